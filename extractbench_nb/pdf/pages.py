@@ -47,6 +47,11 @@ class Recent:
             while len(self._kept) > 1 and sum(n for _, n in self._kept.values()) > self.most:
                 self._kept.popitem(last=False)
 
+    def clear(self) -> None:
+        """Keep nothing."""
+        with self._lock:
+            self._kept.clear()
+
 
 #: Texts of PDFs, by content and operation.
 _TEXTS = Recent(20_000_000)

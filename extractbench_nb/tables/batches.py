@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
@@ -26,20 +26,17 @@ from extractbench_nb.tables.comparing import (
     compare_rows,
     usual_metrics,
 )
+from extractbench_nb.tables.drawing import SIDES
 from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import read_table, tables_of_arrays
+from extractbench_nb.tables.reading import keys_of, objects_of, read_records, read_table
 
-_SIDES = ("true", "predicted")
 #: The name of a pair, and its tables, which are not read yet.
 _Pair: TypeAlias = tuple[str, Any, Any]
 
 
 def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_Pair]]:
-    """Return a frame with a row for each pair, ``document`` and the user's columns, and the pairs.
-
-    A column of a DataFrame may not have one of the names `taken`.
-    """
+    """Return ``document`` and the user's columns, none of which may be `taken`, and the pairs."""
     tables: list[Any]
     if isinstance(pairs, pd.DataFrame):
         about = _user_columns(pairs, taken)
@@ -56,7 +53,7 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
                 "from name to such a pair, or a DataFrame with columns true and predicted"
             )
         for name, pair in zip(names, tables, strict=True):
-            if not isinstance(pair, tuple | list) or len(pair) != len(_SIDES):
+            if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
                 raise InputError(f"pairs, {name!r}: expected (true, predicted)")
         about = pd.DataFrame({"document": pd.array(names, dtype="string")})
     if about.empty:
@@ -65,17 +62,17 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
     return about, [(name, *pair) for name, pair in named]
 
 
-def _user_columns(frame: pd.DataFrame, taken: Sequence[str]) -> pd.DataFrame:
-    for side in _SIDES:
-        if side not in frame.columns:
-            known = nearest(side, map(str, frame.columns))
+def _user_columns(pairs: pd.DataFrame, taken: Sequence[str]) -> pd.DataFrame:
+    for side in SIDES:
+        if side not in pairs.columns:
+            known = nearest(side, map(str, pairs.columns))
             raise InputError(f"pairs: there is no column {side!r}; {known}")
-    about = frame.drop(columns=list(_SIDES)).reset_index(drop=True)
+    about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
     for name in about.columns:
         if name in taken:
             raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
     if "document" not in about.columns:
-        about.insert(0, "document", pd.Series(list(map(str, frame.index)), dtype="string"))
+        about.insert(0, "document", pd.Series(list(map(str, pairs.index)), dtype="string"))
     return about
 
 
@@ -116,11 +113,14 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
         raise InputError(f"ev is {type(ev).__name__}; expected an Evaluation, as of `evaluate`")
     chosen = chosen_array(ev.arrays, path)
     rows = ev.matches[ev.matches["path"] == chosen]
-    gold, predicted = (
-        rows[rows[f"{side}_index"].notna()].sort_values(f"{side}_index")[side]
-        for side in ("gold", "predicted")
-    )
-    return tables_of_arrays(gold, predicted)
+    sides = [
+        objects_of(rows[rows[f"{name}_index"].notna()].sort_values(f"{name}_index")[name])
+        for name in ("gold", "predicted")
+    ]
+    keys, made_up = map(keys_of, sides)
+    gold = read_records(sides[0], list(keys), "gold")
+    columns = [key for key in keys | made_up if key in made_up]
+    return gold, read_records(sides[1], columns, "predicted")
 
 
 TABLE_SCORE_COLUMNS = FrameSpec(
@@ -300,39 +300,22 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     workers = worker_count(n_jobs)
     about, read = _read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
     task = partial(_score, names, variant, max_teds_nodes, tidy)
-    scored: list[_Scored] = []
-    with progress_bar(shown=progress, total=len(read), unit="table") as bar:
-        for part in _scored(read, task, workers):
-            scored += part
-            bar.update(len(part))
+    bar = partial(progress_bar, shown=progress, total=len(read), unit="table")
+    if workers > 1 and len(read) > _CHUNK and _can_be_sent((task, read)):
+        with worker_pool(min(workers, ceil(len(read) / _CHUNK))) as pool:
+            scored = list(bar(pool.map(task, read, chunksize=_CHUNK)))
+    else:
+        scored = list(bar(map(task, read)))
     return _assembled(about, scored if names else _without_location(scored))
 
 
-def _scored(
-    pairs: list[_Pair], task: Callable[[_Pair], _Scored], workers: int
-) -> Iterator[list[_Scored]]:
-    chunks = [pairs[start : start + _CHUNK] for start in range(0, len(pairs), _CHUNK)]
-    if workers == 1 or len(chunks) == 1:
-        yield from ([task(pair)] for pair in pairs)
-        return
-    with worker_pool(min(workers, len(chunks))) as pool:
-        futures = [_submitted(pool, partial(_score_all, task, chunk)) for chunk in chunks]
-        for future in futures:
-            yield future.result()
-
-
-def _submitted(pool: Executor, work: Callable[[], list[_Scored]]) -> Future[list[_Scored]]:
+def _can_be_sent(work: Any) -> bool:
+    """Whether worker processes can be given this: a generator or an open file stays here."""
     try:
         pickle.dumps(work)
-    except Exception:  # noqa: BLE001 - whatever cannot be sent to another process is done here
-        here: Future[list[_Scored]] = Future()
-        here.set_result(work())
-        return here
-    return pool.submit(work)
-
-
-def _score_all(task: Callable[[_Pair], _Scored], pairs: list[_Pair]) -> list[_Scored]:
-    return list(map(task, pairs))
+    except Exception:  # noqa: BLE001 - pickle raises whatever an object does
+        return False
+    return True
 
 
 def _score(

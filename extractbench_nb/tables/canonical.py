@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, product, takewhile
+from itertools import groupby, product
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
@@ -17,10 +18,11 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import (
     Box,
     Cell,
+    Indices,
     Table,
     is_whole,
-    spans_by_row,
-    spans_html,
+    leading,
+    rows_html,
     table_of_cells,
 )
 from extractbench_nb.tables.reading import read_table
@@ -41,10 +43,9 @@ REASONS = {
 }
 
 
+Texts: TypeAlias = tuple[str, ...]
 #: A row of `CHANGE_COLUMNS`.
-Change: TypeAlias = tuple[
-    str, tuple[int, ...], tuple[int, ...], tuple[str, ...], tuple[str, ...], str
-]
+Change: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...], Texts, Texts, str]
 
 
 class Rectangle(NamedTuple):
@@ -96,55 +97,60 @@ class Node:
         return self.area.right - self.area.left == 1
 
 
+_NAMED = "above it columns have no name, or the same; the row, blank at its start, has names"
+
+
 class Draft:
     """A table under way to its canonical form.
 
     Blank cells are not kept: the positions that no text covers are free, nodes grow into them, and
     what is left is blank cells again in the end. `owner` has the number of the node at each
-    position, or `FREE`; `changes` are rows of `CHANGE_COLUMNS`.
+    position, or `FREE`; `height` is the number of header rows, and `reasons` says why each of them
+    is one; `changes` are rows of `CHANGE_COLUMNS`.
     """
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    def __init__(self, table: Table, header_rows: int | None) -> None:
+        self.table, self.grid, self.given = table, table.grid, header_rows
         self.rows, self.columns = table.grid.shape
-        self.grid: list[list[int]] = table.grid.tolist()
-        owned = Counter(number for row in self.grid for number in row)
+        owned = np.bincount(table.grid.ravel(), minlength=len(table.cells)).tolist()
         self.nodes: dict[int, Node] = {}
-        for number, cell in enumerate(table.cells):
+        for n, cell in enumerate(table.cells):
             if cell.text.strip():
                 area = area_of(cell)
                 covered = len(area.rows) * len(area.columns)
-                whole = owned[number] == covered == len(cell.rows) * len(cell.columns)
-                self.nodes[number] = Node(
-                    number, cell.text, cell.box, area, whole, cell.is_projected
-                )
-        self.owner = [[n if n in self.nodes else FREE for n in row] for row in self.grid]
+                whole = owned[n] == covered == len(cell.rows) * len(cell.columns)
+                self.nodes[n] = Node(n, cell.text, cell.box, area, whole, cell.is_projected)
+        self.owner = np.where(np.isin(table.grid, list(self.nodes)), table.grid, FREE)
         self.changes: list[Change] = []
+        self.height = 0
+        self.reasons: dict[int, str] = {}
+        self._flagged = self._flagged_rows()
+        if header_rows is not None:
+            self._take(header_rows, "the header has as many rows as the caller says")
+        else:
+            reason = "the other cells of the row are flagged as the header"
+            self._take(leading(self._flagged), reason)
+        is_guessed = header_rows is None and not self.height and self.rows > 1
+        if is_guessed:
+            self._take(1, "no row is flagged as the header: the first one is taken for it")
+        if not self.extend_header() and is_guessed and self._next_header_row() is not None:
+            self.height, self.reasons = 0, {}
 
-    def is_free(self, area: Rectangle) -> bool:
-        """Return whether no text covers any position of an area."""
-        return all(self.owner[row][column] == FREE for row, column in area.positions)
-
-    def nodes_at(self, positions: Iterable[tuple[int, int]]) -> list[Node]:
-        """Return the cells with text at some positions, each once."""
-        numbers = dict.fromkeys(self.owner[row][column] for row, column in positions)
-        return [self.nodes[n] for n in numbers if n != FREE]
-
-    def nodes_in_row(self, row: int) -> list[Node]:
-        """Return the cells with text that reach into a row, from left to right."""
-        return self.nodes_at((row, column) for column in range(self.columns))
-
-    def nodes_in_column(self, column: int, rows: range) -> list[Node]:
-        """Return the cells with text in some rows of a column, from the top."""
-        return self.nodes_at((row, column) for row in rows)
+    def nodes_in(self, owners: Indices) -> list[Node]:
+        """Return the cells with text among the owners of some positions, each once."""
+        return [self.nodes[n] for n in dict.fromkeys(owners.tolist()) if n != FREE]
 
     def node_at(self, row: int, column: int) -> Node | None:
         """Return the cell with text at a position."""
-        return self.nodes.get(self.owner[row][column])
+        return self.nodes.get(int(self.owner[row, column]))
+
+    def is_free(self, area: Rectangle) -> bool:
+        """Return whether no text covers any position of an area."""
+        return bool((self.owner[area.top : area.bottom, area.left : area.right] == FREE).all())
 
     def is_section(self, row: int) -> bool:
         """Return whether a row's only text is one cell, one row high, that begins in column 0."""
-        nodes = self.nodes_in_row(row)
+        nodes = self.nodes_in(self.owner[row])
         if self.columns == 1 or len(nodes) != 1 or not nodes[0].whole:
             return False
         top, bottom, left, _ = nodes[0].area
@@ -155,29 +161,99 @@ class Draft:
         before: dict[int, str] = {}
         boxes = [node.box]
         for row, column in area.positions:
-            number = self.owner[row][column]
-            found = self.grid[row][column] if number == FREE else number
+            number = int(self.owner[row, column])
+            found = int(self.grid[row, column]) if number == FREE else number
             before.setdefault(found, self.table.cells[found].text)
             if number == FREE:
                 boxes.append(part_of_box(self.table.cells[found], row, column))
             elif number != node.number:
                 other = self.nodes.pop(number, None)
                 boxes.append(other.box if other else None)
-            self.owner[row][column] = node.number
+            self.owner[row, column] = node.number
         node.area, node.box = area, hull(boxes)
         self.note(step, area, tuple(before.values()), (node.text,))
 
     def note(
-        self,
-        step: str,
-        area: Rectangle,
-        before: tuple[str, ...],
-        after: tuple[str, ...],
-        reason: str = "",
+        self, step: str, area: Rectangle, before: Texts, after: Texts, reason: str = ""
     ) -> None:
         """Note a change."""
         reason = reason or REASONS[step]
         self.changes.append((step, area.rows, area.columns, before, after, reason))
+
+    def _take(self, count: int, reason: str) -> None:
+        self.reasons |= dict.fromkeys(range(self.height, count), reason)
+        self.height = count
+
+    def extend_header(self) -> bool:
+        """Add the rows below that belong to the header; return whether there were any.
+
+        A header that would reach to the last row stays as it is.
+        """
+        start, reasons = self.height, dict(self.reasons)
+        while self.height < self.rows and (found := self._next_header_row()) is not None:
+            self._take(*found)
+        if self.height == self.rows:
+            self.height, self.reasons = start, reasons
+        return self.height > start
+
+    def _next_header_row(self) -> tuple[int, str] | None:
+        """Return to where the header reaches at least, and why; None if it is complete."""
+        if self.height in (0, self.rows):
+            return None
+        areas = [node.area for node in self.nodes.values()]
+        reach = max((area.bottom for area in areas if area.top < self.height), default=0)
+        if reach > self.height:
+            return reach, "a header cell reaches into the row"
+        if self.given is not None:
+            return None
+        if self._flagged[self.height]:
+            return self.height + 1, "the row is flagged as the header and follows it"
+        if any(map(self._is_column_open, range(self.columns))):
+            reason = "above it a cell spans columns that have no header cell of their own"
+            return self.height + 1, reason
+        return (self.height + 1, _NAMED) if self._names_columns() else None
+
+    def _is_column_open(self, column: int) -> bool:
+        """Return whether a column ends in a cell over several, one row high, and has none alone."""
+        last = self.node_at(self.height - 1, column)
+        if last is None or last.area.bottom - last.area.top > 1:
+            return False
+        return not any(node.is_single for node in self.nodes_in(self.owner[: self.height, column]))
+
+    def _names_columns(self) -> bool:
+        """Return whether the next row tells columns apart that have no name, or the same."""
+        paths = [self.nodes_in(self.owner[: self.height, column]) for column in range(self.columns)]
+        if not paths[0] or self.owner[self.height, 0] != FREE:
+            return False
+        # the texts of a column; one that is repeated below itself counts once
+        names = [[text for text, _ in groupby(n.text.strip() for n in path)] for path in paths]
+        unnamed = {c for c, path in enumerate(paths) if c and not any(n.is_single for n in path)}
+        for column in range(2, len(paths)):
+            if names[column - 1] == names[column]:
+                unnamed |= {column - 1, column}
+        nodes = {c: self.node_at(self.height, c) for c in unnamed}
+        texts = {c: n.text.strip() for c, n in nodes.items() if n is not None and n.is_single}
+        are_all_named = len(texts) == len(unnamed) > 0
+        return are_all_named and not any(texts[c] == texts.get(c + 1) for c in unnamed)
+
+    def _flagged_rows(self) -> list[bool]:
+        """Return for each row whether its flags make it one of the header.
+
+        All texts of such a row are flagged, or all beyond the first column. A row with a section's
+        name alone is one only if all of it is flagged, blank cells too, and it is more than one
+        cell; or if it is the first; or if such a row follows.
+        """
+        cells, flagged, complete = self.table.cells, [], []
+        for row, numbers in enumerate(self.grid.tolist()):
+            complete.append(all(cells[n].is_header for n in numbers))
+            texts = [cells[node.number] for node in self.nodes_in(self.owner[row])]
+            beyond = [cell for cell in texts if cell.columns[0] > 0]
+            flagged.append(all(c.is_header for c in beyond or texts) if texts else complete[-1])
+        for row in reversed(range(1, self.rows)):
+            follows = row + 1 < self.rows and flagged[row + 1]
+            if flagged[row] and self.is_section(row) and not follows:
+                flagged[row] = FREE in self.owner[row] and complete[row]
+        return flagged
 
 
 def hull(boxes: Iterable[Box | None]) -> Box | None:
@@ -203,14 +279,13 @@ def part_of_box(cell: Cell, row: int, column: int) -> Box | None:
     return (left, top, right, bottom)
 
 
-def finish(draft: Draft, reasons: dict[int, str], *, given: bool) -> Table:
+def finish(draft: Draft) -> Table:
     """Return the table that a draft has become, and note what is left to note."""
-    height = len(reasons)
-    odd, cells = [], _blank_cells(draft, height, given=given)
+    odd, cells = [], _blank_cells(draft)
     for node in draft.nodes.values():
         cell = draft.table.cells[node.number]
-        inside = node.area.bottom <= height
-        stays = cell.is_header and not given and node.projected == cell.is_projected
+        inside = node.area.bottom <= draft.height
+        stays = cell.is_header and draft.given is None and node.projected == cell.is_projected
         cell = cell._replace(is_header=inside or stays, is_projected=node.projected)
         if node.whole:
             rows, columns = node.area.rows, node.area.columns
@@ -220,94 +295,88 @@ def finish(draft: Draft, reasons: dict[int, str], *, given: bool) -> Table:
     cells.sort(key=lambda cell: (cell.rows[0], cell.columns[0]))
     new = table_of_cells([*odd, *cells])
     table = replace(draft.table, cells=new.cells, grid=new.grid)
-    _note_header(draft, table, reasons)
+    # rows in which flags of the header are set or taken away are noted before all else
+    noted, draft.changes = draft.changes, []
+    grids = zip(draft.grid.tolist(), table.grid.tolist(), strict=True)
+    for row, (numbers, others) in enumerate(grids):
+        before = [draft.table.cells[n].is_header for n in numbers]
+        if before != [table.cells[n].is_header for n in others]:
+            texts = tuple(draft.table.cells[n].text for n in dict.fromkeys(numbers))
+            reason = draft.reasons.get(row, "the row is not one of the header")
+            draft.note("header", Rectangle(row, row + 1, 0, draft.columns), texts, texts, reason)
+    draft.changes += noted
     return table if draft.changes else draft.table
 
 
-def _blank_areas(draft: Draft, height: int) -> Iterator[Rectangle]:
+def _blank_areas(draft: Draft) -> Iterator[Rectangle]:
     """Yield the areas of blank cells: runs of rows in the header, single positions below."""
     for column in range(draft.columns):
         top = 0
-        for row in range(height + 1):
-            if row == height or draft.owner[row][column] != FREE:
+        for row in range(draft.height + 1):
+            if row == draft.height or draft.owner[row, column] != FREE:
                 if row > top:
                     yield Rectangle(top, row, column, column + 1)
                 top = row + 1
-    for row in range(height, draft.rows):
-        for column, number in enumerate(draft.owner[row]):
-            if number == FREE:
-                yield Rectangle(row, row + 1, column, column + 1)
+    for row, column in np.argwhere(draft.owner[draft.height :] == FREE).tolist():
+        top = draft.height + row
+        yield Rectangle(top, top + 1, column, column + 1)
 
 
-def _blank_cells(draft: Draft, height: int, *, given: bool) -> list[Cell]:
+def _blank_cells(draft: Draft) -> list[Cell]:
     blank = []
     pieces: Counter[int] = Counter()
-    for area in _blank_areas(draft, height):
-        numbers = dict.fromkeys(draft.grid[row][column] for row, column in area.positions)
+    for area in _blank_areas(draft):
+        numbers = list(dict.fromkeys(draft.grid[area.top : area.bottom, area.left].tolist()))
         cells = [draft.table.cells[n] for n in numbers]
         texts = tuple(cell.text for cell in cells)
-        boxes = (part_of_box(draft.table.cells[draft.grid[r][c]], r, c) for r, c in area.positions)
-        is_header = area.bottom <= height or (cells[0].is_header and not given)
-        flags = (is_header, cells[0].is_projected)
+        boxes = (part_of_box(draft.table.cells[draft.grid[r, c]], r, c) for r, c in area.positions)
+        stays = cells[0].is_header and draft.given is None
+        flags = (area.bottom <= draft.height or stays, cells[0].is_projected)
         blank.append(Cell(area.rows, area.columns, texts[0], hull(boxes), *flags))
         if len(numbers) > 1:
             draft.note("blank", area, texts, texts[:1])
         elif area_of(cells[0]) != area:
-            pieces[draft.grid[area.top][area.left]] += 1
+            pieces[numbers[0]] += 1
     for number, count in pieces.items():
         cell = draft.table.cells[number]
         draft.note("split", area_of(cell), (cell.text,), (cell.text,) * count)
     return blank
 
 
-def _note_header(draft: Draft, table: Table, reasons: dict[int, str]) -> None:
-    """Note the rows in which flags of the header are set or taken away, before all else."""
-    noted, draft.changes = draft.changes, []
-    for row, (numbers, others) in enumerate(zip(draft.grid, table.grid.tolist(), strict=True)):
-        before = [draft.table.cells[n].is_header for n in numbers]
-        after = [table.cells[n].is_header for n in others]
-        if before != after:
-            texts = tuple(draft.table.cells[n].text for n in dict.fromkeys(numbers))
-            reason = reasons.get(row, "the row is not one of the header")
-            area = Rectangle(row, row + 1, 0, draft.columns)
-            draft.note("header", area, texts, texts, reason)
-    draft.changes += noted
-
-
-def merge_header(draft: Draft, height: int) -> None:
-    """Merge what is one node in the first rows of a draft, until nothing is left to merge."""
+def merge_header(draft: Draft) -> None:
+    """Merge what is one node in the header of a draft, until nothing is left to merge."""
     rules = (_merge_repeated, _widen, partial(_grow, -1), partial(_grow, 1))
-    while any(_apply(rule, draft, height) for rule in rules):
+    while any(_apply(rule, draft) for rule in rules):
         pass
 
 
 #: Returns the area that a cell is to cover, and the step; None if it stays as it is.
-_Rule: TypeAlias = Callable[[Draft, Node, int], tuple[Rectangle, str] | None]
+_Rule: TypeAlias = Callable[[Draft, Node], tuple[Rectangle, str] | None]
 
 
-def _apply(rule: _Rule, draft: Draft, height: int) -> bool:
+def _apply(rule: _Rule, draft: Draft) -> bool:
     """Apply a rule to all cells of the header, from the top."""
     changed = False
-    nodes = [n for n in draft.nodes.values() if n.whole and n.area.bottom <= height]
+    nodes = [n for n in draft.nodes.values() if n.whole and n.area.bottom <= draft.height]
     for node in sorted(nodes, key=lambda n: (n.area.top, n.area.left)):
-        found = rule(draft, node, height) if node.number in draft.nodes else None
+        found = rule(draft, node) if node.number in draft.nodes else None
         if found is not None:
             draft.stretch(node, *found)
             changed = True
     return changed
 
 
-def _merge_repeated(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+def _merge_repeated(draft: Draft, node: Node) -> tuple[Rectangle, str] | None:
     """Join a cell and its neighbours on the right, or below, with the same text."""
     area = node.area
-    wider = area._replace(right=_last_alike(draft, node, height, axis=0).right)
-    if wider != area and _is_parent(draft, wider, height):
+    wider = area._replace(right=_last_alike(draft, node, axis=0).right)
+    if wider != area and _is_parent(draft, wider):
         return wider, "repeated"
-    taller = area._replace(bottom=_last_alike(draft, node, height, axis=1).bottom)
+    taller = area._replace(bottom=_last_alike(draft, node, axis=1).bottom)
     return (taller, "repeated") if taller != area else None
 
 
-def _last_alike(draft: Draft, node: Node, height: int, *, axis: int) -> Rectangle:
+def _last_alike(draft: Draft, node: Node, *, axis: int) -> Rectangle:
     """Return the area of the last of the neighbours on the right (axis 0) or below (1).
 
     They have the same text and extent, boxes without a gap, and on the right the same parent.
@@ -315,13 +384,13 @@ def _last_alike(draft: Draft, node: Node, height: int, *, axis: int) -> Rectangl
     last, top = node, node.area.top
     above = draft.owner[top - 1] if top and axis == 0 else None
     along = slice(2 * axis, 2 * axis + 2)
-    while (last.area.right < draft.columns) if axis == 0 else (last.area.bottom < height):
+    while (last.area.right < draft.columns) if axis == 0 else (last.area.bottom < draft.height):
         row, column = (top, last.area.right) if axis == 0 else (last.area.bottom, last.area.left)
         other = draft.node_at(row, column)
         if (
             other is None
             or not other.whole
-            or other.area.bottom > height
+            or other.area.bottom > draft.height
             or other.text.strip() != last.text.strip()
             or other.area[along] != last.area[along]
             or not _touch(last.box, other.box, axis)
@@ -338,178 +407,70 @@ def _touch(one: Box | None, other: Box | None, axis: int) -> bool:
     return max(one[axis], other[axis]) <= min(one[axis + 2], other[axis + 2])
 
 
-def _widen(draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+def _widen(draft: Draft, node: Node) -> tuple[Rectangle, str] | None:
     """Join a cell over one column and the blank ones on its right, all below the same node."""
-    area, below = node.area, range(node.area.bottom, height)
-    above = draft.owner[area.top - 1] if area.top else [FREE] * draft.columns
-    if not node.is_single or not below or draft.owner[area.bottom][area.left] == FREE:
+    area = node.area
+    above = draft.owner[area.top - 1] if area.top else np.full(draft.columns, FREE)
+    is_last = area.bottom >= draft.height
+    if not node.is_single or is_last or draft.owner[area.bottom, area.left] == FREE:
         return None
     column = area.right
     while (
         column < draft.columns
         and above[column] == above[area.left]
         and draft.is_free(area._replace(left=column, right=column + 1))
-        and _has_own(draft, below, column)
+        and _has_own(draft, area.bottom, column)
     ):
         column += 1
     wider = area._replace(right=column)
-    return (wider, "parent") if wider != area and _is_parent(draft, wider, height) else None
+    return (wider, "parent") if wider != area and _is_parent(draft, wider) else None
 
 
-def _is_parent(draft: Draft, area: Rectangle, height: int) -> bool:
+def _is_parent(draft: Draft, area: Rectangle) -> bool:
     """Return whether an area can be one node: its columns are told apart below it."""
-    below = range(area.bottom, height)
+    below = draft.owner[area.bottom : draft.height]
     paths = {
-        tuple(node.text.strip() for node in draft.nodes_in_column(column, below))
+        tuple(node.text.strip() for node in draft.nodes_in(below[:, column]))
         for column in area.columns
     }
     # a cell that lies on both sides of an edge would have two parents
     is_crossed = any(
-        draft.owner[row][edge - 1] == draft.owner[row][edge] != FREE
+        ((below[:, edge - 1] == below[:, edge]) & (below[:, edge] != FREE)).any()
         for edge in (area.left, area.right)
         if 0 < edge < draft.columns
-        for row in below
     )
-    has_own = all(_has_own(draft, below, column) for column in area.columns)
+    has_own = all(_has_own(draft, area.bottom, column) for column in area.columns)
     return len(paths) == len(area.columns) and has_own and not is_crossed
 
 
-def _has_own(draft: Draft, rows: range, column: int) -> bool:
-    """Return whether one of the rows has a cell with text over this column alone."""
-    nodes = draft.nodes_in_column(column, rows)
-    return any(node.is_single and node.area.bottom <= rows.stop for node in nodes)
+def _has_own(draft: Draft, top: int, column: int) -> bool:
+    """Return whether a header row from `top` on has a cell with text over this column alone."""
+    nodes = draft.nodes_in(draft.owner[top : draft.height, column])
+    return any(node.is_single and node.area.bottom <= draft.height for node in nodes)
 
 
-def _grow(step: int, draft: Draft, node: Node, height: int) -> tuple[Rectangle, str] | None:
+def _grow(step: int, draft: Draft, node: Node) -> tuple[Rectangle, str] | None:
     """Join a cell and the header rows above (-1) or below it (1) in which it is all blank."""
     area = node.area
     while True:
         row = area.top - 1 if step < 0 else area.bottom
-        if not 0 <= row < height or not draft.is_free(area._replace(top=row, bottom=row + 1)):
+        if not 0 <= row < draft.height or not draft.is_free(area._replace(top=row, bottom=row + 1)):
             return (area, "blank") if area != node.area else None
         area = area._replace(top=min(area.top, row), bottom=max(area.bottom, row + 1))
 
 
-_GUESSED = "no row is flagged as the header: the first one is taken for it"
-_GIVEN = "the header has as many rows as the caller says"
-_FLAGGED = "the other cells of the row are flagged as the header"
-_NEXT = "the row is flagged as the header and follows it"
-_TIED = "a header cell reaches into the row"
-_OPEN = "above it a cell spans columns that have no header cell of their own"
-_NAMED = "above it columns have no name, or the same; the row, blank at its start, has names"
-
-
-class HeaderRows:
-    """The rows of the column header of a draft: how many, and why each of them is one."""
-
-    def __init__(self, draft: Draft, given: int | None) -> None:
-        self._draft = draft
-        self._given = given
-        self._flagged = self._flagged_rows()
-        self.count = 0
-        self.reasons: dict[int, str] = {}
-        if given is not None:
-            self._take(given, _GIVEN)
-        else:
-            self._take(len(list(takewhile(bool, self._flagged))), _FLAGGED)
-        is_guessed = given is None and not self.count and draft.rows > 1
-        if is_guessed:
-            self._take(1, _GUESSED)
-        if not self.extend() and is_guessed and self._next() is not None:
-            self.count, self.reasons = 0, {}
-
-    def _take(self, count: int, reason: str) -> None:
-        for row in range(self.count, count):
-            self.reasons[row] = reason
-        self.count = count
-
-    def extend(self) -> bool:
-        """Add the rows below that belong to the header; return whether there were any.
-
-        A header that would reach to the last row stays as it is.
-        """
-        start, known = self.count, dict(self.reasons)
-        while self.count < self._draft.rows and (found := self._next()) is not None:
-            self._take(*found)
-        if self.count == self._draft.rows:
-            self.count, self.reasons = start, known
-        return self.count > start
-
-    def _next(self) -> tuple[int, str] | None:
-        """Return to where the header reaches at least, and why; None if it is complete."""
-        if self.count in (0, self._draft.rows):
-            return None
-        areas = [node.area for node in self._draft.nodes.values()]
-        reach = max((area.bottom for area in areas if area.top < self.count), default=0)
-        if reach > self.count:
-            return reach, _TIED
-        if self._given is not None:
-            return None
-        if self._flagged[self.count]:
-            return self.count + 1, _NEXT
-        if any(map(self._is_column_open, range(self._draft.columns))):
-            return self.count + 1, _OPEN
-        return (self.count + 1, _NAMED) if self._names_columns() else None
-
-    def _is_column_open(self, column: int) -> bool:
-        """Return whether a column ends in a cell over several, one row high, and has none alone."""
-        last = self._draft.node_at(self.count - 1, column)
-        if last is None or last.area.bottom - last.area.top > 1:
-            return False
-        return not any(node.is_single for node in self._path(column))
-
-    def _names_columns(self) -> bool:
-        """Return whether the next row tells columns apart that have no name, or the same."""
-        paths = [self._path(column) for column in range(self._draft.columns)]
-        if not paths[0] or self._draft.owner[self.count][0] != FREE:
-            return False
-        # the texts of a column; one that is repeated below itself counts once
-        names = [[text for text, _ in groupby(n.text.strip() for n in path)] for path in paths]
-        unnamed = {c for c, path in enumerate(paths) if c and not any(n.is_single for n in path)}
-        for column in range(2, len(paths)):
-            if names[column - 1] == names[column]:
-                unnamed |= {column - 1, column}
-        nodes = {c: self._draft.node_at(self.count, c) for c in unnamed}
-        texts = {c: n.text.strip() for c, n in nodes.items() if n is not None and n.is_single}
-        are_all_named = len(texts) == len(unnamed) > 0
-        return are_all_named and not any(texts[c] == texts.get(c + 1) for c in unnamed)
-
-    def _path(self, column: int) -> list[Node]:
-        """Return the header's cells with text over a column, from the top."""
-        return self._draft.nodes_in_column(column, range(self.count))
-
-    def _flagged_rows(self) -> list[bool]:
-        """Return for each row whether its flags make it one of the header.
-
-        All texts of such a row are flagged, or all beyond the first column. A row with a section's
-        name alone is one only if all of it is flagged, blank cells too, and it is more than one
-        cell; or if it is the first; or if such a row follows.
-        """
-        cells, flagged, complete = self._draft.table.cells, [], []
-        for row, numbers in enumerate(self._draft.grid):
-            complete.append(all(cells[n].is_header for n in numbers))
-            texts = [cells[node.number] for node in self._draft.nodes_in_row(row)]
-            beyond = [cell for cell in texts if cell.columns[0] > 0]
-            flagged.append(all(c.is_header for c in beyond or texts) if texts else complete[-1])
-        for row in reversed(range(1, self._draft.rows)):
-            follows = row + 1 < self._draft.rows and flagged[row + 1]
-            if flagged[row] and self._draft.is_section(row) and not follows:
-                flagged[row] = FREE in self._draft.owner[row] and complete[row]
-        return flagged
-
-
-def project(draft: Draft, height: int) -> None:
+def project(draft: Draft) -> None:
     """Make one flagged cell of each row below the header whose only text is in its first cell.
 
     Rows of that kind after which no other row has text are notes, or a total without numbers; they
     stay as they are unless they were flagged.
     """
-    body = range(height, draft.rows)
+    body = range(draft.height, draft.rows)
     sections = [row for row in body if draft.is_section(row)]
-    others = [row for row in body if draft.nodes_in_row(row) and not draft.is_section(row)]
+    others = [row for row in body if draft.nodes_in(draft.owner[row]) and not draft.is_section(row)]
     last = max(others, default=-1)
     for row in sections:
-        node = draft.nodes_in_row(row)[0]
+        node = draft.nodes_in(draft.owner[row])[0]
         area = Rectangle(row, row + 1, 0, draft.columns)
         if node.area != area and (row < last or node.projected):
             draft.stretch(node, area, "projected")
@@ -518,7 +479,7 @@ def project(draft: Draft, height: int) -> None:
         node.projected = node.projected or row < last
 
 
-def fill_first_column(draft: Draft, height: int) -> None:
+def fill_first_column(draft: Draft) -> None:
     """Merge cells of the first column below the header with the blank ones below them.
 
     Only where the second column has text in each of their rows, all different, and no cell of it
@@ -526,12 +487,12 @@ def fill_first_column(draft: Draft, height: int) -> None:
     """
     if draft.columns == 1:
         return
-    second = [row[1] for row in draft.owner]
+    second = draft.owner[:, 1].tolist()
     for node in sorted(draft.nodes.values(), key=lambda node: node.area.top):
         top, bottom, _, right = node.area
-        if not node.whole or right != 1 or top < height:
+        if not node.whole or right != 1 or top < draft.height:
             continue
-        while bottom < draft.rows and draft.owner[bottom][0] == FREE != second[bottom]:
+        while bottom < draft.rows and draft.owner[bottom, 0] == FREE != second[bottom]:
             bottom += 1
         numbers = list(dict.fromkeys(second[top:bottom]))
         if bottom == node.area.bottom or FREE in numbers:
@@ -556,21 +517,19 @@ min-width:1.5em;padding:.1em .5em;unicode-bidi:plaintext}
 
 def _grid_html(table: Table, others: frozenset[Cell]) -> str:
     """Write a table, with the cells marked that are not among the others."""
-    rows = []
-    for spans in spans_by_row(table.grid[:_MOST_ROWS, :_MOST_COLUMNS]):
-        cells = []
-        for number, height, width in spans:
-            cell = table.cells[number]
-            marks = {
-                "xb-header": cell.is_header,
-                "xb-projected": cell.is_projected,
-                "xb-changed": cell not in others,
-            }
-            names = " ".join(name for name, is_set in marks.items() if is_set)
-            kind = f' class="{names}"' if names else ""
-            text = document_text(cell.text, 40)
-            cells.append(f"<td{kind}{spans_html(height, width)}>{text}</td>")
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+
+    def cell_html(number: int, spans: str) -> str:
+        cell = table.cells[number]
+        marks = {
+            "xb-header": cell.is_header,
+            "xb-projected": cell.is_projected,
+            "xb-changed": cell not in others,
+        }
+        names = " ".join(name for name, is_set in marks.items() if is_set)
+        kind = f' class="{names}"' if names else ""
+        return f"<td{kind}{spans}>{document_text(cell.text, 40)}</td>"
+
+    rows = rows_html(table.grid[:_MOST_ROWS, :_MOST_COLUMNS], cell_html)
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
@@ -691,14 +650,13 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
             )
     found, changes = table, list[Change]()
     while found.size:  # a step may make way for one before it
-        draft = Draft(found)
-        header = HeaderRows(draft, header_rows)
-        merge_header(draft, header.count)
-        while header.extend():
-            merge_header(draft, header.count)
-        project(draft, header.count)
-        fill_first_column(draft, header.count)
-        found = finish(draft, header.reasons, given=header_rows is not None)
+        draft = Draft(found, header_rows)
+        merge_header(draft)
+        while draft.extend_header():
+            merge_header(draft)
+        project(draft)
+        fill_first_column(draft)
+        found = finish(draft)
         if not draft.changes:
             break
         changes += draft.changes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from html import escape
@@ -176,16 +176,14 @@ class Table:
         """
         if not self.size:
             return "<table></table>"
-        rows = []
-        for spans in spans_by_row(self.grid):
-            written = []
-            for n, height, width in spans:
-                cell = self.cells[n]
-                tag = "th" if cell.is_header else "td"
-                text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False)
-                text = text.replace("\r", "&#13;")
-                written.append(f"<{tag}{spans_html(height, width)}>{text}</{tag}>")
-            rows.append(f"<tr>{''.join(written)}</tr>")
+
+        def cell_html(number: int, spans: str) -> str:
+            cell = self.cells[number]
+            tag = "th" if cell.is_header else "td"
+            text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False).replace("\r", "&#13;")
+            return f"<{tag}{spans}>{text}</{tag}>"
+
+        rows = rows_html(self.grid, cell_html)
         head = header_rows(self)
         # a cell that begins in the head and reaches below it would be cut off at its end
         while 0 < head < len(rows) and (self.grid[head - 1] == self.grid[head]).any():
@@ -300,12 +298,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
             f"{name}: {rows:,} rows and {columns:,} columns, but the cells cover {covered:,} "
             "positions at most; add empty cells, or number the rows and columns from 0"
         )
-    grid = np.full((rows, columns), -1, dtype=np.intp)
-    for n, cell in enumerate(known):
-        if len(cell.rows) == len(cell.columns) == 1:
-            grid[cell.rows[0], cell.columns[0]] = n
-        else:
-            grid[np.ix_(cell.rows, cell.columns)] = n
+    grid, _ = covered_grid(known, (rows, columns))
     holes = np.argwhere(grid < 0)
     if len(holes):
         row, column = holes[0]
@@ -314,6 +307,21 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
             "add an empty cell there"
         )
     return Table(known, grid)
+
+
+def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices, list[Cell]]:
+    """Return the number of the last cell at each position, or -1, and cells over earlier ones."""
+    grid = np.full(shape, -1, dtype=np.intp)
+    overlapping = []
+    for n, cell in enumerate(cells):
+        if len(cell.rows) == len(cell.columns) == 1:
+            grid[cell.rows[0], cell.columns[0]] = n
+            continue
+        positions = np.ix_(cell.rows, cell.columns)
+        if (grid[positions] >= 0).any():
+            overlapping.append(cell)
+        grid[positions] = n
+    return grid, overlapping
 
 
 def _check_cell(cell: Cell, where: str) -> Cell:
@@ -405,13 +413,13 @@ def leading(flags: Iterable[bool]) -> int:
     return len(list(takewhile(bool, flags)))
 
 
-def spans_by_row(grid: Indices) -> list[list[tuple[int, int, int]]]:
-    """Return what begins in each row of a grid: number of a cell, its height and width.
+def rows_html(grid: Indices, cell_html: Callable[[int, str], str]) -> list[str]:
+    """Write the rows of a grid; a cell is written by its number and its spans as attributes.
 
-    A cell that is not a rectangle stands there once for each of its positions.
+    A cell that is not a rectangle is written once for each of its positions.
     """
     counts = np.bincount(grid.ravel()).tolist() if grid.size else []
-    rows: list[list[tuple[int, int, int]]] = [[] for _ in grid]
+    rows: list[list[str]] = [[] for _ in grid]
     done = set()
     for (row, column), n in np.ndenumerate(grid):
         if n in done:
@@ -423,8 +431,8 @@ def spans_by_row(grid: Indices) -> list[list[tuple[int, int, int]]]:
             done.add(n)
         else:
             height = width = 1
-        rows[row].append((int(n), height, width))
-    return rows
+        rows[row].append(cell_html(int(n), spans_html(height, width)))
+    return [f"<tr>{''.join(cells)}</tr>" for cells in rows]
 
 
 def spans_html(height: int, width: int) -> str:

@@ -207,12 +207,14 @@ def _distance(one: _Tree, other: _Tree, *, structure_only: bool) -> float:
     renaming = (one.tags[:, None] != other.tags).astype(np.float64)
     cells = np.ix_(one.tags == "td", other.tags == "td")
     renaming[cells] = _cell_costs(one.cells, other.cells, structure_only=structure_only)
-    found = _Distances(one, other, renaming)
+    distances = np.zeros(renaming.shape)
+    _to_leaves(distances, renaming, one, other)
+    _to_leaves(distances.T, renaming.T, other, one)
     for roots in one.roots():
         for root in roots.tolist():
             for others in other.roots():
-                found.fill(root, others)
-    return float(found.trees[-1, -1])
+                _fill(distances, renaming, (one, other), root, others)
+    return float(distances[-1, -1])
 
 
 def _cell_costs(cells: list[Cell], others: list[Cell], *, structure_only: bool) -> Numbers:
@@ -234,46 +236,43 @@ def _cell_costs(cells: list[Cell], others: list[Cell], *, structure_only: bool) 
     return found
 
 
-class _Distances:
-    """Distances of all subtrees, filled in from small ones to large ones."""
+def _fill(
+    distances: Numbers, renaming: Numbers, trees: tuple[_Tree, _Tree], root: int, roots: Indices
+) -> None:
+    """Fill in the distances of subtrees that begin where `root` and each of `roots` begin.
 
-    def __init__(self, one: _Tree, other: _Tree, renaming: Numbers) -> None:
-        self.one, self.other, self.renaming = one, other, renaming
-        self.trees = np.zeros(renaming.shape)
-        _to_leaves(self.trees, renaming, one, other)
-        _to_leaves(self.trees.T, renaming.T, other, one)
-
-    def fill(self, root: int, roots: Indices) -> None:
-        """Fill in the distances of subtrees that begin where `root` and each of `roots` begin."""
-        start, starts = self.one.first[root], self.other.first[roots][:, None]
-        width = int((roots[:, None] - starts).max()) + 1
-        nodes = np.minimum(starts + np.arange(width), roots[:, None])
-        before = self.other.first[nodes] - starts
-        left = (before == 0) & (starts + np.arange(width) <= roots[:, None])
-        steps = np.arange(width + 1, dtype=np.float64)
-        forests = np.empty((root - start + 2, len(roots), width + 1))
-        forests[0] = steps
-        for row, node in enumerate(range(start, root + 1), 1):
-            above, begin = forests[row - 1], self.one.first[node] - start
-            kept = np.take_along_axis(forests[begin], before, axis=1) + self.trees[node, nodes]
-            if begin == 0:
-                kept = np.where(left, above[:, :-1] + self.renaming[node, nodes], kept)
-            found = forests[row]
-            found[:, 0] = row
-            np.minimum(above[:, 1:] + 1, kept, out=found[:, 1:])
-            found -= steps
-            np.minimum.accumulate(found, axis=1, out=found)
-            found += steps
-            if begin == 0:
-                self.trees[node, nodes[left]] = found[:, 1:][left]
+    Those of smaller subtrees are there already.
+    """
+    one, other = trees
+    start, starts = one.first[root], other.first[roots][:, None]
+    width = int((roots[:, None] - starts).max()) + 1
+    nodes = np.minimum(starts + np.arange(width), roots[:, None])
+    before = other.first[nodes] - starts
+    left = (before == 0) & (starts + np.arange(width) <= roots[:, None])
+    steps = np.arange(width + 1, dtype=np.float64)
+    forests = np.empty((root - start + 2, len(roots), width + 1))
+    forests[0] = steps
+    for row, node in enumerate(range(start, root + 1), 1):
+        above, begin = forests[row - 1], one.first[node] - start
+        kept = np.take_along_axis(forests[begin], before, axis=1) + distances[node, nodes]
+        if begin == 0:
+            kept = np.where(left, above[:, :-1] + renaming[node, nodes], kept)
+        found = forests[row]
+        found[:, 0] = row
+        np.minimum(above[:, 1:] + 1, kept, out=found[:, 1:])
+        found -= steps
+        np.minimum.accumulate(found, axis=1, out=found)
+        found += steps
+        if begin == 0:
+            distances[node, nodes[left]] = found[:, 1:][left]
 
 
-def _to_leaves(trees: Numbers, renaming: Numbers, one: _Tree, other: _Tree) -> None:
+def _to_leaves(distances: Numbers, renaming: Numbers, one: _Tree, other: _Tree) -> None:
     """Fill in how far the other table's leaves are from all subtrees: all but one node goes."""
     leaves = np.flatnonzero(other.sizes == 1)
     costs = renaming[:, leaves]
     for node, (first, size) in enumerate(zip(one.first, one.sizes, strict=True)):
-        trees[node, leaves] = size - 1 + costs[first : node + 1].min(axis=0)
+        distances[node, leaves] = size - 1 + costs[first : node + 1].min(axis=0)
 
 
 COMPARISON_COLUMNS = FrameSpec(
@@ -375,7 +374,29 @@ def compare_tables(
 def compare_rows(
     true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int | None
 ) -> list[_Row]:
-    """Return the rows of `compare_tables` without a frame: score, precision, recall, note."""
+    """Return the rows of `compare_tables` without a frame.
+
+    Parameters
+    ----------
+    true, predicted : Table
+        Two tables.
+    names : sequence of str
+        Of `TABLE_METRICS`.
+    variant : str
+        One of `GRITS_VARIANTS`.
+    max_teds_nodes : int or None
+        The largest tree that TEDS is computed for.
+
+    Returns
+    -------
+    list of tuple
+        Score, precision, recall, note; one row per name.
+
+    Raises
+    ------
+    InputError
+        A cell lacks the box that a metric needs.
+    """
     anew = true.rebuilt(), predicted.rebuilt()
     rows: list[_Row] = []
     for name in names:

@@ -24,18 +24,18 @@ from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import list_of_tables
 from extractbench_nb.tables.reading import read_table
 
-_DETECTION = (
-    ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
-    ("DETR-R18", "TSR + FA", 0.971, 0.948, 0.912, 0.942),
-)
-_SIMILARITY = (
-    ("simple", 44_355, 0.995, 0.995, 0.992, 0.947),
-    ("complex", 49_479, 0.975, 0.983, 0.966, 0.909),
-    ("all", 93_834, 0.985, 0.989, 0.978, 0.927),
-)
-_TABLES = {
-    2: (_DETECTION, ("model", "task", "AP50", "AP75", "AP", "AR")),
-    3: (_SIMILARITY, ("split", "tables", "top", "con", "loc", "rawloc")),
+_TABLES: dict[int, list[tuple[Any, ...]]] = {
+    2: [
+        ("model", "task", "AP50", "AP75", "AP", "AR"),
+        ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
+        ("DETR-R18", "TSR + FA", 0.971, 0.948, 0.912, 0.942),
+    ],
+    3: [
+        ("split", "tables", "top", "con", "loc", "rawloc"),
+        ("simple", 44_355, 0.995, 0.995, 0.992, 0.947),
+        ("complex", 49_479, 0.975, 0.983, 0.966, 0.909),
+        ("all", 93_834, 0.985, 0.989, 0.978, 0.927),
+    ],
 }
 
 
@@ -72,8 +72,8 @@ def pubtables(number: int) -> pd.DataFrame:
     asked: Any = number
     if not is_whole(asked) or asked not in _TABLES:
         raise InputError(f"there is no table {number!r} of results; choose 2 or 3")
-    rows, columns = _TABLES[number]
-    found = pd.DataFrame(list(rows), columns=list(columns))
+    columns, *rows = _TABLES[number]
+    found = pd.DataFrame(rows, columns=list(columns))
     if "split" in found:
         parts = found.iloc[:2]
         weights = parts["tables"] / parts["tables"].sum()
@@ -133,21 +133,20 @@ def made_up_tables(
             f"count={count}, rows={rows}, columns={columns}; expected 0 or more tables of at least "
             f"{_FEWEST_ROWS} rows and {_FEWEST_COLUMNS} columns"
         )
-    return [_table(random.Random(f"{seed}/{n}"), rows, columns) for n in range(count)]
+    tables = []
+    for n in range(count):
+        rng = random.Random(f"{seed}/{n}")
+        height, width = rng.randint(_FEWEST_ROWS, rows), rng.randint(_FEWEST_COLUMNS, columns)
+        cells = list(_head(rng, width))
+        first = max(cell.rows[-1] for cell in cells) + 1
+        cells += _body(rng, range(first, height), width)
+        tables.append(table_of_cells(_boxed(cells, width)))
+    return tables
 
 
 _FEWEST_ROWS, _FEWEST_COLUMNS = 4, 3
 #: How often a section begins, and a row has a blank.
 _SELDOM = 0.15
-
-
-def _table(rng: random.Random, most_rows: int, most_columns: int) -> Table:
-    rows = rng.randint(_FEWEST_ROWS, most_rows)
-    columns = rng.randint(_FEWEST_COLUMNS, most_columns)
-    cells = list(_head(rng, columns))
-    first = max(cell.rows[-1] for cell in cells) + 1
-    cells += _body(rng, range(first, rows), columns)
-    return table_of_cells(_boxed(cells, columns))
 
 
 def _head(rng: random.Random, columns: int) -> Iterator[Cell]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.display import html
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
 
@@ -344,7 +343,7 @@ def grits_html(result: GriTS, metric: str | None = None) -> str:
             f"<p>… {beyond}</p>" if beyond else "",
             f"<p>Alignment and colours by {METRICS[chosen]} ({chosen}). {LEGEND}</p>",
         ]
-    return card_html(repr(result), *parts)
+    return html.card_html(repr(result), *parts)
 
 
 def default_metric(result: GriTS) -> str | None:
@@ -355,13 +354,12 @@ def default_metric(result: GriTS) -> str | None:
 
 def scores_html(result: GriTS, chosen: str | None) -> str:
     """Write the scores of all metrics."""
-    heads = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
-    top = "".join(f'<th class="xb-num">{head}</th>' for head in heads)
+    names = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
     rows = []
     for name, *numbers in result.scores.itertuples():
-        cells = "".join(f'<td class="xb-num">{number:.3f}</td>' for number in numbers)
-        rows.append(f"<tr><th>{name}{' (shown)' if name == chosen else ''}</th>{cells}</tr>")
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        head = html.cell(f"{name}{' (shown)' if name == chosen else ''}", tag="th")
+        rows.append(html.table_row([head, *(html.cell(f"{n:.3f}", "xb-num") for n in numbers)]))
+    return html.table_of((html.cell(name, "xb-num", "th") for name in names), rows)
 
 
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
@@ -381,7 +379,9 @@ def _table(found: Comparison, side: int, part: DrawnSide) -> str:
         f"{''.join(_patch(table.cells, side, patch) for patch in patches)}</tr>"
         for line, patches in part.rows
     )
-    notes = "".join(f"<p>{document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES])
+    notes = "".join(
+        f"<p>{html.document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES]
+    )
     return (
         f"<div><b>{SIDES[side]}</b>, {shape}"
         f'<table><thead><tr><td class="xb-gutter"></td>{heads}</tr></thead>'
@@ -399,9 +399,9 @@ def line_text(line: Line, side: int) -> str:
 def _gutter(line: Line, side: int, scope: str) -> str:
     text = line_text(line, side)
     if not text:
-        return '<td class="xb-gutter"></td>'
+        return html.cell("", "xb-gutter")
     alone = " xb-alone" if None in (line.true, line.predicted) else ""
-    return f'<th class="xb-gutter{alone}" scope="{scope}">{text}</th>'
+    return html.cell(text, f"xb-gutter{alone}", "th", scope)
 
 
 def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
@@ -415,11 +415,11 @@ def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
         strength = 0.1 + 0.45 * (1 - patch.similarity)  # seen from the start
         tint = f' style="background:rgba(200,74,38,{strength:.2f})"'
     sign = mark_text(patch, side)
-    text = document_text(cell.text, _LONGEST)
+    text = html.document_text(cell.text, _LONGEST)
     mark = f" <small>{sign}</small>" if sign else ""
     if mark and len(cell.text) > _BESIDE:
         text = f'<span class="xb-cut">{text}</span>'
-    return f'<td class="{escape(kinds)}"{spans}{tint}>{text}{mark}</td>'
+    return f'<td class="{kinds}"{spans}{tint}>{text}{mark}</td>'
 
 
 def kind_of(cell: Cell) -> str:

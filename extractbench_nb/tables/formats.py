@@ -19,7 +19,7 @@ import numpy as np
 
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Indices, Table
+from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid
 
 #: Positions beyond which a table is taken for a mistake.
 MOST_POSITIONS = 1_000_000
@@ -58,17 +58,11 @@ def mended(cells: Iterable[Cell], name: str, notes: Sequence[str] = ()) -> Table
         return Table((), np.zeros((1, 0), dtype=np.intp), tuple(notes))
     shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
     check_size(*shape, name)
-    grid = np.full(shape, -1, dtype=np.intp)
-    for n, (rows, columns, *_) in enumerate(known):
-        if len(rows) == len(columns) == 1:
-            grid[rows[0], columns[0]] = n
-            continue
-        part = grid[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-        if (part >= 0).any():
-            notes.append(
-                f"row {rows[0]}, column {columns[0]}: the cell overlaps an earlier one, and wins"
-            )
-        part[:] = n
+    grid, overlapping = covered_grid(known, shape)
+    notes += [
+        f"row {cell.rows[0]}, column {cell.columns[0]}: the cell overlaps an earlier one, and wins"
+        for cell in overlapping
+    ]
     known += _filled(known, grid, notes)
     order = sorted(range(len(known)), key=lambda n: (known[n].rows[0], known[n].columns[0]))
     place = np.empty(len(order), dtype=np.intp)
@@ -160,22 +154,12 @@ def unescaped(text: str) -> str | None:
 def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one table in an HTML text.
 
-    Notes
-    -----
     Well-formed XML is read as by ``html_to_cells`` of the code published with Smock, Pesala and
     Abraham (2022): spans are not cut where a row group ends, rows below the last ``tr`` are there
     as far as cells cover them wholly, and the cells of a table within a cell count as cells of the
-    outer one. Unlike there, the texts of scripts, styles and templates, which nobody sees, are
-    left out. Where that code finds no cell, or fails, a lenient parser takes over; spans are then
-    read as the HTML standard says, and each mending is among the notes of the table.
-
-    Examples
-    --------
-    >>> table = table_of_html("<table><tr><th>Year<th>Sales<tr><td>2020&ndash;21</table>", "table")
-    >>> table.texts
-    [['Year', 'Sales'], ['2020–21', '']]
-    >>> table.notes
-    ('row 1: 1 position without a cell, filled',)
+    outer one. Unlike there, the texts of scripts, styles and templates are left out. Where that
+    code finds no cell, or fails, a lenient parser takes over, and spans are read as the HTML
+    standard says.
     """
     found = _strictly(text, tidy)
     if found is None:
@@ -193,10 +177,11 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
         found.notes.append(
             "tables within cells: their cells are taken for cells of the outer table"
         )
-    texts = list(_texts(found, name))
     cells = (
         Cell(*lines, text, None, cell.is_header)
-        for lines, cell, text in zip(_placed(found, name), found.cells, texts, strict=True)
+        for cell, text, lines in zip(
+            found.cells, list(_texts(found, name)), _placed(found, name), strict=True
+        )
     )
     return mended(cells, name, found.notes)
 
@@ -480,22 +465,22 @@ def _last(lines: list[str], delimiter: str) -> int:
 
 def _is_before(line: str, delimiter: str, usual: int) -> bool:
     """Whether a line is empty, or a title or words before the records."""
-    if line.count('"') % 2:
-        return False
-    if _TITLE.match(line) and len(line.split(delimiter)) != usual:
+    if _TITLE.match(line) and line.count('"') % 2 == 0 and len(line.split(delimiter)) != usual:
         return True
-    if delimiter in line:
-        return _is_sentence(line) and f"{delimiter} " in line
-    return not line.strip() or line.rstrip().endswith(":") or len(_WORD.findall(line)) > 1
+    has_words = line.rstrip().endswith(":") or len(_WORD.findall(line)) > 1
+    return _is_apart(line, delimiter, alone=not line.strip() or has_words)
 
 
 def _is_after(line: str, delimiter: str) -> bool:
     """Whether a line does not belong to the records above it, as one bare word ("Total") does."""
+    return _is_apart(line, delimiter, alone=not line.strip().isalpha())
+
+
+def _is_apart(line: str, delimiter: str, *, alone: bool) -> bool:
+    """Whether a line is not one of the records; `alone` decides where it has no delimiter."""
     if line.count('"') % 2:
         return False
-    if delimiter in line:
-        return _is_sentence(line) and f"{delimiter} " in line
-    return not line.strip().isalpha()
+    return _is_sentence(line) and f"{delimiter} " in line if delimiter in line else alone
 
 
 def _is_sentence(line: str) -> bool:

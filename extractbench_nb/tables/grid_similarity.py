@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import cache
 from importlib import import_module
 from itertools import pairwise, product
 from types import MappingProxyType
@@ -19,8 +20,9 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Box, Cell, Indices, Numbers, Table
-from extractbench_nb.tables.drawing import METRICS, GriTS
-from extractbench_nb.tables.reading import objects_of, read_table, tables_of_arrays, text_of
+from extractbench_nb.tables.drawing import METRICS, SIDES, GriTS
+from extractbench_nb.tables.formats import check_size
+from extractbench_nb.tables.reading import keys_of, objects_of, read_table, text_of, texts_of
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
@@ -87,11 +89,10 @@ def dilate(table: Any) -> Table:
         return found
     across, down = _boundaries(found.transposed(), "column", 0), _boundaries(found, "row", 1)
 
-    def box(rows: tuple[int, ...], columns: tuple[int, ...]) -> Box:
-        x0, x1 = across[columns[0]], across[columns[-1] + 1]
-        return (x0, down[rows[0]], x1, down[rows[-1] + 1])
-
-    cells = (cell._replace(box=box(cell.rows, cell.columns)) for cell in found.cells)
+    cells = []
+    for cell in found.cells:
+        left, top, right, bottom = map(int, cell.span_from(0, 0))
+        cells.append(cell._replace(box=(across[left], down[top], across[right], down[bottom])))
     return replace(found, cells=tuple(cells))
 
 
@@ -206,17 +207,16 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
     new: type[SequenceMatcher[str]] = SequenceMatcher
     with suppress(ImportError):  # the same in a third of the time
         new = import_module("cydifflib").SequenceMatcher
-    by_second: dict[str, SequenceMatcher[str]] = {}  # difflib keeps what it knows of the second
+    # difflib keeps what it knows of the second text
+    matcher_of = cache(lambda second: new(None, "", second, kind == "blocks"))
     found = []
     for true, predicted in pairs:
-        if not true or not predicted:
+        if true and predicted:
+            matcher = matcher_of(predicted)
+            matcher.set_seq1(true)
+            found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
+        else:
             found.append(float(true == predicted))
-            continue
-        matcher = by_second.get(predicted)
-        if matcher is None:
-            matcher = by_second[predicted] = new(None, "", predicted, kind == "blocks")
-        matcher.set_seq1(true)
-        found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
     return found
 
 
@@ -243,21 +243,13 @@ def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices
 
 
 def _aligned_entries(rewards: Numbers) -> Numbers:
-    """Align the last two axes, for all pairs at once, antidiagonal by antidiagonal."""
-    pairs, first, second = rewards.shape
-    # by place in the true line; the place in the predicted one follows from the antidiagonal
-    before = np.zeros((first + 1, pairs))
-    last = np.zeros_like(before)
-    cells = np.ascontiguousarray(rewards.transpose(1, 2, 0))
-    for diagonal in range(2, first + second + 1):
-        low, high = max(1, diagonal - second), min(first, diagonal - 1)
-        places = np.arange(low - 1, high)
-        best = cells[places, diagonal - 2 - places]
-        best += before[low - 1 : high]
-        np.maximum(best, last[low - 1 : high], out=best)
-        np.maximum(best, last[low : high + 1], out=before[low : high + 1])
-        before, last = last, before
-    return last[first].copy()
+    """Return the scores of the best alignments of the last two axes, for all pairs at once."""
+    pairs, _, second = rewards.shape
+    best = np.zeros((second + 1, pairs))
+    for line in np.ascontiguousarray(rewards.transpose(1, 2, 0)):
+        paired = np.maximum(best[:-1] + line, best[1:])
+        np.maximum.accumulate(paired, axis=0, out=best[1:])
+    return best[second].copy()
 
 
 def align(similarities: Numbers) -> Alignment:
@@ -365,30 +357,30 @@ _FEW_BOXES = 1 << 8
 _BLOCK = 1 << 18
 
 
-def _numbered(
-    table: Table, known: dict[Any, int], value: Callable[[Cell, int, int], Hashable]
-) -> Indices:
-    """Return the numbers of a table's entries, by the value of a cell at a row and column."""
-    found = [
-        [
-            known.setdefault(value(table.cells[cell], row, column), len(known))
-            for column, cell in enumerate(cells)
-        ]
-        for row, cells in enumerate(table.grid.tolist())
-    ]
-    return np.array(found, dtype=np.intp).reshape(table.grid.shape)
-
-
 class Entries:
     """What is compared at the positions of two grids.
 
-    ``true`` and ``predicted`` have the number of the entry at each position.
+    ``true`` and ``predicted`` have the number of the entry at each position, ``values`` has the
+    entries by number: those of the true table come first.
     """
 
-    true: Indices
-    predicted: Indices
     #: The same entries, compared in a quick way that never finds less; None if this one is quick.
     bounds: Entries | None = None
+
+    def __init__(
+        self, true: Table, predicted: Table, value: Callable[[Cell, int, int], Hashable]
+    ) -> None:
+        known: dict[Any, int] = {}
+        grids: list[Indices] = []
+        for table in (true, predicted):
+            places = product(table.row_nums, table.column_nums)
+            numbers = [
+                known.setdefault(value(table.cells[cell], row, column), len(known))
+                for cell, (row, column) in zip(table.grid.flat, places, strict=True)
+            ]
+            grids.append(np.array(numbers, dtype=np.intp).reshape(table.grid.shape))
+        self.true, self.predicted = grids
+        self.values = list(known)
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how similar entries are; the shapes of the indices go together."""
@@ -396,7 +388,7 @@ class Entries:
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how similar the entries of pairs of lines are: pairs x entries x entries."""
-        raise NotImplementedError
+        return self.similar(true[:, :, None], predicted[:, None, :])
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
         """Return which lines may have something in common."""
@@ -410,16 +402,11 @@ class BoxEntries(Entries):
         self,
         true: Table,
         predicted: Table,
+        value: Callable[[Cell, int, int], Box | None],
         overlap: Callable[[Numbers, Numbers], Numbers],
-        *,
-        spans: bool,
     ) -> None:
-        known: dict[Any, int] = {}
-        self.true, self.predicted = (
-            _numbered(table, known, _span_of(table) if spans else lambda cell, *_: cell.box)
-            for table in (true, predicted)
-        )
-        self._boxes = np.array(list(known), dtype=np.float64).reshape(-1, 4)
+        super().__init__(true, predicted, value)
+        self._boxes = np.array(self.values, dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
         #: Overlaps of all boxes, where they are few, as spans are.
         self._kept: Numbers | None = None
@@ -450,23 +437,14 @@ class BoxEntries(Entries):
         return np.asarray(meet.all(axis=-1), dtype=np.bool_)
 
 
-def _span_of(table: Table) -> Callable[[Cell, int, int], Hashable]:
-    rows, columns = table.row_nums, table.column_nums
-    return lambda cell, row, column: cell.span_from(rows[row], columns[column])
-
-
 class TextEntries(Entries):
     """Entries that are texts, compared by their longest common subsequence."""
 
     def __init__(self, true: Table, predicted: Table) -> None:
-        known: dict[Any, int] = {}
-        self.true = _numbered(true, known, lambda cell, *_: cell.text)
-        count = len(known)
-        self.predicted = _numbered(predicted, known, lambda cell, *_: cell.text)
-        self.texts = list(known)
-        # texts of the true table come first; the predicted ones get columns of their own
-        used = np.unique(self.predicted)
-        self._column = np.zeros(len(self.texts), dtype=np.intp)
+        super().__init__(true, predicted, lambda cell, *_: cell.text)
+        count, used = len(np.unique(self.true)), np.unique(self.predicted)
+        # predicted texts get columns of their own
+        self._column = np.zeros(len(self.values), dtype=np.intp)
         self._column[used] = np.arange(len(used))
         #: Similarities of all texts, where they are few enough.
         self._kept: Numbers | None = None
@@ -484,7 +462,7 @@ class TextEntries(Entries):
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how much texts have in common."""
         if self._kept is not None:
-            return self.similar(true[:, :, None], predicted[:, None, :])
+            return super().of_lines(true, predicted)
         found = np.empty((*true.shape, predicted.shape[1]))
         # equal true lines follow one another: their texts are compared with many lines at once
         ends = np.flatnonzero((true[1:] != true[:-1]).any(axis=1)) + 1
@@ -496,7 +474,7 @@ class TextEntries(Entries):
 
     def _between(self, true: Indices, predicted: Indices) -> Numbers:
         """Compare every text with every other."""
-        texts, others = ([self.texts[n] for n in side.tolist()] for side in (true, predicted))
+        texts, others = ([self.values[n] for n in side.tolist()] for side in (true, predicted))
         return text_similarity(texts, others)
 
 
@@ -509,16 +487,16 @@ class SlowTextEntries(Entries):
 
     def __init__(self, true: Table, predicted: Table, kind: str) -> None:
         self.bounds = self._quick = quick = TextEntries(true, predicted)
-        self.true, self.predicted, self._texts = quick.true, quick.predicted, quick.texts
+        self.true, self.predicted, self.values = quick.true, quick.predicted, quick.values
         self._kind = kind
         self._known: dict[int, float] = {}
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how much texts have in common; each pair is compared once."""
-        count = len(self._texts)
+        count = len(self.values)
         pairs, where = np.unique(true * count + predicted, return_inverse=True)
         new = [pair for pair in pairs.tolist() if pair not in self._known]
-        texts = ((self._texts[pair // count], self._texts[pair % count]) for pair in new)
+        texts = ((self.values[pair // count], self.values[pair % count]) for pair in new)
         self._known.update(zip(new, pair_similarity(texts, self._kind), strict=True))
         found = np.array([self._known[pair] for pair in pairs.tolist()], dtype=np.float64)
         alike: Numbers = found[where.reshape(true.shape)]
@@ -538,7 +516,6 @@ class SlowTextEntries(Entries):
 
 #: What of a table is compared: topology, content, location, and location without adjustment.
 GRITS_METRICS = tuple(METRICS)
-_LOCATIONS = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
     "scores",
@@ -643,7 +620,7 @@ def grits(
     else:
         names = checked_names(metrics, GRITS_METRICS)
         for name in names:
-            if name in _LOCATIONS:
+            if name in GRITS_METRICS[2:]:
                 refuse_boxless(tables, name)
     found = {name: _measured(name, *tables, variant) for name in names}
     scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
@@ -660,10 +637,9 @@ def grits(
 
 def read_pair(true: Any, predicted: Any, *, tidy: bool) -> tuple[Table, Table]:
     """Read two tables that are to be compared."""
-    return (
-        read_table(true, name="true", tidy=tidy),
-        read_table(predicted, name="predicted", tidy=tidy),
-    )
+    sides = zip((true, predicted), SIDES, strict=True)
+    one, other = (read_table(table, name=side, tidy=tidy) for table, side in sides)
+    return one, other
 
 
 def table_similarity(
@@ -675,15 +651,13 @@ def table_similarity(
 
 def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
     """Refuse cells without a box."""
-    for side, table in zip(_SIDES, tables, strict=True):
+    for side, table in zip(SIDES, tables, strict=True):
         for number, cell in enumerate(table.cells):
             if cell.box is None:
                 raise InputError(
                     f"{side}, cell {number} has no bbox, which the metric {metric!r} needs"
                 )
 
-
-_SIDES = ("true", "predicted")
 
 #: Pairs of entries up to which all of them are compared, where that takes long and where not.
 _FEW, _MANY = 1 << 8, 1 << 22
@@ -702,7 +676,8 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
         true_table = dilate(true_table)
     entries: Entries
     if name != "con":
-        entries = BoxEntries(true_table, predicted_table, boxes, spans=name == "top")
+        value = Cell.span_from if name == "top" else lambda cell, *_: cell.box
+        entries = BoxEntries(true_table, predicted_table, value, boxes)
     elif texts is None:
         entries = TextEntries(true_table, predicted_table)
     else:
@@ -777,27 +752,23 @@ def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, flo
     return (2 * precision * recall / both if both else 0.0), precision, recall
 
 
-_MEASURES = ("con", "top")
-
-
 def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> float:
     """Return the f-score of two arrays of objects; see `field_metrics.arrays.table_grits`."""
-    checked_variant(measure, _MEASURES, "measure")
+    checked_variant(measure, ("con", "top"), "measure")
     checked_variant(variant, GRITS_VARIANTS)
-    sides = []
-    for value in (gold, predicted):
+    sides, columns = [], []
+    for name, value in (("gold", gold), ("predicted", predicted)):
         items = [] if value is None else value if isinstance(value, list | tuple) else [value]
-        sides.append(objects_of(items))
-    tables = tables_of_arrays(*sides)
-    sizes: list[int] = [(len(table.texts) - 1) * table.grid.shape[1] for table in tables]
+        side = objects_of(items)
+        keys = keys_of(side)
+        check_size(len(side) + 1, len(keys), name)
+        columns.append({key: texts_of(item.get(key) for item in side) for key in keys})
+        sides.append(side)
+    sizes = [len(side) * len(texts) for side, texts in zip(sides, columns, strict=True)]
     if not all(sizes):
         return float(sizes[0] == sizes[1])
-    columns = [
-        dict(zip(head, zip(*rows, strict=True), strict=True))
-        for head, *rows in (table.texts for table in tables)
-    ]
     alike = np.zeros((len(sides[0]), len(sides[1])))
-    for key in columns[0].keys() & columns[1].keys():
+    for key in filter(columns[1].__contains__, columns[0]):
         if measure == "top":
             alike += 1
             continue

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -62,18 +63,19 @@ def text_of(value: Any, *, only_day: bool = False) -> str:
 def texts_of(values: Iterable[Any]) -> list[str]:
     """Write the values of a column: of dates with a time at midnight only, the time is left out."""
     known = list(values)
-    only_day = _are_days(known)
-    return [text_of(value, only_day=only_day) for value in known]
+    moments = (_python_value(v) if isinstance(v, np.datetime64) else v for v in known)
+    has_time = any(
+        moment.time() != time.min or getattr(moment, "nanosecond", 0)
+        for moment in moments
+        if isinstance(moment, datetime) and not _is_missing(moment)
+    )
+    return [text_of(value, only_day=not has_time) for value in known]
 
 
 def texts_of_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
     """Write the values of rows, which may be of unequal length, column by column as `texts_of`."""
-    width = max(map(len, rows), default=0)
-    days = [_are_days(row[n] for row in rows if n < len(row)) for n in range(width)]
-    return [
-        [text_of(value, only_day=day) for value, day in zip(row, days, strict=False)]
-        for row in rows
-    ]
+    columns = zip(*map(texts_of, zip_longest(*rows)), strict=True)
+    return [list(texts[: len(row)]) for row, texts in zip(rows, columns, strict=False)]
 
 
 def _is_whole(number: Any) -> bool:
@@ -88,25 +90,13 @@ def _python_value(value: Any) -> Any:
     """Return what is written alike for a value of numpy, or a span of time."""
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
-    kind = {np.datetime64: pd.Timestamp, timedelta: pd.Timedelta, np.timedelta64: pd.Timedelta}
-    for source, wanted in kind.items():
-        if isinstance(value, source):
-            try:
-                return wanted(value)
-            except ValueError:  # beyond what pandas counts
-                return str(value)
+    if isinstance(value, np.datetime64 | timedelta | np.timedelta64):
+        wanted: Any = pd.Timestamp if isinstance(value, np.datetime64) else pd.Timedelta
+        try:
+            return wanted(value)
+        except ValueError:  # beyond what pandas counts
+            return str(value)
     return value
-
-
-def _are_days(values: Iterable[Any]) -> bool:
-    """Whether each date with a time is at midnight."""
-    for value in values:
-        moment = _python_value(value) if isinstance(value, np.datetime64) else value
-        if isinstance(moment, datetime) and not _is_missing(moment):
-            seconds = moment.hour or moment.minute or moment.second or moment.microsecond
-            if seconds or getattr(moment, "nanosecond", 0):
-                return False
-    return True
 
 
 def _json_value(value: Any) -> Any:
@@ -144,7 +134,7 @@ def read_records(
     for number, item in enumerate(known):
         if not isinstance(item, Mapping):
             raise InputError(f"{name}, item {number} is {type(item).__name__}; expected a dict")
-    keys = list(_keys(known) if columns is None else columns)
+    keys = list(keys_of(known) if columns is None else columns)
     check_size(len(known) + 1, len(keys), name)
     rows = texts_of_rows([[item.get(key) for key in keys] for item in known])
     return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], name)
@@ -261,21 +251,9 @@ def _is_single(value: Any) -> bool:
     return not isinstance(value, Mapping | Cell) and not is_row(value)
 
 
-def _keys(items: list[Mapping[str, Any]]) -> dict[Any, None]:
+def keys_of(items: list[Mapping[str, Any]]) -> dict[Any, None]:
     """Return the keys of all items, in the order in which they first appear."""
     return dict.fromkeys(key for item in items for key in item)
-
-
-def tables_of_arrays(gold: Iterable[Any], predicted: Iterable[Any]) -> tuple[Table, Table]:
-    """Make two tables of two arrays, with columns in one order; each has those that it uses."""
-    sides = objects_of(gold), objects_of(predicted)
-    used = [_keys(side) for side in sides]
-    order = used[0] | used[1]
-    true, found = (
-        read_records(side, [key for key in order if key in keys], name)
-        for name, side, keys in zip(("gold", "predicted"), sides, used, strict=True)
-    )
-    return true, found
 
 
 def objects_of(items: Iterable[Any]) -> list[Mapping[str, Any]]:
@@ -512,15 +490,9 @@ def _repaired(text: str, may_guess: bool) -> Any:
 #: What a text, a file or a list may be.
 TABLE_FORMATS = ("cells", "csv", "html", "json", "markdown", "records")
 
-_OF_FILES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
+#: What files are, by the end of their names.
+_OF_FILES = {".htm": "html"} | {
+    f".{label}": kind for label, kind in _LABELS.items() if label not in ("markdown", "xml")
 }
 _SINGLE = (bytes, bytearray, Cell)
 _LISTS = ("cells", "records")

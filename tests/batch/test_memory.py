@@ -10,7 +10,7 @@ import pandas as pd
 
 from extractbench_nb.batch.run import evaluate_runs
 
-FEW, MANY = 10, 40
+FEW, MANY = 20, 80
 #: Characters of each output, which are in its rows, too.
 SIZE = 40_000
 SCHEMA = {
