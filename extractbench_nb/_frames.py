@@ -48,6 +48,14 @@ class FrameSpec:
         columns = list(zip(*rows, strict=True))
         return self.build(dict(zip(self.names, columns, strict=True)) if columns else None)
 
+    def from_records(self, records: Iterable[Mapping[str, Any]] | pd.DataFrame) -> pd.DataFrame:
+        """Make the frame from records or a wider frame; a key that a record lacks is missing."""
+        if isinstance(records, pd.DataFrame):
+            cells = records.astype(object).where(records.notna(), None)
+            return self.build({name: cells[name].tolist() for name in self.names})
+        rows = list(records)
+        return self.build({name: [row.get(name) for row in rows] for name in self.names})
+
     def describe(self) -> pd.DataFrame:
         """Return the declaration itself as a frame: one row per column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]

@@ -24,8 +24,8 @@ from extractbench_nb.batch.rows import (
     to_frame,
 )
 from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, FORMAT, refuse_foreign
-from extractbench_nb.display.html import card_html, document_text, one_line, table_html
-from extractbench_nb.display.text import dollars, plural
+from extractbench_nb.display.html import card_html, document_text, table_html
+from extractbench_nb.display.text import dollars, one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import Evaluation

@@ -7,21 +7,6 @@ from html import escape
 
 from extractbench_nb.display.text import one_line, trimmed
 
-__all__ = [
-    "STYLE",
-    "card_html",
-    "cell",
-    "document_text",
-    "element",
-    "more_rows",
-    "one_line",
-    "table",
-    "table_html",
-    "table_of",
-    "table_row",
-]
-
-
 #: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
 #: named twice where JupyterLab's own rules for tables would win otherwise.
 STYLE = """<style>
@@ -106,6 +91,11 @@ def table_html(names: Iterable[str], numbers: Iterable[str], rows: Iterable[list
 def more_rows(hidden: int, frame: str) -> str:
     """Say how many rows are not shown, and which frame has them; nothing if there are none."""
     return f"… {hidden} more; .{frame} has them" if hidden > 0 else ""
+
+
+def more_html(hidden: int, frame: str) -> str:
+    """Say the same in a line of its own."""
+    return f"<div>{more_rows(hidden, frame)}</div>" if hidden > 0 else ""
 
 
 def card_html(title: str, *parts: str, limit: int = 200) -> str:

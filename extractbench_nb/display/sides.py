@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 from extractbench_nb._json import json_type
 from extractbench_nb.display.text import clean, document_json, plural, trimmed, value_text
 
-__all__ = ["MOST", "Pair", "Segment", "Side", "Sides", "alone", "compared", "excerpts", "whole"]
-
-
 _LONGEST_VALUE = 280
 #: Texts that share less than this are shown whole: their differences would be confetti.
 _ALIKE = 0.4

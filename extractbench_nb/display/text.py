@@ -8,19 +8,6 @@ import unicodedata
 from math import isnan
 from typing import Any
 
-__all__ = [
-    "clean",
-    "columns",
-    "cut",
-    "document_json",
-    "dollars",
-    "fitted",
-    "one_line",
-    "plural",
-    "trimmed",
-    "value_text",
-]
-
 
 def dollars(amount: float | None) -> str:
     """Write an amount in US dollars: cents from a dollar on, else two digits that say something.

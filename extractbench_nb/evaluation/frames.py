@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.html import one_line
+from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.scoring import Scored, point_score
 from extractbench_nb.engine.traversal import ArrayRecord, Leaf, settled, states

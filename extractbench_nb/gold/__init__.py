@@ -1,12 +1,7 @@
 """Reviewing gold: the audit, and how much of gold the PDFs contain."""
 
 from extractbench_nb.gold.checks import audit
-from extractbench_nb.gold.findings import (
-    KINDS,
-    Audit,
-    Kind,
-    sample_findings,
-)
+from extractbench_nb.gold.findings import KINDS, Audit, Kind, sample_findings
 
 __all__ = [
     "KINDS",

@@ -15,17 +15,8 @@ from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import undeclared
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.evaluation.warnings import violations
-from extractbench_nb.gold.entries import (
-    INDEX_KEYS,
-    Place,
-    Subject,
-    find_duplicates,
-    find_placeholders,
-    find_split_items,
-    find_variants,
-    find_wording_faults,
-    walk,
-)
+from extractbench_nb.gold import entries
+from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
 from extractbench_nb.gold.findings import (
     AUDIT_COLUMNS,
     AUDITED_COLUMNS,
@@ -39,16 +30,6 @@ from extractbench_nb.gold.lookup import find_date_faults, find_values
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.pdf.text import PdfText
 from extractbench_nb.schema.parse import parse_schema
-
-__all__ = [
-    "Checked",
-    "audit",
-    "check_document",
-    "find_empty_required",
-    "find_undeclared",
-    "find_violations",
-]
-
 
 _TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
 
@@ -79,24 +60,18 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
     paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
     indices: dict[str, list[Place]] = defaultdict(list)
     for place in subject.places:
-        if place.path in paths and _is_item_index(place):
+        if place.path not in paths:
+            continue
+        # the index, from 0 or 1, of the item that holds it
+        index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
+        start = place.value - int(index[1]) if index and type(place.value) is int else None
+        if place.key in INDEX_KEYS and start in (0, 1):
             indices[place.field].append(place)
-        elif place.path in paths:
+        else:
             yield place.finding("undeclared_key", "the schema does not declare this key")
     for name, places in indices.items():
         message = f"{len(places)} items carry their own index, which the schema does not declare"
         yield Finding(places[0].path, name, "item_index", message, places[0].value)
-
-
-def _is_item_index(place: Place) -> bool:
-    """Say whether a value is the index, from 0 or 1, of the item that holds it."""
-    index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
-    return (
-        index is not None
-        and type(place.value) is int
-        and place.value - int(index[1]) in (0, 1)
-        and place.key in INDEX_KEYS
-    )
 
 
 def find_empty_required(subject: Subject) -> Iterator[Finding]:
@@ -115,15 +90,15 @@ _RULES: tuple[tuple[Callable[[Subject], Iterator[Finding]], str], ...] = (
     (find_violations, "schema_violation wrong_type text_for_object"),
     (find_undeclared, "undeclared_key item_index"),
     (find_empty_required, "empty_required"),
-    (find_placeholders, "placeholder"),
-    (find_duplicates, "duplicate_item contradicting_item"),
-    (find_split_items, "split_item"),
+    (entries.find_placeholders, "placeholder"),
+    (entries.find_duplicates, "duplicate_item contradicting_item"),
+    (entries.find_split_items, "split_item"),
     (find_date_faults, "malformed_date shifted_date odd_date_style"),
     (
-        find_wording_faults,
+        entries.find_wording_faults,
         "glued_words broken_word line_break trailing_punctuation stray_whitespace",
     ),
-    (find_variants, "spelling_variant case_variant"),
+    (entries.find_variants, "spelling_variant case_variant"),
 )
 _LOOKUP = frozenset(("unlike_pdf", "not_in_pdf", "field_not_quoted"))
 _USE_PDF = _LOOKUP | {"glued_words", "broken_word"}
@@ -174,7 +149,7 @@ def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked
     schema = checked.read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
     if gold is _UNREADABLE or schema is _UNREADABLE:
         return checked
-    subject = Subject(schema, gold, tuple(walk(schema, gold)), pdf)
+    subject = Subject(schema, gold, tuple(entries.walk(schema, gold)), pdf)
     values = [place.value for place in subject.places]
     checked.values = sum(v is not None and not isinstance(v, dict | list) for v in values)
     for check, names in _RULES:

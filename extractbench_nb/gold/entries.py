@@ -18,19 +18,6 @@ from extractbench_nb.language.text import fold, is_placeholder, normalize, unify
 from extractbench_nb.pdf.text import PdfText, words_of
 from extractbench_nb.schema.nodes import MISSING, Node, Schema
 
-__all__ = [
-    "INDEX_KEYS",
-    "Place",
-    "Subject",
-    "find_duplicates",
-    "find_placeholders",
-    "find_split_items",
-    "find_variants",
-    "find_wording_faults",
-    "shown",
-    "walk",
-]
-
 
 class Place(NamedTuple):
     """One value of a document: ``$.a[2].b`` of field ``a[].b``, its node if the schema has one.
@@ -215,7 +202,7 @@ def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
 def _line_breaks(place: Place) -> Iterator[Finding]:
     lines = [line.split() for line in place.value.splitlines()]
     ends = [(a[-1], b[0]) for a, b in pairwise(lines) if a and b]
-    breaks = [(before, after) for before, after in ends if _is_within_sentence(before, after)]
+    breaks = [pair for pair in ends if _is_within_sentence(*pair)]
     if breaks:
         count = f"{len(breaks)} line break{'s' if len(breaks) > 1 else ''}"
         before, after = breaks[0][0][-_SHOWN:], breaks[0][1][:_SHOWN]

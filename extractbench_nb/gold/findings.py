@@ -12,20 +12,6 @@ from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb.display.html import card_html, cell, document_text, table_of, table_row
 from extractbench_nb.errors import InputError, nearest
 
-__all__ = [
-    "AUDITED_COLUMNS",
-    "AUDIT_COLUMNS",
-    "KINDS",
-    "SEVERITIES",
-    "SUMMARY_COLUMNS",
-    "Audit",
-    "Finding",
-    "Kind",
-    "chosen_kinds",
-    "sample_findings",
-]
-
-
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -107,19 +93,23 @@ def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
     return frozenset(names)
 
 
-_SEVERITY_VALUES = ", ".join(SEVERITIES)
+_DOMAIN = Column("domain", "string", "name of the domain folder")
+_IDS = (
+    Column("document", "string", "document id"),
+    _DOMAIN,
+    Column("schema", "string", "schema id"),
+)
+_SEVERITY = Column("severity", "string", "how much it matters", ", ".join(SEVERITIES))
 
 AUDIT_COLUMNS = FrameSpec(
     "findings",
     "one row per finding, ordered by document, kind and place in the document",
     (
-        Column("document", "string", "document id"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id"),
+        *_IDS,
         Column("path", "string", "instance path in the gold JSON, `$` for the files"),
         Column("field", "string", "the path without indices"),
         Column("kind", "string", "what is suspected; `Audit.kinds()` lists them"),
-        Column("severity", "string", "how much it matters", _SEVERITY_VALUES),
+        _SEVERITY,
         Column("message", "string", "what was found"),
         Column("value", "object", "the gold value", nullable=True),
         Column("suggestion", "string", "what may be meant, or the nearest text", nullable=True),
@@ -131,9 +121,9 @@ SUMMARY_COLUMNS = FrameSpec(
     "summary",
     "one row per domain and kind that occurs, by domain and the order of `Audit.kinds()`",
     (
-        Column("domain", "string", "name of the domain folder"),
+        _DOMAIN,
         Column("kind", "string", "what is suspected"),
-        Column("severity", "string", "how much it matters", _SEVERITY_VALUES),
+        _SEVERITY,
         Column("findings", "int64", "findings", "1 or more"),
         Column("documents", "int64", "documents that have one", "1 or more"),
         Column("fields", "int64", "fields that have one", "1 or more"),
@@ -144,9 +134,7 @@ AUDITED_COLUMNS = FrameSpec(
     "documents",
     "one row per document, in the dataset's order",
     (
-        Column("document", "string", "document id"),
-        Column("domain", "string", "name of the domain folder"),
-        Column("schema", "string", "schema id"),
+        *_IDS,
         Column("readable", "bool", "whether the gold JSON could be read"),
         Column(
             "values", "Int64", "leaf values of the gold JSON, nulls left out", "0 or more", True
@@ -155,9 +143,7 @@ AUDITED_COLUMNS = FrameSpec(
         Column("characters", "Int64", "characters of its text", "0 or more", True),
         Column("looked_up", "int64", "values looked up in the PDF", "0 or more"),
         Column("found", "int64", "of these, found", "0 or more"),
-        Column("errors", "int64", "findings of severity error", "0 or more"),
-        Column("warnings", "int64", "findings of severity warning", "0 or more"),
-        Column("infos", "int64", "findings of severity info", "0 or more"),
+        *(Column(f"{s}s", "int64", f"findings of severity {s}", "0 or more") for s in SEVERITIES),
     ),
 )
 
@@ -201,9 +187,7 @@ class Audit:
         rank = {kind: i for i, kind in enumerate(KINDS)}
         counts["rank"] = [rank[kind] for kind in counts["kind"]]
         counts = counts.sort_values(["domain", "rank"], kind="stable")
-        return SUMMARY_COLUMNS.build(
-            {name: counts[name].tolist() for name in SUMMARY_COLUMNS.names}
-        )
+        return SUMMARY_COLUMNS.from_records(counts)
 
     @staticmethod
     def kinds() -> pd.DataFrame:

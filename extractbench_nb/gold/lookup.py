@@ -13,10 +13,15 @@ from extractbench_nb.gold.findings import Finding
 from extractbench_nb.judges.differences import abbreviates
 from extractbench_nb.language.dates import MONTHS, Date, parse_date, unshifted
 from extractbench_nb.language.text import fold, is_placeholder
-from extractbench_nb.pdf.text import Passage, PdfText, covered, nearest_passage, squash, words_of
-
-__all__ = ["find_date_faults", "find_values", "is_looked_up", "is_malformed"]
-
+from extractbench_nb.pdf.text import (
+    Passage,
+    PdfText,
+    covered,
+    nearest_passage,
+    squash,
+    tidy,
+    words_of,
+)
 
 _ASKED = re.compile(r"\bYYYY(?:-MM(?:-DD)?)?(?![\w-])")
 _SHAPES = {"YYYY-MM-DD": r"\d{4}-\d\d-\d\d", "YYYY-MM": r"\d{4}-\d\d", "YYYY": r"\d{4}"}
@@ -226,13 +231,13 @@ def _look_up_number(place: Place, value: float, pdf: PdfText) -> Finding | None:
     sought = abs(value)
     scale: Any = place.parent.get("scale") if isinstance(place.parent, dict) else None
     usable = type(scale) in (int, float) and abs(scale) < _TOO_LARGE
-    scaled = _tidy(sought * scale) if usable else sought
+    scaled = tidy(sought * scale) if usable else sought
     spellings = [sought, scaled]  # in full, in thousands or millions, in percent
     if sought >= _LARGE:
         spellings += [sought * factor for factor in _TABLE_SCALES]
     elif sought < 1:
         spellings.append(sought * _PERCENT)
-    if value == pdf.pages or any(_tidy(number) in pdf.numbers for number in spellings):
+    if value == pdf.pages or any(tidy(number) in pdf.numbers for number in spellings):
         return None
     if sought in pdf.quantities or scaled in pdf.quantities:
         return None
@@ -241,10 +246,6 @@ def _look_up_number(place: Place, value: float, pdf: PdfText) -> Finding | None:
         message = "not in the PDF in any spelling; a number of it differs in one digit"
         return place.finding("unlike_pdf", message, near)
     return place.finding("not_in_pdf", "not in the PDF in any spelling")
-
-
-def _tidy(number: float) -> float:
-    return float(f"{number:.12g}")
 
 
 def _misprint(value: float, pdf: PdfText) -> str | None:
@@ -263,13 +264,13 @@ def _misprint(value: float, pdf: PdfText) -> str | None:
 def _look_up_date(place: Place, sought: Date, pdf: PdfText) -> Finding | None:
     depth = {"year": 1, "month": 2, "day": 3}[sought.precision]
     wanted = {reading[:depth] for reading in sought.readings}
-    if any(reading[:depth] in wanted for reading in pdf.dates):
+    if any(reading[:depth] in wanted for reading in pdf.dated):
         return None
     if sought.precision == "year" and float(sought.year) in pdf.numbers:
         return None
     near = None
     if sought.month is not None and sought.day is not None:
-        days = [date(y, m, d) for y, m, d in pdf.dates if m is not None and d is not None]
+        days = [date(y, m, d) for y, m, d in pdf.dated if m is not None and d is not None]
         # a date may be calculated: a contract's third anniversary of another date
         same_day = any((day.month, day.day) == (sought.month, sought.day) for day in days)
         if same_day and _ANNIVERSARY & pdf.counts.keys():

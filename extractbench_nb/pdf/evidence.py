@@ -15,7 +15,6 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import member
 from extractbench_nb._tokens import gpt2
 from extractbench_nb.errors import InputError, MissingPdfError
-from extractbench_nb.language.dates import Date
 from extractbench_nb.language.text import is_placeholder
 from extractbench_nb.pdf.images import HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.search import (
@@ -77,9 +76,13 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
     """
     if not isinstance(value, str):
         return _of_number(value, index)
-    date = date_of(value)
-    if date is not None:
-        return _of_date(date[0], index)
+    dated = date_of(value)
+    if dated is not None:
+        date = dated[0]
+        if date.month is None:
+            return _of_number(date.year, index)
+        many = max(_DATES, sum(map(len, index.dated.values())))
+        return many / (_YEARS_OF_DATES * (_DAYS if date.day is not None else _MONTHS))
     amount = amount_of(value)
     if amount is not None:
         return _of_number(amount[0], index)
@@ -97,13 +100,6 @@ def _of_number(value: float, index: PdfText) -> float:
         kinds = {0: _YEARS_IN_USE, 1: 9}.get(digits, 81.0 * 10 ** (digits - 2))
         expected += (index.shapes[digits, power] * many + 1) / kinds
     return expected
-
-
-def _of_date(date: Date, index: PdfText) -> float:
-    if date.month is None:
-        return _of_number(date.year, index)
-    many = max(_DATES, sum(map(len, index.dated.values())))
-    return many / (_YEARS_OF_DATES * (_DAYS if date.day is not None else _MONTHS))
 
 
 @lru_cache(maxsize=16_384)
@@ -213,9 +209,8 @@ def find_evidence(
     path = pdf_of(ds, document)
     index = index_of(path)
     hits = search(wanted, index) if is_sought(wanted) else []
-    shown = hits[:limit]
-    weight = specificity(wanted, index) if shown else 0.0
-    frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, shown, weight))
+    weight = specificity(wanted, index) if hits else 0.0
+    frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, hits[:limit], weight))
     if hits:
         status = "found"
     elif not index.words:

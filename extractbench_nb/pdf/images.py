@@ -210,12 +210,22 @@ def render_page(
     >>> render_page(ds, "night bus demand", 1, scale=1, boxes=found).width
     596
     """
-    places = [_box(box) for box in _on_page(boxes, page)]
+    if isinstance(boxes, pd.DataFrame):
+        for name in (*_EDGES, "page"):
+            if name not in boxes.columns:
+                raise InputError(
+                    f"boxes: the DataFrame has no column {name!r}, as find_evidence has"
+                )
+        boxes = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
+    places = [_box(box) for box in boxes]
     asked: object = scale
     if not isinstance(asked, int | float) or not 0 < asked <= _LARGEST_SCALE:
         raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
     path = pdf_of(ds, document)
-    number = _page_number(page)
+    wanted: object = page
+    is_number = isinstance(wanted, int | float | np.integer)
+    # not `page in range(...)`, which compares anything but a plain int with each number in turn
+    number = int(page) if is_number and 1 <= page < _MOST_PAGES and page == int(page) else 0
     drawn, content = ask(path, "draw", most=MOST_PIXELS, page=number, scale=scale, boxes=places)
     if "points" not in drawn:
         raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn['pages']}")
@@ -234,26 +244,11 @@ def render_page(
         (left, right), (top, bottom) = (sorted(pair) for pair in zip(*corners, strict=True))
         marked.append((left, top, right, bottom))
         if mark:
-            _colour(pixels, marked[-1])
+            # multiplied, as the colour of a marker pen, so that the writing stays
+            ends = (top, bottom), (left, right)
+            area = tuple(slice(max(0, a - _MARGIN), max(0, b + _MARGIN)) for a, b in ends)
+            pixels[area] = pixels[area] * np.array(_MARK, dtype=np.uint16) // 255
     return PageImage(_png(pixels), width, height, number, drawn["pages"], points, tuple(marked))
-
-
-def _page_number(page: object) -> int:
-    """Return the page, 0 if there can be none of that number."""
-    # not `page in range(...)`, which compares anything but a plain int with each number in turn
-    if isinstance(page, int | float | np.integer) and 1 <= page < _MOST_PAGES and page == int(page):
-        return int(page)
-    return 0
-
-
-def _on_page(boxes: Iterable[Any] | pd.DataFrame, page: int) -> Iterable[Any]:
-    if not isinstance(boxes, pd.DataFrame):
-        return boxes
-    missing = [name for name in (*_EDGES, "page") if name not in boxes.columns]
-    if missing:
-        raise InputError(f"boxes: the DataFrame has no column {missing[0]!r}, as find_evidence has")
-    found: Iterable[Any] = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
-    return found
 
 
 def _box(box: Any) -> tuple[float, ...]:
@@ -264,14 +259,6 @@ def _box(box: Any) -> tuple[float, ...]:
     if len(values) != len(_EDGES) or not np.isfinite(values).all():
         raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
     return values
-
-
-def _colour(pixels: NDArray[np.uint8], box: Sequence[int]) -> None:
-    """Multiply with the colour of a marker pen, so that the writing stays."""
-    left, top = (max(0, edge - _MARGIN) for edge in box[:2])
-    right, bottom = (max(0, edge + _MARGIN) for edge in box[2:])
-    part = pixels[top:bottom, left:right].astype(np.uint16)
-    pixels[top:bottom, left:right] = part * np.array(_MARK, dtype=np.uint16) // 255
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:

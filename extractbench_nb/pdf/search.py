@@ -89,25 +89,26 @@ _LINK = re.compile(r"(?:https?://|mailto:)?(?:www\.)?", re.IGNORECASE)
 
 def find_text(text: str, key: str, index: PdfText, *, exactly: bool) -> Iterator[Hit]:
     """Find a text whatever its case, spacing, punctuation, accents and line breaks."""
-    found = False
-    for hit in _exact(text, key, index):
-        found = True
-        yield hit
-    if found or exactly or len(text) > _LONGEST_ALIKE:
-        return
-    linked = _LINK.sub("", text, count=1)
-    hits = list(_exact(linked, squash(linked), index)) if linked != text else []
-    if hits:
+    hits = _exact(text, key, index)
+    first = next(hits, None)
+    if first is None and not exactly and len(text) <= _LONGEST_ALIKE:
+        linked = _LINK.sub("", text, count=1)
+        hits = _exact(linked, squash(linked), index) if linked != text else hits
+        first = next(hits, None) or _alike(text, key, index)
+    if first is not None:
+        yield first
         yield from hits
-        return
+
+
+def _alike(text: str, key: str, index: PdfText) -> Hit | None:
+    """Find a text that the PDF has in another order or spelling, or in pieces."""
     words = words_of(text)
     best = _words_apart(words, index) if _FEWEST_APART <= len(words) <= _MOST_APART else None
     if best is None and len(words) >= _LONG_WORDS:
         best = _in_pieces(text, index)
     if best is None and len(key) >= _FEWEST_ALIKE:
         best = _similar(text, index)
-    if best is not None:
-        yield best
+    return best
 
 
 def _exact(text: str, key: str, index: PdfText) -> Iterator[Hit]:
@@ -172,7 +173,7 @@ def _similar(text: str, index: PdfText) -> Hit | None:
     near = nearest_span(text, index)
     if near is None or near[2] < _LEAST_ALIKE:
         return None
-    start, end = index.span(near[0], near[1])
+    start, end = index.span(*near[:2])
     if not set(_DIGITS.findall(text)) <= set(_DIGITS.findall(index.text[start:end])):
         return None
     return Hit(((start, end),), near[2], "similar")
@@ -201,12 +202,6 @@ def amount_of(text: str) -> tuple[float, str] | None:
     if quantity.unit not in ("", "%") and quantity.unit not in MONEY:
         return None
     return quantity.value, quantity.unit
-
-
-def has_percent(hit: Hit, index: PdfText) -> bool:
-    """Say whether a percent sign or word follows a hit."""
-    after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
-    return after.startswith(("%", "percent", "per cent", "pct"))
 
 
 def spellings(value: float) -> Iterator[tuple[float, float]]:
@@ -243,11 +238,9 @@ def find_number(value: float, index: PdfText) -> Iterator[Hit]:
 
 def find_currency(text: str, index: PdfText) -> Iterator[Hit]:
     """Find the sign of a currency that is named by its code: ``USD`` as ``$``."""
-    for sign, code in CURRENCY_SIGNS.items():
-        start = index.text.find(sign) if code == text.strip().lower() else -1
-        while start >= 0:
-            yield Hit(((start, start + 1),), _SIGN_FOR_CODE, "number")
-            start = index.text.find(sign, start + 1)
+    signs = [sign for sign, code in CURRENCY_SIGNS.items() if code == text.strip().lower()]
+    for match in (m for sign in signs for m in re.finditer(re.escape(sign), index.text)):
+        yield Hit((match.span(),), _SIGN_FOR_CODE, "number")
 
 
 def _figure_quality(figure: Figure, scale: float, value: float, index: PdfText) -> float:
@@ -343,7 +336,8 @@ def _of_text(text: str, index: PdfText) -> Iterator[Hit]:
     elif amount is not None:
         value, unit = amount
         for hit in islice(find_number(value, index), _MOST_HITS):
-            fits = unit != "%" or has_percent(hit, index)
+            after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
+            fits = unit != "%" or after.startswith(("%", "percent", "per cent", "pct"))
             yield hit if fits else hit._replace(similarity=hit.similarity * _NO_PERCENT)
     if amount is None or amount[1]:
         exactly = dated is not None or amount is not None

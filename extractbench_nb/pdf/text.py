@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.language.dates import find_dates
@@ -22,6 +22,9 @@ from extractbench_nb.language.quantities import (
 )
 from extractbench_nb.language.text import unify
 from extractbench_nb.pdf.pages import Recent, read_layers
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 _WORD = re.compile(r"[^\W_]+")
 #: The hyphen that ends a line, for which PDFium mostly writes U+0002 or U+FFFE.
@@ -47,13 +50,7 @@ class Passage(NamedTuple):
 
 
 def words_of(text: str) -> list[str]:
-    """Cut a text into its words and numbers, casefolded, accents and punctuation dropped.
-
-    Examples
-    --------
-    >>> words_of("Société: 1,204 (née)")
-    ['societe', '1', '204', 'nee']
-    """
+    """Cut a text into its words and numbers, casefolded, accents and punctuation dropped."""
     return _WORD.findall(unify(text).casefold())
 
 
@@ -70,6 +67,13 @@ class Excerpt(NamedTuple):
     end: int
 
 
+def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    found: dict[Key, list[Value]] = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return dict(found)
+
+
 class PdfText:
     """The text of one PDF, indexed, from one text per page (`read_pages`, `read_layers`).
 
@@ -83,11 +87,11 @@ class PdfText:
         self.pages = len(clean)
         self.text = "\n".join(clean)
         self._page_starts = [0, *accumulate(len(page) + 1 for page in clean)][: self.pages]
-        spans = [match.span() for match in _WORD.finditer(self.text)]
-        self._spans = spans
-        self.words = [self.text[start:end].casefold() for start, end in spans]
+        self._spans = [match.span() for match in _WORD.finditer(self.text)]
+        self.words = [self.text[start:end].casefold() for start, end in self._spans]
         self.squashed = "".join(self.words)
         self._starts = [0, *accumulate(map(len, self.words))]
+        self._boundaries = frozenset(self._starts)
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -103,14 +107,7 @@ class PdfText:
     @cached_property
     def places(self) -> dict[str, list[int]]:
         """Where each word stands, by its index in `words`."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for i, word in enumerate(self.words):
-            found[word].append(i)
-        return found
-
-    @cached_property
-    def _boundaries(self) -> frozenset[int]:
-        return frozenset(self._starts)
+        return _grouped((word, i) for i, word in enumerate(self.words))
 
     @cached_property
     def numbers(self) -> frozenset[float]:
@@ -122,11 +119,6 @@ class PdfText:
         """Every quantity with its scale words multiplied in: 2.5 billion, twenty-five."""
         tokens = read_tokens(self.text)[1]
         return frozenset(abs(token.quantity.value) for token in tokens if token.quantity)
-
-    @cached_property
-    def dates(self) -> frozenset[tuple[int, int | None, int | None]]:
-        """Every date, as year, month and day; both readings of ambiguous ones."""
-        return frozenset(self.dated)
 
     def has(self, squashed: str) -> bool:
         """Say whether the PDF has these letters and digits in a row."""
@@ -176,27 +168,22 @@ class PdfText:
     @cached_property
     def dated(self) -> dict[tuple[int, int | None, int | None], list[tuple[int, int]]]:
         """The spans of each date, by year, month and day; both readings of ambiguous ones."""
-        found: dict[tuple[int, int | None, int | None], list[tuple[int, int]]] = defaultdict(list)
-        for start, end, date in find_dates(self.lower):
-            for reading in date.readings:
-                found[reading].append((start, end))
-        return dict(found)
+        return _grouped(
+            (reading, (start, end))
+            for start, end, date in find_dates(self.lower)
+            for reading in date.readings
+        )
 
     @cached_property
     def years(self) -> dict[float, list[tuple[int, int]]]:
         """The spans of the dates of each year."""
-        found: dict[float, list[tuple[int, int]]] = defaultdict(list)
-        for (year, _, _), spans in self.dated.items():
-            found[float(year)] += spans
-        return {year: sorted(set(spans)) for year, spans in found.items()}
+        spans = _grouped((float(date[0]), s) for date, spans in self.dated.items() for s in spans)
+        return {year: sorted(set(found)) for year, found in spans.items()}
 
     @cached_property
     def figures(self) -> dict[float, list[Figure]]:
         """The numbers in digits, by the values that they may have, signs dropped."""
-        found: dict[float, list[Figure]] = defaultdict(list)
-        for figure in find_figures(self.text):
-            found[figure.value].append(figure)
-        return dict(found)
+        return _grouped((figure.value, figure) for figure in find_figures(self.text))
 
     @cached_property
     def shapes(self) -> Counter[tuple[int, int]]:
@@ -328,15 +315,11 @@ def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
     Words count as in the PDF if four or more of them stand there in a row.
     """
     words, found = pieces(text, pdf)
-    missing: list[list[str]] = []
-    end = 0
-    for first, length in [*found, (len(words), 0)]:
-        if first > end:
-            missing.append(words[end:first])
-        end = first + length
-    absent = sum(map(len, missing))
-    share = (len(words) - absent) / len(words) if words else 1.0
-    return share, [" ".join(run) for run in missing]
+    ends = [0, *(first + length for first, length in found)]
+    runs = zip(ends, [*(first for first, _ in found), len(words)], strict=True)
+    missing = [" ".join(words[end:first]) for end, first in runs if first > end]
+    share = sum(length for _, length in found) / len(words) if words else 1.0
+    return share, missing
 
 
 def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
@@ -408,15 +391,7 @@ def tidy(number: float) -> float:
 
 
 def find_figures(text: str) -> Iterator[Figure]:
-    """Find the numbers in a text; parts of versions, clock times and dotted headings are none.
-
-    Examples
-    --------
-    >>> [figure.value for figure in find_figures("12.5% of (1,204) on 3.1.2")]
-    [12.5, 1204.0, 1.204]
-    >>> [figure.value for figure in find_figures("1.234,5 km and 12 500 m")]
-    [1234.5, 12.0, 500.0, 12500.0]
-    """
+    """Find the numbers in a text; parts of versions, clock times and dotted headings are none."""
     for match in _FIGURE.finditer(text):
         for value, is_sure in _readings(match[0]):
             yield _figure(text, match.span(), value, is_sure)
@@ -466,13 +441,7 @@ def _figure(text: str, span: tuple[int, int], value: float, is_sure: bool) -> Fi
 
 
 def in_words(number: float) -> str | None:
-    """Write a small whole number in English words.
-
-    Examples
-    --------
-    >>> in_words(25), in_words(7), in_words(7.5)
-    ('twenty-five', 'seven', None)
-    """
+    """Write a small whole number in English words."""
     if not 0 <= number < _HUNDRED or number != int(number):
         return None
     whole = int(number)

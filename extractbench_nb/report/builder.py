@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,23 +20,11 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.judges.recorded import document_hash
-from extractbench_nb.report.content import (
-    array_breakdowns,
-    content_stats,
-    coverage_stats,
-    field_outcomes,
-    outcome_stats,
-    schema_stats,
-)
+from extractbench_nb.report import content
 from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
 from extractbench_nb.report.html import html_text
 from extractbench_nb.report.models import EvaluationReport, ReportWarning
 from extractbench_nb.schema.nodes import Schema
-
-__all__ = ["ReportBuilder", "ReportConfig", "write_evaluation"]
-
-
-_SWITCHES = ("save_json", "save_text", "save_csv", "save_markdown", "save_html")
 
 
 @dataclass(frozen=True)
@@ -94,34 +83,29 @@ class ReportConfig:
             raise InputError("ReportConfig: " + "; ".join(problems))
 
 
-def _is_below(name: object) -> bool:
-    """Whether a name can be that of a folder below the output folder."""
-    if not isinstance(name, str) or not name.isprintable():
-        return False
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError:
-        return False
-    path, parts = Path(name), Path(name.replace("\\", "/")).parts
-    return bool(path.parts) and not path.is_absolute() and ".." not in parts
-
-
-def _wrong_name(name: object) -> str:
+def _name_problems(name: object) -> Iterator[str]:
+    """Say what is wrong with a name that cannot be that of a folder below the output folder."""
+    if isinstance(name, str) and name.isprintable():
+        path, parts = Path(name), Path(name.replace("\\", "/")).parts
+        with suppress(UnicodeEncodeError):
+            os.fsencode(name)
+            if path.parts and not path.is_absolute() and ".." not in parts:
+                return
     expected = "the name of a folder below output_dir, without '..' and control characters"
-    return f"output_name is {name!r}; expected {expected}"
+    yield f"output_name is {name!r}; expected {expected}"
 
 
 def _problems(config: ReportConfig) -> Iterator[str]:
     folder: object = config.output_dir
     if not isinstance(folder, Path):
         yield f"output_dir is {folder!r}; expected a pathlib.Path"
-    if config.output_name is not None and not _is_below(config.output_name):
-        yield _wrong_name(config.output_name)
+    if config.output_name is not None:
+        yield from _name_problems(config.output_name)
     for name in ("max_reasoning_length", "top_n_lowest_fields"):
         value = getattr(config, name)
         if type(value) is not int or value < 0:
             yield f"{name} is {value!r}; expected an integer that is 0 or more"
-    for name in _SWITCHES:
+    for name in ("save_json", "save_text", "save_csv", "save_markdown", "save_html"):
         if type(getattr(config, name)) is not bool:
             yield f"{name} is {getattr(config, name)!r}; expected True or False"
     for check in (lambda: get_profile(config.profile), lambda: choose_judge(config.judge)):
@@ -219,8 +203,8 @@ class ReportBuilder:
         """
         schema, gold, extracted, problem = ev.inputs
         summary, frame, meta, now = ev.summary, ev.fields, ev.meta, datetime.now()
-        arrays = array_breakdowns(ev.arrays, ev.matches, frame)
-        rows = field_outcomes(frame, arrays, self.config.max_reasoning_length)
+        arrays = content.array_breakdowns(ev.arrays, ev.matches, frame)
+        rows = content.field_outcomes(frame, arrays, self.config.max_reasoning_length)
         by_path = {row.path: row for row in rows}.values()
         missing_gold = sum(row.gold_state == "missing" for row in by_path)
         missing_extracted = sum(row.extracted_state == "missing" for row in by_path)
@@ -233,11 +217,13 @@ class ReportBuilder:
             schema_hash=_digest(document),
             gold_hash=_digest(gold),
             extracted_hash=_digest(extracted),
-            schema_stats=schema_stats(schema),
-            gold_stats=content_stats("gold", gold, missing_gold),
-            extracted_stats=content_stats("extracted", extracted, missing_extracted),
-            coverage=coverage_stats(schema, gold, None if problem else extracted),
-            outcomes=outcome_stats(rows, summary, ev.judge_calls, self.config.top_n_lowest_fields),
+            schema_stats=content.schema_stats(schema),
+            gold_stats=content.content_stats("gold", gold, missing_gold),
+            extracted_stats=content.content_stats("extracted", extracted, missing_extracted),
+            coverage=content.coverage_stats(schema, gold, None if problem else extracted),
+            outcomes=content.outcome_stats(
+                rows, summary, ev.judge_calls, self.config.top_n_lowest_fields
+            ),
             field_outcomes=rows,
             overall_score=float(summary["overall_score"]),
             overall_pass_rate=float(summary["pass_rate"]),
@@ -273,8 +259,8 @@ class ReportBuilder:
         InputError
             The report's name leads out of the output folder.
         """
-        if not _is_below(report.output_name):
-            raise InputError(_wrong_name(report.output_name))
+        for problem in _name_problems(report.output_name):
+            raise InputError(problem)
         return _written(report, self.config.output_dir / report.output_name, self.config)
 
 
@@ -286,15 +272,18 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
 
 
 def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
-    limit = config.max_reasoning_length
-    files: dict[str, tuple[bool, Callable[[], str]]] = {
-        "report.json": (config.save_json, lambda: json_text(report)),
-        "summary.txt": (config.save_text, lambda: summary_text(report)),
-        "fields.csv": (config.save_csv, lambda: csv_text(report.field_outcomes)),
-        "fields.md": (config.save_markdown, lambda: markdown_text(report.field_outcomes, limit)),
-        "report.html": (config.save_html, lambda: html_text(report)),
-    }
-    texts = {name: write() for name, (wanted, write) in files.items() if wanted}
+    rows, limit = report.field_outcomes, config.max_reasoning_length
+    texts = {}
+    if config.save_json:
+        texts["report.json"] = json_text(report)
+    if config.save_text:
+        texts["summary.txt"] = summary_text(report)
+    if config.save_csv:
+        texts["fields.csv"] = csv_text(rows)
+    if config.save_markdown:
+        texts["fields.md"] = markdown_text(rows, limit)
+    if config.save_html:
+        texts["report.html"] = html_text(report)
     make_folder(folder)
     write_texts({folder / name: text for name, text in texts.items()})
     return folder

@@ -15,36 +15,8 @@ from extractbench_nb._json import json_type, member
 from extractbench_nb.engine.pairing import resolve_union
 from extractbench_nb.evaluation.frames import total_cost
 from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.report.models import (
-    ArrayBreakdown,
-    ArrayItem,
-    ArrayStats,
-    ConfusionCounts,
-    ContentStats,
-    CoverageStats,
-    ErrorBreakdown,
-    ErrorGroup,
-    ErrorSplit,
-    FieldOutcome,
-    LlmStats,
-    LowScoringField,
-    ModelCalls,
-    OutcomeStats,
-    SchemaStats,
-)
+from extractbench_nb.report import models
 from extractbench_nb.schema.nodes import MISSING, Node, Schema
-
-__all__ = [
-    "array_breakdowns",
-    "content_stats",
-    "coverage_stats",
-    "field_outcomes",
-    "outcome_stats",
-    "published_reason",
-    "schema_paths",
-    "schema_stats",
-]
-
 
 _MEMBER = r"\.[A-Za-z_$][\w$-]*|\['(?:[^'\\]|\\.)*'\]"
 _STEP = re.compile(rf"{_MEMBER}|\[\+?\d+\]", re.DOTALL)
@@ -111,25 +83,18 @@ def _placed(schema_path: str, path: str) -> str:
     return written
 
 
-def schema_stats(schema: Schema) -> SchemaStats:
+def schema_stats(schema: Schema) -> models.SchemaStats:
     """Count the nodes of a schema by type, and its properties by whether they are required."""
     nodes = list(schema.nodes())
     listed = set(map(id, nodes))
-    kinds = Counter(map(_kind, nodes))
-    required: Counter[str] = Counter()
-    optional: Counter[str] = Counter()
-    for node in nodes:
-        for child in node.children.properties.values():
-            if id(child) in listed:  # not below a recursive reference that is not unfolded
-                (required if child.required else optional)[_kind(child)] += 1
-    return SchemaStats(
-        kinds.total(),
-        dict(kinds),
-        required.total(),
-        optional.total(),
-        dict(required),
-        dict(optional),
-    )
+    properties = [child for node in nodes for child in node.children.properties.values()]
+    # not those below a recursive reference that is not unfolded
+    declared = [child for child in properties if id(child) in listed]
+    required = Counter(_kind(child) for child in declared if child.required)
+    optional = Counter(_kind(child) for child in declared if not child.required)
+    kinds = dict(Counter(map(_kind, nodes)))
+    totals = required.total(), optional.total()
+    return models.SchemaStats(len(nodes), kinds, *totals, dict(required), dict(optional))
 
 
 def _kind(node: Node) -> str:
@@ -138,7 +103,7 @@ def _kind(node: Node) -> str:
     return node.label.partition(" | ")[0] if node.kind == "scalar" else node.kind
 
 
-def content_stats(label: str, document: Any, missing: int) -> ContentStats:
+def content_stats(label: str, document: Any, missing: int) -> models.ContentStats:
     """Count what a document holds."""
     kinds: Counter[str] = Counter()
     lengths: list[int] = []
@@ -156,17 +121,19 @@ def content_stats(label: str, document: Any, missing: int) -> ContentStats:
             stack.extend(reversed(top))
     arrays = None
     if lengths:
-        arrays = ArrayStats(len(lengths), sum(lengths), min(lengths), median(lengths), max(lengths))
-    return ContentStats(label, kinds.total(), dict(kinds), arrays, kinds["null"], missing)
+        arrays = models.ArrayStats(
+            len(lengths), sum(lengths), min(lengths), median(lengths), max(lengths)
+        )
+    return models.ContentStats(label, kinds.total(), dict(kinds), arrays, kinds["null"], missing)
 
 
-def coverage_stats(schema: Schema, gold: Any, extracted: Any) -> CoverageStats:
+def coverage_stats(schema: Schema, gold: Any, extracted: Any) -> models.CoverageStats:
     """Compare which leaves two documents have."""
     ours, theirs = set(_leaf_paths(gold)), set(_leaf_paths(extracted))
     missing, spurious = sorted(ours - theirs), sorted(theirs - ours)
     required = sorted(_required_missing(schema.root, gold, extracted))
     counts = (len(ours & theirs), len(missing), len(spurious), len(required))
-    return CoverageStats(*counts, missing, spurious, required)
+    return models.CoverageStats(*counts, missing, spurious, required)
 
 
 def _leaf_paths(document: Any) -> Iterator[str]:
@@ -206,16 +173,16 @@ def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
 
 def array_breakdowns(
     arrays: pd.DataFrame, matches: pd.DataFrame, fields: pd.DataFrame
-) -> list[ArrayBreakdown]:
+) -> list[models.ArrayBreakdown]:
     """Return a breakdown of each array that is not inside another array, with its items."""
     outermost = [row for row in _records(arrays) if is_outermost(row["path"])]
     declared = {
         row["path"]: row["schema_path"] for row in _records(fields[["path", "schema_path"]])
     }
     paths = schema_paths((declared.get(row["path"]), row["path"], "") for row in outermost)
-    items: defaultdict[tuple[str, str], list[ArrayItem]] = defaultdict(list)
+    items: defaultdict[tuple[str, str], list[models.ArrayItem]] = defaultdict(list)
     for row in _records(matches[matches["path"].isin([row["path"] for row in outermost])]):
-        item = ArrayItem(
+        item = models.ArrayItem(
             row["gold_index"],
             row["predicted_index"],
             row["similarity"],
@@ -227,7 +194,7 @@ def array_breakdowns(
     measures = ("counted", "matched", "missed", "spurious", "partial", "precision", "recall", "f1")
     statuses = ("matched", "partial", "missed", "spurious")
     return [
-        ArrayBreakdown(
+        models.ArrayBreakdown(
             path,
             normalized(row["path"]),
             *(row[name] for name in (*measures, "score", "passed")),
@@ -247,12 +214,12 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 _TYPES = ("string", "number", "integer", "boolean", "array")
 _BUCKETS = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
-_COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
+COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
 
 
 def field_outcomes(
-    fields: pd.DataFrame, arrays: Iterable[ArrayBreakdown], limit: int
-) -> list[FieldOutcome]:
+    fields: pd.DataFrame, arrays: Iterable[models.ArrayBreakdown], limit: int
+) -> list[models.FieldOutcome]:
     """Turn the counted rows of an evaluation into rows of a report.
 
     A judge's words are cut to `limit` characters, with ``...`` after them.
@@ -264,7 +231,7 @@ def field_outcomes(
     for row, path in zip(rows, paths, strict=True):
         name, words = normalized(row["path"]), row["reasoning"]
         array = by_path.get(name)
-        outcome = FieldOutcome(
+        outcome = models.FieldOutcome(
             path=path,
             normalized_path=name,
             metric_id=row["metric"],
@@ -274,7 +241,7 @@ def field_outcomes(
             gold_value=row["gold"],
             extracted_value=row["predicted"],
             reasoning=words[:limit] + "..." if words is not None and len(words) > limit else words,
-            **{count: getattr(array, count, None) for count in _COUNTS},
+            **{count: getattr(array, count, None) for count in COUNTS},
             outcome=row["outcome"],
             gold_state=row["gold_state"],
             extracted_state=row["predicted_state"],
@@ -288,15 +255,15 @@ def field_outcomes(
 
 
 def outcome_stats(
-    rows: Sequence[FieldOutcome], summary: pd.Series, calls: pd.DataFrame, lowest: int
-) -> OutcomeStats:
+    rows: Sequence[models.FieldOutcome], summary: pd.Series, calls: pd.DataFrame, lowest: int
+) -> models.OutcomeStats:
     """Count the outcomes of the fields; list the `lowest` judged fields with the worst scores."""
     evaluated, passed = int(summary["evaluated"]), int(summary["passed"])
-    failed, judged_rate = evaluated - passed, float(summary["pass_rate_judged"])
+    failed = evaluated - passed
     names = ("omissions", "hallucinations", "structural", "judge_errors")
     omitted, invented, structural, unjudged = (int(summary[name]) for name in names)
     wrong = failed - omitted - invented - structural - unjudged
-    return OutcomeStats(
+    return models.OutcomeStats(
         total_evaluated=evaluated,
         total_passed=passed,
         total_failed=failed,
@@ -309,9 +276,9 @@ def outcome_stats(
         confusion=_confusion(rows),
         llm_stats=_llm_stats(rows, calls, lowest),
         error_breakdown=_error_breakdown([r for r in rows if not r.passed]),
-        split=ErrorSplit(omitted, invented, wrong, structural, unjudged),
+        split=models.ErrorSplit(omitted, invented, wrong, structural, unjudged),
         judge_errors=unjudged,
-        pass_rate_judged=None if isnan(judged_rate) else judged_rate,
+        pass_rate_judged=_known(float(summary["pass_rate_judged"])),
     )
 
 
@@ -322,7 +289,7 @@ def _passes(pairs: Iterable[tuple[str, bool]]) -> dict[str, dict[str, int]]:
     return dict(counts)
 
 
-def _type_of(row: FieldOutcome) -> str:
+def _type_of(row: models.FieldOutcome) -> str:
     """Name the type that a metric's name begins with, else the type of the value."""
     prefix = row.metric_id.partition("_")[0]
     if prefix in _TYPES:
@@ -331,16 +298,18 @@ def _type_of(row: FieldOutcome) -> str:
     return "unknown" if value is None else json_type(value)
 
 
-def _confusion(rows: Iterable[FieldOutcome]) -> ConfusionCounts:
+def _confusion(rows: Iterable[models.FieldOutcome]) -> models.ConfusionCounts:
     """Fill the confusion matrix; rows without a verdict are left out."""
     judged = [row for row in rows if row.score is not None]
     absent = sum(row.passed and row.outcome == "both_absent" for row in judged)
     missed = sum(not row.passed and row.gold_state == "present" for row in judged)
     passed = sum(row.passed for row in judged)
-    return ConfusionCounts(passed - absent, len(judged) - passed - missed, missed, absent)
+    return models.ConfusionCounts(passed - absent, len(judged) - passed - missed, missed, absent)
 
 
-def _llm_stats(rows: Iterable[FieldOutcome], calls: pd.DataFrame, lowest: int) -> LlmStats | None:
+def _llm_stats(
+    rows: Iterable[models.FieldOutcome], calls: pd.DataFrame, lowest: int
+) -> models.LlmStats | None:
     judged = [
         r
         for r in rows
@@ -351,51 +320,52 @@ def _llm_stats(rows: Iterable[FieldOutcome], calls: pd.DataFrame, lowest: int) -
     scores = [r.score for r in judged if r.score is not None]
     buckets = Counter(_BUCKETS[min(int(score * 5), 4)] for score in scores)
     judged.sort(key=lambda r: r.score or 0.0)
-    return LlmStats(
+    return models.LlmStats(
         call_count=len(calls),
         avg_score=fmean(scores) if scores else None,
         median_score=median(scores) if scores else None,
         score_distribution={name: buckets[name] for name in _BUCKETS},
         top_lowest_fields=[
-            LowScoringField(r.normalized_path, r.metric_id, r.score or 0.0, r.reasoning or "")
+            models.LowScoringField(
+                r.normalized_path, r.metric_id, r.score or 0.0, r.reasoning or ""
+            )
             for r in judged[:lowest]
         ],
         judged_fields=len(judged),
-        cost_usd=_cost(calls),
+        cost_usd=_known(total_cost(calls)),
         by_model={
-            str(name): ModelCalls(
+            str(name): models.ModelCalls(
                 calls=len(group),
                 cached=int(group["cached"].sum()),
                 failed=int(group["error"].notna().sum()),
                 requests=int(group["attempts"].sum()),
                 prompt_tokens=int(group["prompt_tokens"].sum()),
                 completion_tokens=int(group["completion_tokens"].sum()),
-                cost_usd=_cost(group),
+                cost_usd=_known(total_cost(group)),
             )
             for name, group in calls.groupby("model")
         },
     )
 
 
-def _cost(calls: pd.DataFrame) -> float | None:
-    cost = total_cost(calls)
-    return None if isnan(cost) else cost
+def _known(number: float) -> float | None:
+    return None if isnan(number) else number
 
 
-def _is_judged(row: FieldOutcome) -> bool:
+def _is_judged(row: models.FieldOutcome) -> bool:
     entry = REGISTRY.entries.get(row.metric_id)
     return entry is not None and entry.judged
 
 
-def _error_breakdown(failed: Sequence[FieldOutcome]) -> ErrorBreakdown | None:
+def _error_breakdown(failed: Sequence[models.FieldOutcome]) -> models.ErrorBreakdown | None:
     if not failed:
         return None
     paths: defaultdict[str, list[str]] = defaultdict(list)
     for row in failed:
         paths[_category(row)].append(row.normalized_path)
-    groups = [ErrorGroup(category, len(found), found) for category, found in paths.items()]
+    groups = [models.ErrorGroup(category, len(found), found) for category, found in paths.items()]
     groups.sort(key=lambda group: -group.count)
-    return ErrorBreakdown(
+    return models.ErrorBreakdown(
         by_path_prefix=dict(Counter(top_key(r.normalized_path) for r in failed)),
         by_metric_type=dict(Counter(r.metric_id for r in failed)),
         by_reason={group.category: group.count for group in groups},
@@ -403,19 +373,12 @@ def _error_breakdown(failed: Sequence[FieldOutcome]) -> ErrorBreakdown | None:
     )
 
 
-_CATEGORIES = {
-    "hallucination": "gold_absent",
-    "omission": "extracted_absent",
-    "structural": "mismatch",
-    "judge_error": "judge_error",
-}
-
-
-def _category(row: FieldOutcome) -> str:
-    known = _CATEGORIES.get(row.outcome)
-    if known is not None:
-        return known
-    if row.reason in ("type_mismatch", "branch_mismatch", "gold_type_mismatch"):
+def _category(row: models.FieldOutcome) -> str:
+    known = {"hallucination": "gold_absent", "omission": "extracted_absent"}
+    if row.outcome in (*known, "judge_error"):
+        return known.get(row.outcome, row.outcome)
+    mismatches = ("type_mismatch", "branch_mismatch", "gold_type_mismatch")
+    if row.outcome == "structural" or row.reason in mismatches:
         return "mismatch"
     if _is_judged(row) or row.metric_id == "array_llm":
         return "semantic_mismatch"

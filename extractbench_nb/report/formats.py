@@ -15,15 +15,13 @@ from textwrap import wrap
 from typing import Any
 
 from extractbench_nb.display.text import document_json, dollars, fitted, trimmed, value_text
+from extractbench_nb.report.content import COUNTS
 from extractbench_nb.report.models import (
     ArrayBreakdown,
     ConfusionCounts,
     EvaluationReport,
     FieldOutcome,
 )
-
-__all__ = ["CSV_COLUMNS", "csv_text", "json_text", "markdown_text", "summary_text"]
-
 
 _WIDTH = 80
 _MOST_ARRAYS = 10
@@ -221,7 +219,6 @@ CSV_COLUMNS = tuple(
 )
 
 _VALUES = ("gold_value", "extracted_value")
-_COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
 _LEFT_OUT = ("evaluation", "array_breakdown")
 #: What begins a formula, full-width forms included, behind any number of apostrophes.
 _RISKY = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
@@ -260,7 +257,7 @@ def _published_breakdown(array: ArrayBreakdown) -> dict[str, Any]:
     """Write an array as the published package's repository does: counts, and the bare items."""
     missed = [*array.partial_items, *array.missed_items]
     spurious = [*array.partial_items, *array.spurious_items]
-    return {name: getattr(array, name) for name in _COUNTS} | {
+    return {name: getattr(array, name) for name in COUNTS} | {
         "matched_items": [document_json(item.gold_value) for item in array.matched_items],
         "missed_gold_items": [document_json(item.gold_value) for item in missed],
         "spurious_pred_items": [document_json(item.extracted_value) for item in spurious],

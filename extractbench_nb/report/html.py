@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
@@ -13,19 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from extractbench_nb._json import canonical_unordered
 from extractbench_nb.display.sides import Segment, Sides, alone, compared
 from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
-from extractbench_nb.report.models import (
-    ArrayBreakdown,
-    ArrayItem,
-    EvaluationReport,
-    FieldOutcome,
-    ReportWarning,
-)
+from extractbench_nb.report.models import ArrayBreakdown, ArrayItem, EvaluationReport, FieldOutcome
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-__all__ = ["bar", "html_text", "listed"]
-
 
 LABELS = {
     "correct": "Correct",
@@ -118,32 +109,24 @@ def _row_view(row: FieldOutcome, anchors: dict[str, int]) -> View:
     }
 
 
-def _array_views(arrays: Sequence[ArrayBreakdown]) -> Listed:
-    """Prepare the arrays that have items, those with the lowest F1 first."""
-    ranked = sorted((a for a in arrays if not a.is_empty), key=lambda a: a.f1 or 0.0)
-    shown, more = listed(ranked, _MOST_ARRAYS)
-    most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(shown)))
-    return Listed([_array_view(array, most) for array in shown], more)
-
-
 def _array_view(array: ArrayBreakdown, most: int) -> View:
-    groups = (
-        ("partial", "Partial pairs", array.partial_items),
-        ("missed", "Missed gold items", array.missed_items),
-        ("spurious", "Spurious items", array.spurious_items),
-        ("matched", "Matched items", array.matched_items),
-    )
-    parts = [(name, len(items)) for name, _, items in groups]
+    groups = {
+        "partial": ("Partial pairs", array.partial_items),
+        "missed": ("Missed gold items", array.missed_items),
+        "spurious": ("Spurious items", array.spurious_items),
+        "matched": ("Matched items", array.matched_items),
+    }
     listings = []
-    for name, title, items in groups:
+    for name, (title, items) in groups.items():
         shown, more = listed(items, most)
         if items:
             listings.append((name, title, len(items), Listed([*map(_item_view, shown)], more)))
+    order = ("matched", "partial", "missed", "spurious")
     return {
         "array": array,
         "path": cut(array.normalized_path, _LONGEST_PATH),
         "verdict": {True: "Pass", False: "Fail", None: "Open"}[array.passed],
-        "bar": bar([parts[-1], *parts[:-1]]),
+        "bar": bar((name, len(groups[name][1])) for name in order),
         "groups": listings,
     }
 
@@ -153,35 +136,30 @@ def _item_view(item: ArrayItem) -> View:
     indices = {"gold": item.gold_index, "extracted": item.extracted_index}
     places = [f"{side} [{index}]" for side, index in indices.items() if index is not None]
     gold, extracted = item.gold_value, item.extracted_value
-    note = ""
-    if len(places) == 1:
-        rows = _single_rows(gold if item.gold_index is not None else extracted)
+    single = gold if item.gold_index is not None else extracted
+    note, more = "", 0
+    rows: list[ItemRow]
+    if len(places) == 1 and isinstance(single, dict):
+        keys, more = listed(list(single), _MOST_KEYS)
+        rows = [(str(key), alone(single[key], limit=_IN_ITEM), []) for key in keys]
+    elif len(places) == 1:
+        rows = [("", alone(single), [])]
     elif isinstance(gold, dict) and isinstance(extracted, dict):
         differing = _differing(gold, extracted)
         equal = len(gold.keys() | extracted.keys()) - len(differing)
         note = f"{equal} equal" if equal else ""
-        rows = _rows_by_key(differing, lambda key: _values_under(key, gold, extracted))
+        keys, more = listed(differing, _MOST_KEYS)
+        rows = [(str(key), *_values_under(key, gold, extracted)) for key in keys]
     else:
         rows = [("", *compared(gold, extracted))]
+    if more:
+        rows.append(("", [Segment("note", plural(more, "more key"))], []))
     return {
         "places": " · ".join(places),
         "similarity": "" if item.similarity is None else f"{item.similarity:.2f}",
-        "rows": rows,
+        "rows": [(cut(key, _LONGEST_PATH), *sides) for key, *sides in rows],
         "note": note,
     }
-
-
-def _single_rows(value: Any) -> list[ItemRow]:
-    if not isinstance(value, dict):
-        return [("", alone(value), [])]
-    return _rows_by_key(list(value), lambda key: (alone(value[key], limit=_IN_ITEM), []))
-
-
-def _rows_by_key(keys: Sequence[Any], values: Callable[[Any], Sides]) -> list[ItemRow]:
-    shown, more = listed(keys, _MOST_KEYS)
-    rows = [(cut(str(key), _LONGEST_PATH), *values(key)) for key in shown]
-    rest: list[ItemRow] = [("", [Segment("note", plural(more, "more key"))], [])]
-    return rows + rest if more else rows
 
 
 def _values_under(key: Any, gold: dict[Any, Any], extracted: dict[Any, Any]) -> Sides:
@@ -241,11 +219,15 @@ def _environment() -> Environment:
 
 
 def _content(report: EvaluationReport) -> dict[str, Any]:
-    arrays = _array_views(report.array_breakdowns)
-    anchors = {view["array"].normalized_path: n for n, view in enumerate(arrays.shown, 1)}
+    arrays = [array for array in report.array_breakdowns if not array.is_empty]
+    lowest, more = listed(sorted(arrays, key=lambda array: array.f1 or 0.0), _MOST_ARRAYS)
+    most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(lowest)))
+    anchors = {array.normalized_path: n for n, array in enumerate(lowest, 1)}
     failed = listed([r for r in report.field_outcomes if not r.passed], _MOST_FAILED)
     every = listed(report.field_outcomes, _MOST_FIELDS)
     coverage, parts = report.coverage, outcome_parts(report)
+    key = attrgetter("side", "kind")
+    warnings = [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key)]
     return {
         "report": report,
         "labels": LABELS,
@@ -256,22 +238,16 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
         "more_failed": failed.more,
         "fields": [_row_view(r, anchors) for r in every.shown],
         "more_fields": every.more,
-        "arrays": arrays,
+        "arrays": Listed([_array_view(array, most) for array in lowest], more),
         "open_arrays": _OPEN_ARRAYS,
         "coverage_lists": [
             ("Required but missing", listed(coverage.required_missing_paths, _MOST_PATHS)),
             ("Missing in the extraction", listed(coverage.missing_paths, _MOST_PATHS)),
             ("In the extraction only", listed(coverage.spurious_paths, _MOST_PATHS)),
         ],
-        "warnings": _warning_groups(report.warnings),
+        "warnings": [(*names, len(w), listed(w, _MOST_WARNINGS)) for names, w in warnings],
         "passes": _passes(report),
     }
-
-
-def _warning_groups(warnings: Iterable[ReportWarning]) -> list[tuple[str, str, int, Listed]]:
-    key = attrgetter("side", "kind")
-    groups = [(k, list(group)) for k, group in groupby(sorted(warnings, key=key), key=key)]
-    return [(*names, len(group), listed(group, _MOST_WARNINGS)) for names, group in groups]
 
 
 def _passes(report: EvaluationReport) -> list[tuple[str, list[tuple[str, int, int, float]]]]:

@@ -12,26 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from extractbench_nb.evaluation.result import Evaluation
 
-__all__ = [
-    "ArrayBreakdown",
-    "ArrayItem",
-    "ArrayStats",
-    "ConfusionCounts",
-    "ContentStats",
-    "CoverageStats",
-    "ErrorBreakdown",
-    "ErrorGroup",
-    "ErrorSplit",
-    "EvaluationReport",
-    "FieldOutcome",
-    "LlmStats",
-    "LowScoringField",
-    "ModelCalls",
-    "OutcomeStats",
-    "ReportWarning",
-    "SchemaStats",
-]
-
 
 @dataclass(frozen=True)
 class SchemaStats:

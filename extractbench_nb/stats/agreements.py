@@ -11,18 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from extractbench_nb._frames import TEXT
 from extractbench_nb._json import canonical
 from extractbench_nb.display.html import (
     card_html,
     cell,
     document_text,
-    more_rows,
-    one_line,
+    more_html,
     table_of,
     table_row,
 )
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.breakdowns import TEXT, gather, refuse_missing
+from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import (
     DIGITS,
     Drawing,
@@ -34,17 +35,6 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
     with_range,
 )
-
-__all__ = [
-    "Agreement",
-    "Joined",
-    "agreement",
-    "agreement_of",
-    "join_verdicts",
-    "kappa_interval",
-    "kappas",
-    "share_interval",
-]
 
 _ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")
@@ -184,8 +174,7 @@ class Agreement:
             for row in frame.head(_SHOWN).to_dict("records")
         )
         table = table_of((cell(name.replace("_", " "), tag="th") for name in columns), rows)
-        more = more_rows(len(frame) - _SHOWN, "disagreements")
-        return f"{table}<div>{more}</div>" if more else table
+        return table + more_html(len(frame) - _SHOWN, "disagreements")
 
 
 def _cell_text(value: object) -> str:
@@ -406,13 +395,7 @@ class Kappa(NamedTuple):
 
 
 def kappas(counts: Numbers) -> Numbers:
-    """Return Cohen's kappa of many tables of counts (Educ. Psychol. Meas. 20, 1960).
-
-    Examples
-    --------
-    >>> kappas(np.array([[20.0, 5.0], [10.0, 15.0]])).item()
-    0.4
-    """
+    """Return Cohen's kappa of many tables of counts (Educ. Psychol. Meas. 20, 1960)."""
     total = counts.sum(axis=(-2, -1))
     agreed = np.trace(counts, axis1=-2, axis2=-1) * total
     chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)

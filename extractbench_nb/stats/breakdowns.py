@@ -7,27 +7,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES, SUMMARY
-
-__all__ = [
-    "BREAKDOWN_COLUMNS",
-    "DIFFICULTY_COLUMNS",
-    "TEXT",
-    "breakdown",
-    "chosen_rows",
-    "difficulty",
-    "gather",
-    "known_columns",
-    "label",
-    "refuse_missing",
-    "with_extra_columns",
-]
-
-
-#: Python storage: names of runs and documents may hold lone surrogates, which Arrow cannot.
-TEXT = pd.StringDtype("python")
 
 _LEVELS = ("run", "document")
 
@@ -205,16 +187,14 @@ def breakdown(
     document = np.zeros(len(rows), dtype=np.int64)
     if "document" in rows.columns:
         document = pd.factorize(rows["document"])[0]
-    judged = (sums["passed"] / sums["judged"]).astype(object)
     measures = sums.assign(
         documents=pd.Series(document).groupby(group).nunique(),
         pass_rate=sums["passed"] / sums["rows"],
-        pass_rate_judged=judged.where(sums["judged"] > 0, None),
+        pass_rate_judged=sums["passed"] / sums["judged"],
         mean_score=(sums["score"] / sums["rows"]).round(12),  # whatever the order of the rows
     )
-    columns = {name: measures[name].tolist() for name in BREAKDOWN_COLUMNS.names}
     table = groups.size().reset_index()[names].astype(dict(rows[names].dtypes))
-    table = pd.concat([table, BREAKDOWN_COLUMNS.build(columns)], axis=1)
+    table = pd.concat([table, BREAKDOWN_COLUMNS.from_records(measures)], axis=1)
     worst = [] if names[-1] in _OWN_ORDER else ["pass_rate", "mean_score"]
     order = [*names[:-1], *worst, names[-1]]
     return table.sort_values(order, key=_rank, kind="stable", na_position="last", ignore_index=True)
@@ -337,10 +317,7 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
         ascending=[True, True, False, True, True],
         kind="stable",
     )
-    columns = table.astype(object).where(table.notna(), None)
-    return DIFFICULTY_COLUMNS.build(
-        {name: columns[name].tolist() for name in DIFFICULTY_COLUMNS.names}
-    )
+    return DIFFICULTY_COLUMNS.from_records(table)
 
 
 #: The columns that `difficulty` takes over as they are.

@@ -6,24 +6,25 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb.display.html import (
     card_html,
     cell,
     document_text,
+    more_html,
     more_rows,
-    one_line,
     table_of,
     table_row,
 )
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.breakdowns import TEXT, gather, known_columns, label
+from extractbench_nb.stats.breakdowns import gather, known_columns, label
 from extractbench_nb.stats.intervals import (
     DIGITS,
     Drawing,
@@ -35,8 +36,6 @@ from extractbench_nb.stats.intervals import (
     sign_flip_tests,
     with_range,
 )
-
-__all__ = ["Comparison", "compare_runs"]
 
 # --- results ----------------------------------------------------------------------------------
 
@@ -232,56 +231,21 @@ _UNIT_SCORES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged")
 _IDENTITY = ("run", "document", "domain", "schema", "outcome", "message", "line", "column")
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreTable:
-    """Scores by document and group, both sorted; NaN if a group has no output for a document.
+class _Outputs(NamedTuple):
+    """Outputs by document and group, which are the index of both frames, in their order.
 
-    `outputs` counts what each score is the mean of, and `invalid` those that did not parse.
+    `cells` counts ``outputs`` and ``invalid`` ones and has the document's ``domain``; `scores` has
+    the mean of the outputs for each measure.
     """
 
-    groups: tuple[str, ...]
-    domains: npt.NDArray[np.object_]
-    scores: dict[str, Numbers]
-    outputs: npt.NDArray[np.int64]
-    invalid: npt.NDArray[np.int64]
-
-    def only(self, domain: str) -> _ScoreTable:
-        """Return the table of the documents of one domain."""
-        rows = self.domains == domain
-        scores = {name: values[rows] for name, values in self.scores.items()}
-        parts = (self.domains, self.outputs, self.invalid)
-        domains, outputs, invalid = (part[rows] for part in parts)
-        return _ScoreTable(self.groups, domains, scores, outputs, invalid)
+    groups: pd.Index
+    cells: pd.DataFrame
+    scores: pd.DataFrame
 
 
-def _score_table(
-    summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]
-) -> _ScoreTable:
+def _outputs(summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]) -> _Outputs:
     """Average the outputs of each document and group."""
     names = known_columns(by, summary)
-    _refuse_gaps(summary, [*names, "document"])
-    group_codes, groups = _groups(summary, names)
-    document_codes, documents = pd.factorize(summary["document"].astype(TEXT), sort=True)
-    invalid = np.zeros(len(summary), dtype=bool)
-    if "outcome" in summary.columns:
-        invalid = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
-    shape = (len(documents), len(groups))
-    size = shape[0] * shape[1]
-    cells = document_codes * len(groups) + group_codes
-    outputs = np.bincount(cells, minlength=size).reshape(shape)
-    scores = {}
-    for measure in measures:
-        values = _numbers(summary, measure, invalid)
-        order = np.lexsort((values, cells))  # sums must not depend on the order of rows
-        sums = np.bincount(cells[order], weights=values[order], minlength=size).reshape(shape)
-        with np.errstate(invalid="ignore"):
-            scores[measure] = sums / outputs
-    broken = np.bincount(cells[invalid], minlength=size).reshape(shape)
-    domains = _domains(summary, document_codes, len(documents))
-    return _ScoreTable(groups, domains, scores, outputs, broken)
-
-
-def _refuse_gaps(summary: pd.DataFrame, names: list[str]) -> None:
     if "document" not in summary.columns:
         raise InputError(
             "summary: there is no column 'document', which is what is resampled; pass the results "
@@ -289,18 +253,41 @@ def _refuse_gaps(summary: pd.DataFrame, names: list[str]) -> None:
         )
     if summary.empty:
         raise InputError("summary: there are no rows to compare")
-    for name in names:
+    for name in (*names, "document"):
         gaps = int(summary[name].isna().sum())
         if gaps:
             raise InputError(
                 f"summary: column {name!r} is missing in {gaps} of {len(summary)} rows; "
                 "drop these rows or fill the column"
             )
+    group = _groups(summary, names)
+    document = pd.Series(summary["document"].astype(TEXT).array, name="document")
+    domain = pd.Series(summary.get("domain", [None] * len(summary)), dtype=TEXT)
+    rows = pd.DataFrame({"document": document, "group": group, "domain": domain.array})
+    pairs = rows[["document", "domain"]].dropna().drop_duplicates()
+    again = pairs.index[pairs["document"].duplicated()]
+    if len(again):
+        name = summary["document"].iloc[again[0]]
+        raise InputError(f"document {name!r} is in two domains; documents need names of theirs")
+    rows["domain"] = rows.groupby("document")["domain"].transform("first")
+    rows["invalid"] = False
+    if "outcome" in summary.columns:
+        rows["invalid"] = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
+    keys = [document, rows["group"]]
+    cells = rows.groupby(keys, observed=True).agg(
+        domain=("domain", "first"), outputs=("invalid", "size"), invalid=("invalid", "sum")
+    )
+    # sorted, as sums must not depend on the order of rows
+    scores = {
+        measure: values.sort_values().groupby(keys, observed=True).mean()
+        for measure in measures
+        for values in [_numbers(summary, measure, rows["invalid"].to_numpy())]
+    }
+    return _Outputs(group.categories, cells, pd.DataFrame(scores))
 
 
-def _groups(
-    summary: pd.DataFrame, names: list[str]
-) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
+    """Return the group of each row, as the labels of the groups in their order."""
     if len(names) == 1:
         keys = pd.Index(summary[names[0]].astype(object))
     else:
@@ -310,16 +297,16 @@ def _groups(
         order = sorted(range(len(found)), key=lambda i: found[i])
     except TypeError:  # values that cannot be compared are sorted as text
         order = sorted(range(len(found)), key=lambda i: (label(found[i]), repr(found[i])))
-    labels = tuple(label(found[i]) for i in order)
+    labels = [label(found[i]) for i in order]
     if len(labels) == 1:
         raise InputError(f"there is one group only, {labels[0]!r}; a comparison takes two")
     if len(set(labels)) < len(labels):
         twice = next(text for text in labels if labels.count(text) > 1)
         raise InputError(f"two groups of {names} are both written {twice!r}; rename one")
-    return np.argsort(order)[codes], labels
+    return pd.Categorical.from_codes(np.argsort(order)[codes], pd.Index(labels, dtype=object))
 
 
-def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]) -> Numbers:
+def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]) -> pd.Series:
     """Return the scores of all outputs; an invalid one has 0."""
     known = [str(c) for c in summary.columns if c not in _IDENTITY]
     if measure not in known:
@@ -340,24 +327,7 @@ def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]
         raise InputError(
             f"measure {measure!r} is {value} at {where}{more}{why}; drop these documents"
         )
-    return values
-
-
-def _domains(
-    summary: pd.DataFrame, codes: npt.NDArray[np.int64], size: int
-) -> npt.NDArray[np.object_]:
-    """Return the domain of each document, None if it has none."""
-    domains = np.full(size, None, dtype=object)
-    if "domain" not in summary.columns:
-        return domains
-    rows = pd.DataFrame({"code": codes, "domain": summary["domain"].array})
-    pairs = rows.dropna().drop_duplicates()
-    twice = pairs[pairs["code"].duplicated()]
-    if len(twice):
-        document = summary["document"].iloc[np.flatnonzero(codes == twice["code"].iloc[0])[0]]
-        raise InputError(f"document {document!r} is in two domains; documents need names of theirs")
-    domains[pairs["code"].to_numpy()] = pairs["domain"].astype(str).to_numpy(dtype=object)
-    return domains
+    return pd.Series(values)
 
 
 _MEASURES = ("pass_rate", "overall_score", "field_score")
@@ -438,60 +408,55 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     asked = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")
-    table = _score_table(gather(source, "summary"), names, asked)
-    pairs, reference = list(combinations(range(len(table.groups)), 2)), None
+    outputs = _outputs(gather(source, "summary"), names, asked)
+    pairs, reference = list(combinations(outputs.groups, 2)), None
     if baseline is not None:
         reference = label(baseline)
-        if reference not in table.groups:
-            known = nearest(reference, table.groups)
+        if reference not in outputs.groups:
+            known = nearest(reference, outputs.groups)
             raise InputError(f"baseline={reference!r} is not a group; {known}")
-        first = table.groups.index(reference)
-        pairs = [(first, i) for i in range(len(table.groups)) if i != first]
-    has = table.outputs > 0
-    for a, b in pairs:
-        if not (has[:, a] & has[:, b]).any():
-            counts = " and ".join(
-                f"{table.groups[i]!r} has {has[:, i].sum()} documents" for i in (a, b)
-            )
+        pairs = [(reference, group) for group in outputs.groups if group != reference]
+    documents = outputs.cells.reset_index().groupby("group", observed=True)["document"].agg(set)
+    for pair in pairs:
+        if documents[pair[0]].isdisjoint(documents[pair[1]]):
+            counts = " and ".join(f"{name!r} has {len(documents[name])} documents" for name in pair)
             raise InputError(
                 f"{counts}, none of them in common; differences are paired by document, so both "
                 "need outputs for the same ones"
             )
-    domains = sorted({domain for domain in table.domains if domain is not None})
-    parts = {None: table} | {name: table.only(name) for name in domains}
-    scores, differences = _all_scores(parts, drawing), _all_differences(parts, pairs, drawing)
+    everything: Parts = {None: outputs.cells}
+    domains: Parts = dict(iter(outputs.cells.groupby("domain")))
     return Comparison(
         names,
         asked,
         reference,
         drawing,
-        SCORE_COLUMNS.build(_columns(scores, in_domains=False)),
-        DIFFERENCE_COLUMNS.build(_corrected(differences, drawing, in_domains=False)),
-        DOMAIN_COLUMNS.build(_columns(scores, in_domains=True)),
-        DOMAIN_DIFFERENCE_COLUMNS.build(_corrected(differences, drawing, in_domains=True)),
+        SCORE_COLUMNS.from_records(_score_rows(outputs, everything, drawing)),
+        DIFFERENCE_COLUMNS.from_records(_difference_rows(outputs, everything, pairs, drawing)),
+        DOMAIN_COLUMNS.from_records(_score_rows(outputs, domains, drawing)),
+        DOMAIN_DIFFERENCE_COLUMNS.from_records(_difference_rows(outputs, domains, pairs, drawing)),
     )
 
 
 Row = dict[str, Any]
-#: The documents of each domain, and all of them under None.
-Parts = Mapping[str | None, _ScoreTable]
+#: The cells of each domain, or all of them under None.
+Parts = Mapping[Any, pd.DataFrame]
 
 
-def _all_scores(parts: Parts, drawing: Drawing) -> list[Row]:
+def _score_rows(outputs: _Outputs, parts: Parts, drawing: Drawing) -> list[Row]:
     rows, samples = [], []
-    for domain, table in parts.items():
-        for i, group in enumerate(table.groups):
-            outputs = table.outputs[:, i]
-            has = outputs > 0
+    for domain, cells in parts.items():
+        for group, own in cells.groupby(level="group", observed=True):
             row = {
                 "domain": domain,
-                "documents": int(has.sum()),
-                "outputs": int(outputs.sum()),
-                "invalid": int(table.invalid[:, i].sum()),
+                "group": group,
+                "documents": len(own),
+                "outputs": int(own["outputs"].sum()),
+                "invalid": int(own["invalid"].sum()),
             }
-            for measure, scores in table.scores.items() if has.any() else ():
-                rows.append(row | {"group": group, "measure": measure})
-                samples.append(scores[has, i])
+            for measure, scores in outputs.scores.loc[own.index].items():
+                rows.append(row | {"measure": measure})
+                samples.append(scores.to_numpy())
     intervals = mean_intervals(samples, drawing)
     return [
         row | {"mean": float(sample.mean())} | interval._asdict()
@@ -499,24 +464,29 @@ def _all_scores(parts: Parts, drawing: Drawing) -> list[Row]:
     ]
 
 
-def _all_differences(parts: Parts, pairs: list[tuple[int, int]], drawing: Drawing) -> list[Row]:
+def _difference_rows(
+    outputs: _Outputs, parts: Parts, pairs: list[tuple[str, str]], drawing: Drawing
+) -> list[Row]:
     """Test all pairs; a domain in which a pair shares no document has neither interval nor test."""
     rows: list[Row] = []
     tested: list[tuple[Row, Numbers]] = []
-    for domain, table in parts.items():
-        has = (table.outputs > 0).sum(axis=0)
-        for (a, b), measure in product(pairs, table.scores):
-            left, right = table.scores[measure][:, a], table.scores[measure][:, b]
-            both = ~np.isnan(left) & ~np.isnan(right)
-            left, right = left[both], right[both]
-            row = dict.fromkeys(DIFFERENCE_COLUMNS.names) | {
+    for domain, cells in parts.items():
+        tables = {
+            measure: {name: wide[name].to_numpy() for name in wide}
+            for measure, scores in outputs.scores.loc[cells.index].items()
+            for wide in [scores.unstack("group").reindex(columns=outputs.groups)]  # noqa: PD010
+        }
+        for (a, b), (measure, table) in product(pairs, tables.items()):
+            has_a, has_b = ~np.isnan(table[a]), ~np.isnan(table[b])
+            left, right = (table[name][has_a & has_b] for name in (a, b))
+            row = {
                 "domain": domain,
-                "a": table.groups[a],
-                "b": table.groups[b],
+                "a": a,
+                "b": b,
                 "measure": measure,
                 "documents": len(left),
-                "only_a": int(has[a]) - len(left),
-                "only_b": int(has[b]) - len(left),
+                "only_a": int(has_a.sum()) - len(left),
+                "only_b": int(has_b.sum()) - len(left),
                 "a_higher": int((np.round(right - left, DIGITS) < 0).sum()),
                 "b_higher": int((np.round(right - left, DIGITS) > 0).sum()),
             }
@@ -528,24 +498,13 @@ def _all_differences(parts: Parts, pairs: list[tuple[int, int]], drawing: Drawin
                 tested.append((row, right - left))
     samples = [sample for _, sample in tested]
     intervals, tests = mean_intervals(samples, drawing), sign_flip_tests(samples, drawing)
-    for (row, _), interval, test in zip(tested, intervals, tests, strict=True):
+    adjusted = pd.Series([test.p for test in tests], dtype=np.float64)
+    measured = pd.Series([row["measure"] for row, _ in tested], dtype=object)
+    adjusted = adjusted.groupby(measured).transform(holm)
+    for (row, _), interval, test, p in zip(tested, intervals, tests, adjusted, strict=True):
         row.update(interval._asdict(), p_value=test.p, p_method=test.method)
+        row.update(p_holm=p, significant=p <= drawing.alpha)
     return rows
-
-
-def _columns(rows: list[Row], *, in_domains: bool) -> dict[str, list[Any]]:
-    chosen = [row for row in rows if (row["domain"] is not None) == in_domains]
-    return {name: [row[name] for row in chosen] for name in rows[0]}
-
-
-def _corrected(rows: list[Row], drawing: Drawing, *, in_domains: bool) -> dict[str, list[Any]]:
-    """Return the columns of differences with Holm's correction within each measure."""
-    columns = _columns(rows, in_domains=in_domains)
-    p_values = pd.Series(columns["p_value"], dtype=np.float64)
-    adjusted = p_values.groupby(pd.Series(columns["measure"], dtype=object)).transform(holm)
-    cells = [None if np.isnan(p) else float(p) for p in adjusted]
-    significant = [None if p is None else p <= drawing.alpha for p in cells]
-    return columns | {"p_holm": cells, "significant": significant}
 
 
 # --- text and HTML ----------------------------------------------------------------------------
@@ -566,12 +525,11 @@ def _ranges(rows: pd.DataFrame, mean: str) -> Numbers:
     return rows[[mean, "low", "high"]].astype("Float64").to_numpy(np.float64, na_value=np.nan)
 
 
-def _ranking(comparison: Comparison) -> list[str]:
+def _ranking(comparison: Comparison) -> pd.Series:
     """Return the groups, the highest mean of the first measure first."""
     scores = comparison._scores
     first = scores[scores["measure"] == comparison.measures[0]]
-    ranked = first.sort_values("mean", ascending=False, kind="stable")
-    return [str(name) for name in ranked["group"]]
+    return first.sort_values("mean", ascending=False, kind="stable")["group"]
 
 
 def _interval_texts(comparison: Comparison, scores: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
@@ -650,19 +608,18 @@ def _distinct(c: Comparison, measure: str) -> str:
 
 def _scores_html(c: Comparison) -> str:
     ranking = _ranking(c)
-    shown = ranking[:_GROUPS]
+    shown = ranking.head(_GROUPS)
     rows = [[cell(document_text(name, 60))] for name in shown]
     heads = [cell(document_text(", ".join(c.by), 60), tag="th")]
     for measure in c.measures:
-        scores = c._scores[c._scores["measure"] == measure]
-        position = {name: i for i, name in enumerate(scores["group"])}
-        ranges = _ranges(scores.iloc[[position[name] for name in shown]], "mean")
+        scores = c._scores[c._scores["measure"] == measure].set_index("group")
+        ranges = _ranges(scores.loc[shown], "mean")
         axis = _axis(ranges)
         heads.append(cell(document_text(measure, 60) + _axis_html(axis), tag="th"))
         for row, values in zip(rows, ranges, strict=True):
             row.append(_range_html(values, axis))
     table = table_of(heads, map(table_row, rows))
-    return table + _more_html(len(ranking) - _GROUPS, "scores")
+    return table + more_html(len(ranking) - _GROUPS, "scores")
 
 
 def _differences_html(c: Comparison, measure: str) -> str:
@@ -682,16 +639,11 @@ def _differences_html(c: Comparison, measure: str) -> str:
         cells.append(_range_html(values, axis, difference=True))
         numbers = (p, number(row["detectable"]), row["documents"])
         rows.append(table_row([*cells, *(cell(str(text), "xb-num") for text in numbers)]))
-    more = _more_html(len(frame) - _PAIRS, "differences")
+    more = more_html(len(frame) - _PAIRS, "differences")
     head = document_text(f"Differences: {_distinct(c, measure)} distinguishable from noise", 200)
     unfolded = " open" if measure == c.measures[0] else ""
     summary = f"<summary>{head}</summary>"
     return f"<details{unfolded}>{summary}{table_of(heads, rows)}{more}</details>"
-
-
-def _more_html(hidden: int, frame: str) -> str:
-    text = more_rows(hidden, frame)
-    return f"<div>{text}</div>" if text else ""
 
 
 def _axis(ranges: Numbers) -> tuple[float, float]:
@@ -711,13 +663,9 @@ def _range_html(values: Numbers, axis: tuple[float, float], *, difference: bool 
     """Write a mean with its interval, and draw them; screen readers may skip the drawing."""
     mean, low, high = values
     text = with_range(mean, low, high, sign=difference)
-    return f'<td style="white-space:nowrap">{text}<br>{_plot(values, axis, difference)}</td>'
-
-
-def _plot(values: Numbers, axis: tuple[float, float], with_zero: bool) -> str:
-    mean, low, high = values
+    start = f'<td style="white-space:nowrap">{text}<br>'
     if np.isnan(mean):
-        return ""
+        return f"{start}</td>"
     width, height, edge = 150, 16, 6
 
     def x(value: float) -> str:
@@ -730,12 +678,11 @@ def _plot(values: Numbers, axis: tuple[float, float], with_zero: bool) -> str:
         return f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}" {style}/>'
 
     marks = [line(edge, width - edge, 'stroke-opacity=".2"')]
-    if with_zero:
+    if difference:
         marks.append(line(x(0), x(0), 'stroke-opacity=".5"', 1, height - 1))
     if not np.isnan(low):
         marks.append(line(x(low), x(high), 'stroke-width="3"'))
     marks.append(f'<circle cx="{x(mean)}" cy="{height / 2}" r="3.5" fill="currentColor"/>')
-    return (
-        f'<svg width="{width}" height="{height}" aria-hidden="true" stroke="currentColor">'
-        f"{''.join(marks)}</svg>"
-    )
+    size = f'width="{width}" height="{height}"'
+    svg = f'<svg {size} aria-hidden="true" stroke="currentColor">{"".join(marks)}</svg>'
+    return f"{start}{svg}</td>"

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.html import card_html, document_text, one_line, table_html
+from extractbench_nb.display.html import card_html, document_text, table_html
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
@@ -21,8 +22,6 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
     with_range,
 )
-
-__all__ = ["CONSISTENCY_COLUMNS", "SelfConsistency", "self_consistency"]
 
 CONSISTENCY_COLUMNS = FrameSpec(
     "fields",
@@ -223,9 +222,7 @@ def self_consistency(
         raise InputError(
             f"{found}; ask several times with LLMJudge(n=5), or several models with Ensemble([...])"
         )
-    fields = CONSISTENCY_COLUMNS.build(
-        {name: [row.get(name) for row in several] for name in CONSISTENCY_COLUMNS.names}
-    )
+    fields = CONSISTENCY_COLUMNS.from_records(several)
     known = fields[fields["agreement"].notna()]
     shares = known["agreement"].astype(float)
     if len(known["document"].dropna().unique()) > 1:

@@ -19,25 +19,6 @@ import pandas as pd
 
 from extractbench_nb.errors import InputError
 
-__all__ = [
-    "DIGITS",
-    "EQUAL",
-    "Drawing",
-    "Interval",
-    "Numbers",
-    "PValue",
-    "bca_bounds",
-    "counts_drawn",
-    "detectable_difference",
-    "holm",
-    "mean_intervals",
-    "number",
-    "sign_flip_tests",
-    "wilson_interval",
-    "with_range",
-]
-
-
 Numbers = npt.NDArray[np.float64]
 
 #: Sums of equal values in another order differ in the last digits; these digits are kept.
@@ -264,13 +245,7 @@ def _as_far(differences: Numbers, flips: Iterable[Numbers]) -> npt.NDArray[np.in
 
 
 def holm(p_values: npt.ArrayLike) -> Numbers:
-    """Adjust p-values by S. Holm's sequentially rejective procedure (Scand. J. Stat. 6, 1979).
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Adjust p-values by S. Holm's sequentially rejective procedure (Scand. J. Stat. 6, 1979)."""
     values = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(len(values), np.nan)
     order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]

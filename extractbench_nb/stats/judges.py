@@ -14,30 +14,27 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb._json import canonical
-from extractbench_nb.display.html import (
-    card_html,
-    document_text,
-    more_rows,
-    one_line,
-    table_html,
-)
+from extractbench_nb.display.html import card_html, document_text, more_html, more_rows, table_html
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.stats.agreements import Joined, agreement_of, join_verdicts
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import Drawing, with_range
 
-__all__ = ["JUDGE_DISAGREEMENTS", "JUDGE_PAIRS", "JudgeAgreement", "judge_agreement"]
-
 _UNDEFINED = "NaN where it is not defined"
 _DISTANCE = f"mean distance of scores; {_UNDEFINED}"
+
+_JUDGES = (
+    Column("judge_a", "string", "first judge, or the reference"),
+    Column("judge_b", "string", "second judge"),
+)
 
 JUDGE_PAIRS = FrameSpec(
     "pairs",
     "one row per pair of judges",
     (
-        Column("judge_a", "string", "first judge, or the reference"),
-        Column("judge_b", "string", "second judge"),
+        *_JUDGES,
         Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
         Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
         Column("identical", "int64", "fields whose two values are the same; left out", "0 and up"),
@@ -60,8 +57,7 @@ JUDGE_DISAGREEMENTS = FrameSpec(
     "disagreements",
     "one row per field that passes by one judge of a pair and fails by the other",
     (
-        Column("judge_a", "string", "first judge, or the reference"),
-        Column("judge_b", "string", "second judge"),
+        *_JUDGES,
         Column("run", "string", "run, where rows are told apart by it", nullable=True),
         Column("document", "string", "document, where rows have one", nullable=True),
         Column("path", "string", "instance path"),
@@ -150,9 +146,8 @@ class JudgeAgreement:
             for row in self._pairs.head(_PAIRS).to_dict("records")
         ]
         numbers = ("agree", "kappa", "fields", "a only", "b only", "without verdict", "unmatched")
-        more = more_rows(len(self._pairs) - _PAIRS, "pairs")
-        note = f"<div>{more}</div>" if more else ""
-        return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), note)
+        more = more_html(len(self._pairs) - _PAIRS, "pairs")
+        return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), more)
 
     def _head(self) -> str:
         return f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"
@@ -258,10 +253,7 @@ def judge_agreement(
         row, differ = _compare(a, b, sides, drawing)
         rows.append(row)
         disagreements += differ
-    frames = [
-        spec.build({name: [row.get(name) for row in records] for name in spec.names})
-        for spec, records in ((JUDGE_PAIRS, rows), (JUDGE_DISAGREEMENTS, disagreements))
-    ]
+    frames = JUDGE_PAIRS.from_records(rows), JUDGE_DISAGREEMENTS.from_records(disagreements)
     return JudgeAgreement(tuple(sides), drawing, *frames)
 
 
@@ -297,7 +289,18 @@ def _compare(
     a: str, b: str, sides: Mapping[str, pd.DataFrame], drawing: Drawing
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Compare two judges: the row of the pair, and those of its disagreements."""
-    joined = _joined(a, b, sides)
+    names = ["path", "metric"]
+    frames = [sides[a], sides[b]]
+    if all("predicted_path" in frame.columns for frame in frames):  # of items paired alike
+        names.insert(1, "predicted_path")
+        frames = [
+            frame.assign(predicted_path=frame["predicted_path"].fillna(frame["path"]))
+            for frame in frames
+        ]
+    try:
+        joined = join_verdicts(frames[0], frames[1], "passed", names)
+    except InputError as error:
+        raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
     same = _identical(joined, a, b)
     asked = np.ones(len(same), dtype=np.bool_)
     for frame in (joined.a, joined.b):
@@ -305,7 +308,7 @@ def _compare(
             asked &= frame["outcome"].isin(_ASKED).to_numpy(dtype=np.bool_)
     rows = joined.select(asked & ~same)
     found = agreement_of(rows, "passed", drawing)
-    names = {"judge_a": a, "judge_b": b}
+    judges = {"judge_a": a, "judge_b": b}
     (_, a_only), (b_only, _) = found.table.to_numpy().tolist()  # pass first, then fail
     distance = math.nan
     if all("score" in frame.columns for frame in (rows.a, rows.b)):
@@ -314,7 +317,7 @@ def _compare(
         )
         gaps = (first - second).abs().dropna().to_numpy(dtype=np.float64)
         distance = float(gaps.mean()) if len(gaps) else math.nan
-    pair = names | {
+    pair = judges | {
         "fields": found.rows,
         "without_verdict": found.unjudged,
         "identical": int((asked & same).sum()),
@@ -333,25 +336,9 @@ def _compare(
     }
     differ = found.disagreements.rename(columns={f"{name}_a": name for name in _VALUES})
     return pair, [
-        {str(k): None if v is pd.NA else v for k, v in row.items()} | names
+        {str(k): None if v is pd.NA else v for k, v in row.items()} | judges
         for row in differ.to_dict("records")
     ]
-
-
-def _joined(a: str, b: str, sides: Mapping[str, pd.DataFrame]) -> Joined:
-    """Join rows; in arrays, of items that were paired alike."""
-    names = ["path", "metric"]
-    frames = [sides[a], sides[b]]
-    if all("predicted_path" in frame.columns for frame in frames):
-        names.insert(1, "predicted_path")
-        frames = [
-            frame.assign(predicted_path=frame["predicted_path"].fillna(frame["path"]))
-            for frame in frames
-        ]
-    try:
-        return join_verdicts(frames[0], frames[1], "passed", names)
-    except InputError as error:
-        raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
 
 
 def _identical(joined: Joined, a: str, b: str) -> npt.NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from extractbench_nb.display.html import one_line
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid
 

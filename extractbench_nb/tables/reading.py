@@ -18,7 +18,7 @@ import pandas as pd
 
 from extractbench_nb._json import canonical, json_type, parser_problem, read_cut_off, read_text
 from extractbench_nb._model_json import repaired
-from extractbench_nb.display.html import one_line
+from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.formats import (

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb._json import json_type, private_copy
 from extractbench_nb.display.text import document_json, one_line, value_text
 from extractbench_nb.errors import ConfigError, InputError, nearest
@@ -24,7 +24,7 @@ from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.config import PRESETS, parse_config
 from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.stats.agreements import kappas
-from extractbench_nb.stats.breakdowns import TEXT, gather
+from extractbench_nb.stats.breakdowns import gather
 
 _LABELS = ("run", "document", "path")
 _OF_FIELDS = ("path", "field", "gold", "predicted", "gold_state", "predicted_state", "outcome")

@@ -187,7 +187,7 @@ def test_any_pages_can_be_indexed(pages: list[str]) -> None:
     assert "".join(pdf.words) == pdf.squashed
     assert all(squash(page) in pdf.squashed or "\x02" in page or "\ufffe" in page for page in pages)
     assert isinstance(pdf.numbers | pdf.quantities, frozenset)
-    assert isinstance(pdf.dates, frozenset)
+    assert isinstance(pdf.dated, dict)
 
 
 def test_a_passage_knows_its_page() -> None:

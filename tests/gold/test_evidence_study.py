@@ -8,23 +8,27 @@ import pandas as pd
 import pytest
 
 from extractbench_nb import load_dataset
+from extractbench_nb.benchmark.statistics import shipped_frame
 from extractbench_nb.errors import InputError
-from extractbench_nb.gold.evidence_study import (
+from extractbench_nb.pdf.evidence import find_evidence
+from scripts.make_evidence import (
     AGAINST,
+    BAND_COLUMNS,
     BANDS,
+    COUNT_COLUMNS,
     KINDS,
+    MISSING_COLUMNS,
     SHARE_COLUMNS,
     count_evidence,
     shares,
-    shipped_bands,
-    shipped_counts,
-    shipped_missing,
 )
-from extractbench_nb.pdf.evidence import find_evidence
 
 VARIABLE = "EXTRACTBENCH_DATASET"
 PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
-COUNTS, BANDED, MISSING = shipped_counts(), shipped_bands(), shipped_missing()
+COUNTS, BANDED, MISSING = (
+    shipped_frame(f"data/{spec.name}.csv", spec)
+    for spec in (COUNT_COLUMNS, BAND_COLUMNS, MISSING_COLUMNS)
+)
 SCORES = {"found": "any score", "found_half": "0.5 and up", "found_nine": "0.9 and up"}
 
 
