@@ -14,7 +14,15 @@ import pandas as pd
 from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical, json_text, json_type
 from extractbench_nb._version import __version__
-from extractbench_nb.display.html import card_html, document_text, table, table_html
+from extractbench_nb.display.html import (
+    card_html,
+    cell,
+    document_text,
+    element,
+    table_html,
+    table_of,
+    table_row,
+)
 from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
@@ -40,7 +48,7 @@ from extractbench_nb.schema.nodes import Schema
 _MOST_ARRAYS = 12
 _NOTHING = "No field is scored: the scores say nothing."
 _SCORES = ("overall_score", "field_score", "pass_rate")
-_WORST = ("score", "worst fields", "metric", "outcome", "gold", "predicted")
+_WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
 def outcome_counts(ev: Evaluation) -> dict[str, int]:
@@ -125,12 +133,14 @@ def _worst_html(ev: Evaluation) -> str:
         score = "n/a" if row.score is pd.NA else f"{row.score:.2f}"
         texts = (document_text(str(text), 120) for text in (row.path, row.metric, _why(row)))
         values = (document_text(text, 60) for text in _shown_pair(row.gold, row.predicted))
-        rows.append([score, *texts, *values])
+        cells = [cell(score, "xb-num"), *map(cell, texts), *(cell(v, "xb-val") for v in values)]
+        rows.append(table_row(cells))
     if not rows:
         return ""
     hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - len(rows)
     more = f"<div>… {hidden} more that do not pass; .fields has them</div>" if hidden > 0 else ""
-    return table(_WORST, rows, numbers=[0], kind="xb-val") + more
+    heads = [element("th", "score", "xb-num"), *(element("th", name) for name in _WORST)]
+    return table_of(heads, rows) + more
 
 
 def _arrays_html(ev: Evaluation) -> str:
