@@ -253,7 +253,7 @@ class FieldJudge:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
-        """Pickle and copy by the call; what is spent and under way stays where it is."""
+        """Pickle and copy the arguments only, without costs and calls in progress."""
         values, options = self._arguments()
         return (partial(type(self), *values, **options), ())
 
@@ -269,8 +269,8 @@ def _mean(scores: Sequence[float]) -> float:
     return min(max(fmean(scores), min(scores)), max(scores))
 
 
-#: How several scores are combined. The median is the lower of the two middle ones: at any mark it
-#: passes where more than half pass.
+#: How several scores are combined. The median of an even number is the lower middle score, so it
+#: passes only if more than half of the scores pass.
 VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": median_low,
     "mean": _mean,
@@ -281,7 +281,7 @@ VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
 _PASS_MARK = 0.7
 _LONGEST_WORDS = 201  # the mark of a cut included
 
-Found = Verdict | Exception
+VerdictOrError = Verdict | Exception
 
 
 def pass_mark(question: Question) -> float:
@@ -290,12 +290,15 @@ def pass_mark(question: Question) -> float:
     return _PASS_MARK if metric is None else metric.pass_mark(question.params)
 
 
-async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[Found]:
-    """Await several verdicts at once; an answer that is not a verdict becomes a `JudgeError`."""
-    found: list[Found] = []
+async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError]:
+    """Await verdicts concurrently; errors are returned in place of the missing verdicts.
+
+    A result that is not a verdict gives a `JudgeError`.
+    """
+    outcomes: list[VerdictOrError] = []
     for result in await asyncio.gather(*asks, return_exceptions=True):
         if isinstance(result, Exception):
-            found.append(result)
+            outcomes.append(result)
             continue
         if isinstance(result, BaseException):
             raise result
@@ -304,28 +307,29 @@ async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[Found]:
             if not 0.0 <= score <= 1.0:
                 raise ValueError
             calls = tuple(getattr(result, "calls", ()))
-            found.append(Verdict(score, result.reason, result.reasoning, calls))
+            outcomes.append(Verdict(score, result.reason, result.reasoning, calls))
         except (AttributeError, TypeError, ValueError):
             shown = cut(repr(result), _LONGEST_WORDS)
             problem = f"returned {shown}; expected a Verdict with a score from 0 to 1"
-            found.append(JudgeError(problem))
-    return found
+            outcomes.append(JudgeError(problem))
+    return outcomes
 
 
-def take_vote(ballots: Sequence[tuple[str, Found]], vote: str, mark: float) -> Verdict:
-    """Turn several verdicts into one, or raise an error if those that are missing decide."""
+def take_vote(ballots: Sequence[tuple[str, VerdictOrError]], vote: str, mark: float) -> Verdict:
+    """Combine verdicts into one; raise an error if the missing ones could change pass or fail."""
     verdicts: list[Verdict] = []
     problems: list[tuple[str, JudgeError]] = []
     calls: list[JudgeCall] = []
     said = []
-    for name, found in ballots:
-        if isinstance(found, Verdict):
-            verdicts.append(found)
-            calls.extend(found.calls)
-            words = f"{found.score:.3g}: {cut(found.reasoning or found.reason, _LONGEST_WORDS)}"
+    for name, outcome in ballots:
+        if isinstance(outcome, Verdict):
+            verdicts.append(outcome)
+            calls.extend(outcome.calls)
+            text = cut(outcome.reasoning or outcome.reason, _LONGEST_WORDS)
+            words = f"{outcome.score:.3g}: {text}"
         else:
-            unexpected = f"{type(found).__name__}: {found}"
-            error = found if isinstance(found, JudgeError) else JudgeError(unexpected)
+            unexpected = f"{type(outcome).__name__}: {outcome}"
+            error = outcome if isinstance(outcome, JudgeError) else JudgeError(unexpected)
             problems.append((name, error))
             calls.extend(error.calls)
             words = f"without a verdict ({cut(error.problem, _LONGEST_WORDS)})"

@@ -166,14 +166,14 @@ class JudgeCache:
     def __init__(self, path: str | Path | None = None) -> None:
         given: object = path
         if given is not None and not (isinstance(given, str | Path) and str(given).strip()):
-            raise InputError(f"path of a cache is {path!r}; expected a folder or None")
+            raise InputError(f"JudgeCache: path is {path!r}; expected a folder or None")
         self._folder = None if path is None else Path(path).expanduser().absolute()
         self._lock = threading.RLock()
         self._opened: _Opened | None = None
 
     @property
     def path(self) -> Path:
-        """The file that the answers are in; it need not exist yet."""
+        """The file that holds the answers; it need not exist yet."""
         folder, named = self._folder, os.environ.get(CACHE_VARIABLE)
         if folder is None and named:
             folder = Path(named).expanduser().absolute()
@@ -184,7 +184,7 @@ class JudgeCache:
         return folder / _FILE
 
     def __repr__(self) -> str:
-        """Write the call that makes it."""
+        """Write the call that creates the cache."""
         return "JudgeCache()" if self._folder is None else f"JudgeCache({str(self._folder)!r})"
 
     def __eq__(self, other: object) -> bool:
@@ -196,11 +196,11 @@ class JudgeCache:
         return hash(self._folder)
 
     def __reduce__(self) -> tuple[type[JudgeCache], tuple[Path | None]]:
-        """Pickle and copy by the folder; a connection stays where it is."""
+        """Pickle and copy the folder, without the connection."""
         return (type(self), (self._folder,))
 
     def prepare(self) -> None:
-        """Make sure that the cache can be used, if only for looking answers up.
+        """Check that the cache can be opened; it may be read-only.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class JudgeCache:
         Returns
         -------
         Entry or None
-            None if there is none. One that is damaged is thrown away.
+            None if there is none. A damaged answer is deleted.
 
         Raises
         ------
@@ -230,26 +230,26 @@ class JudgeCache:
         """
         with self._connected() as database:
             row = database.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-            found = None if row is None else _from_row(row)
-            if row is not None and found is None:
+            entry = None if row is None else _from_row(row)
+            if row is not None and entry is None:
                 with suppress(sqlite3.OperationalError), database:  # it may be read-only
                     database.execute("DELETE FROM answers WHERE key = ?", (key,))
-        return found
+        return entry
 
     def put(self, entry: Entry, *, replace: bool = False) -> Entry:
-        """Keep an answer; the first one to a request stays.
+        """Store an answer, unless the request already has one.
 
         Parameters
         ----------
         entry : Entry
             The answer.
         replace : bool, optional
-            Whether it takes the place of one that is there.
+            Whether to overwrite a stored answer.
 
         Returns
         -------
         Entry
-            What is kept now: another process may have been faster.
+            The stored answer, which may come from another process that was faster.
 
         Raises
         ------
@@ -263,12 +263,12 @@ class JudgeCache:
         return entry if new else self.get(entry.key) or entry
 
     def info(self) -> CacheInfo:
-        """Say what there is.
+        """Describe the contents.
 
         Returns
         -------
         CacheInfo
-            Where, how many answers, how many bytes, and what they cost.
+            File, number of answers, size in bytes and cost in US dollars.
 
         Raises
         ------
@@ -286,12 +286,12 @@ class JudgeCache:
             return CacheInfo(path, *row.fetchone())
 
     def clear(self) -> int:
-        """Forget all answers; a damaged file is deleted.
+        """Delete all answers; a damaged file is deleted.
 
         Returns
         -------
         int
-            How many there were; 0 in a damaged file.
+            Number of answers deleted; 0 if the file is damaged.
 
         Raises
         ------
@@ -328,7 +328,7 @@ class JudgeCache:
         Returns
         -------
         int
-            How many there are.
+            Number of answers written.
 
         Raises
         ------

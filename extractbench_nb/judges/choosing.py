@@ -119,10 +119,10 @@ class Ensemble(FieldJudge):
         vote: str = "median",
         name: str | None = None,
     ) -> None:
-        given: tuple[object, object] = (vote, name)
-        if not isinstance(given[0], str) or vote not in VOTES:
+        untyped: tuple[object, object] = (vote, name)
+        if not isinstance(untyped[0], str) or vote not in VOTES:
             raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
-        if name is not None and not (isinstance(given[1], str) and name.strip()):
+        if name is not None and not (isinstance(untyped[1], str) and name.strip()):
             raise InputError(f"name is {name!r}; expected a text or None")
         self._judges = _members(judges)
         self._vote = vote
@@ -145,7 +145,7 @@ class Ensemble(FieldJudge):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What its verdicts depend on; a batch that is taken up compares it."""
+        """What the verdicts depend on; a resumed batch compares it."""
         members = [[judge.name, fingerprint_of(judge)] for judge in self._judges]
         return {"vote": self._vote, "judges": members}
 
@@ -163,7 +163,7 @@ class Ensemble(FieldJudge):
         Parameters
         ----------
         question : Question
-            The values, and what the schema says of the field.
+            The values, and what the schema says about the field.
 
         Returns
         -------
@@ -177,9 +177,9 @@ class Ensemble(FieldJudge):
             Members without a verdict decide whether the vote passes.
         """
         asked = question._replace(params=_without_model(question.params))
-        found = await gather_verdicts(verdict_of(judge, asked) for judge in self._judges)
+        outcomes = await gather_verdicts(verdict_of(judge, asked) for judge in self._judges)
         names = [judge.name for judge in self._judges]
-        return take_vote(list(zip(names, found, strict=True)), self._vote, pass_mark(question))
+        return take_vote(list(zip(names, outcomes, strict=True)), self._vote, pass_mark(question))
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         name = {} if self._name is None else {"name": self._name}
@@ -187,20 +187,21 @@ class Ensemble(FieldJudge):
 
 
 def _members(judges: object) -> tuple[Judge, ...]:
-    listed = not isinstance(judges, str) and isinstance(judges, Iterable)
-    given = list(judges) if listed else []  # type: ignore[call-overload]
-    if len(given) < _FEWEST:
+    """Check the members of an ensemble: two or more, all different, each with its own answers."""
+    is_list = not isinstance(judges, str) and isinstance(judges, Iterable)
+    items = list(judges) if is_list else []  # type: ignore[call-overload]
+    if len(items) < _FEWEST:
         raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
-    members = tuple(choose_judge(judge, f"judges[{i}]") for i, judge in enumerate(given))
-    for (i, one), (j, other) in combinations(enumerate(members), 2):
-        if one == other:
+    members = tuple(choose_judge(item, f"judges[{i}]") for i, item in enumerate(items))
+    for (i, a), (j, b) in combinations(enumerate(members), 2):
+        if a == b:
             raise InputError(
-                f"judges[{i}] and judges[{j}] are the same, {one!r}; to ask a model several times "
+                f"judges[{i}] and judges[{j}] are the same, {a!r}; to ask a model several times "
                 "use LLMJudge(n=...)"
             )
-        caches = [judge.cache for judge in (one, other) if isinstance(judge, LLMJudge)]
+        caches = [judge.cache for judge in (a, b) if isinstance(judge, LLMJudge)]
         paths = [cache.path for cache in caches if cache is not None]
-        if len(paths) > 1 and paths[0] == paths[1] and fingerprint_of(one) == fingerprint_of(other):
+        if len(paths) > 1 and paths[0] == paths[1] and fingerprint_of(a) == fingerprint_of(b):
             raise InputError(
                 f"judges[{i}] and judges[{j}] would get the same answers from the cache: model, "
                 "prompts and parameters are the same; to ask a model several times use "

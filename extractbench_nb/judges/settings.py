@@ -22,7 +22,7 @@ MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
 #: The model where nothing names one; the published package's.
 DEFAULT_MODEL = "vertex_ai/gemini-2.5-flash"
 
-#: Names of keys; LiteLLM's own variables and ours are none.
+#: Variables that hold a provider's key; variables of LiteLLM and of this package do not.
 _KEY = re.compile(
     r"(?!LITELLM_|EXTRACTBENCH_)[A-Z0-9_]+_API_(?:KEY|TOKEN)"
     r"|AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|HF_TOKEN"
@@ -34,10 +34,11 @@ _ADDRESS = re.compile(r"https?://[!-~]+")
 
 
 def read_environment() -> None:
-    """Add keys and the model's name from ``.env`` in the working directory; what is set stays.
+    """Read keys and the model id from ``.env`` in the working directory.
 
-    The file may be a stranger's: nothing else is taken, such as the address of a server, a proxy or
-    the folder of a cache. Its values are taken as they stand, without the variables they name.
+    Variables that are already set keep their values. The file may come from a stranger, so nothing
+    else is read from it, such as the address of a server, a proxy or a cache folder, and references
+    to other variables are not expanded.
     """
     path = Path.cwd() / ".env"
     if not path.is_file():
@@ -45,11 +46,11 @@ def read_environment() -> None:
     from dotenv import dotenv_values
 
     try:
-        found = dotenv_values(path, interpolate=False)
+        variables = dotenv_values(path, interpolate=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{str(path)!r} cannot be read: {error}") from None
-    for name, value in found.items():
-        # the name of a model with an address in it would be asked at that address
+    for name, value in variables.items():
+        # LiteLLM would send requests to an address within a model id
         names_server = name == MODEL_VARIABLE and "://" in (value or "")
         is_taken = name == MODEL_VARIABLE or _KEY.fullmatch(name)
         if value and "\0" not in value and is_taken and not names_server:
@@ -188,8 +189,8 @@ _AMAZON = (
     ("~/.aws/credentials", "~/.aws/config"),
     "or run `aws configure`",
 )
-#: Where a cloud's credentials may be, other than in the variables that LiteLLM names: other
-#: variables, files, and what else may be done.
+#: Where credentials of a cloud may be, besides the variables that LiteLLM checks: other variables,
+#: files, and an alternative that the error message names.
 _AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "vertex_ai": (
         ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
@@ -205,7 +206,7 @@ _AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "azure": (("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
 }
 _PACKAGES = {"vertex_ai": ("google.auth", "litellm[google]")}
-#: What else can be done where a judge has no key.
+#: Alternatives that the error message names when a judge has no key.
 _OTHER_JUDGES = (
     f"Another model is named by judge=, or by {MODEL_VARIABLE}; judge='offline' needs none"
 )
@@ -218,13 +219,12 @@ def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
     if settings.api_base is None:
         module, package = _PACKAGES.get(provider, ("", ""))
         if module and not _is_installed(module):
-            raise InputError(f"{model!r} needs `pip install '{package}'`: no {module} is there")
+            raise InputError(f"{model!r} needs `pip install '{package}'`: {module} is missing")
         _check_key(model, provider, otherwise)
     if settings.budget_usd is not None and list_price(model, 1, 1) is None:
         raise InputError(
-            f"budget_usd is {settings.budget_usd!r}, but LiteLLM has no price for "
-            f"{model!r}: what it costs cannot be told. Give it one with "
-            "litellm.register_model, or leave the budget out"
+            f"budget_usd is {settings.budget_usd!r}, but LiteLLM has no price for {model!r}. "
+            "Add its price with litellm.register_model, or remove the budget"
         )
 
 
@@ -234,33 +234,37 @@ def _provider(model: str) -> str:
         return str(module.get_llm_provider(model)[1])
     except module.exceptions.BadRequestError:
         pass
-    first = model.partition("/")[0]
+    prefix = model.partition("/")[0]
     names = [str(provider.value) for provider in module.provider_list]
-    few = get_close_matches(first, names, n=3, cutoff=0.0)
+    closest = get_close_matches(prefix, names, n=3, cutoff=0.0)
     raise InputError(
-        f"no provider is known for the model {model!r}: expected a LiteLLM model id such as "
-        f"'openai/gpt-4o-mini'; of the first part, {nearest(first, few)}; LiteLLM's documentation "
-        f"lists all {len(names)} providers"
+        f"unknown provider of the model {model!r}; expected a LiteLLM model id such as "
+        f"'openai/gpt-4o-mini'; for the provider, {nearest(prefix, closest)}; "
+        f"LiteLLM's documentation lists all {len(names)} providers"
     )
 
 
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # its parent is not there
+    except ModuleNotFoundError:  # its parent package is not installed
         return False
 
 
 def _check_key(model: str, provider: str, otherwise: str) -> None:
-    found = litellm().validate_environment(model)
-    names = found["missing_keys"]
-    if found["keys_in_environment"] or not names:
+    """Raise an error unless an environment variable or a file may hold the provider's key."""
+    environment = litellm().validate_environment(model)
+    missing = environment["missing_keys"]
+    if environment["keys_in_environment"] or not missing:
         return
     variables, paths, hint = _AMBIENT.get(provider, ((), (), ""))
     files = (Path(os.path.expandvars(path)).expanduser() for path in paths)
     if any(map(os.environ.get, variables)) or any(file.is_file() for file in files):
         return
-    either = " or " if provider == "gemini" else " and "
-    or_file = " or in a file .env here" if all(map(_KEY.fullmatch, names)) else ""
-    ways = f"set {either.join(names)} in the environment{or_file}{hint and ', '}{hint}"
-    raise InputError(f"no key for the model {model!r}: {ways}. {otherwise}")
+    names = (" or " if provider == "gemini" else " and ").join(missing)
+    or_file = " or in a .env file here" if all(map(_KEY.fullmatch, missing)) else ""
+    or_command = f", {hint}" if hint else ""
+    raise InputError(
+        f"no key for the model {model!r}: set {names} in the environment{or_file}{or_command}. "
+        f"{otherwise}"
+    )

@@ -222,7 +222,7 @@ def watch_exchanges() -> None:
 
 
 async def _followed(send: Any, request: Any) -> Any:
-    """Send a request, and again where its own server redirects to."""
+    """Send a request, and follow redirects within its own server."""
     response = await send(request)
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request
@@ -234,7 +234,7 @@ async def _followed(send: Any, request: Any) -> Any:
 
 
 async def _read(response: Any, exchange: Exchange) -> Any:
-    """Read a response within its limits, into one that is decoded."""
+    """Read a response of limited size, and return it decoded."""
     from httpx import Response
 
     exchange.status = response.status_code
@@ -242,7 +242,7 @@ async def _read(response: Any, exchange: Exchange) -> Any:
     body = bytearray()
     try:
         if response.next_request is not None:
-            exchange.sent = False  # to the right server
+            exchange.sent = False  # the server that should answer did not get it
             raise exchange.fail("redirect", _redirect_problem(response), transient=False)
         if encoding not in _ENCODINGS:
             raise exchange.fail("server_error", f"the response is encoded as {encoding[:40]!r}")
@@ -261,27 +261,27 @@ async def _read(response: Any, exchange: Exchange) -> Any:
 
 
 def _redirect_problem(response: Any) -> str:
-    where, status = _origin(response.next_request), response.status_code
-    if where == _origin(response.request):
+    target, status = _origin(response.next_request), response.status_code
+    if target == _origin(response.request):
         return f"the server redirects more than {_MOST_REDIRECTS} times (HTTP status {status})"
     return (
-        f"the server redirects to {where} (HTTP status {status}), which would be sent the "
-        "key and the texts; if that is the right server, name it by api_base"
+        f"the server redirects to {target} (HTTP status {status}), which would receive the key and "
+        "the texts; if that is the right server, set api_base to it"
     )
 
 
 def _broken(error: Exception, exchange: Exchange) -> Failure:
-    """Tell a timeout from a cut connection, and whether there was one at all."""
+    """Record whether the request was sent, and return a timeout or a connection failure."""
     import httpx
 
-    never = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-    # aiohttp reports a connection that is reset by the same error as one that is refused
-    reset = type(error.__cause__).__name__ == "ClientOSError"
-    exchange.sent = reset or not isinstance(error, never)
+    never_connected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+    # a connection that was reset comes as the same httpx error as one that was refused
+    was_reset = type(error.__cause__).__name__ == "ClientOSError"
+    exchange.sent = was_reset or not isinstance(error, never_connected)
     if isinstance(error, httpx.TimeoutException):
         return exchange.fail("timeout", problem_of(error) or "no answer in time")
-    words = "the connection broke" if exchange.sent else "no connection"
-    return exchange.fail("connection", f"{words}: {problem_of(error)[:_LONGEST_CAUSE]}")
+    problem = "the connection broke" if exchange.sent else "no connection"
+    return exchange.fail("connection", f"{problem}: {problem_of(error)[:_LONGEST_CAUSE]}")
 
 
 def _origin(request: Any) -> str:

@@ -71,7 +71,10 @@ _MAX_LENGTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A calendar date, known to the day, month or year; `swapped`: day and month may be too."""
+    """A calendar date, known to the day, month or year.
+
+    `swapped` marks a numeric date whose day and month may also be read the other way round.
+    """
 
     year: int
     month: int | None = None
@@ -94,7 +97,7 @@ class Date:
 
 @lru_cache(maxsize=16_384)
 def parse_date(text: str) -> Date | None:
-    """Read a text that is a date and nothing else."""
+    """Read a text that consists of one date; None for any other text."""
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
     folded = _PREFIX.sub("", fold(text)).strip(" .,;")
@@ -107,13 +110,13 @@ def parse_date(text: str) -> Date | None:
 
 
 def find_dates(folded: str) -> Iterator[tuple[int, int, Date]]:
-    """Find the dates inside a running text; bare years are left alone."""
+    """Find the dates within a longer text, except for years that stand alone."""
     if not _DIGIT.search(folded):
         return
     end = 0
     matches = [match for pattern in _candidates(folded) for match in pattern.finditer(folded)]
-    found = [(*match.span(), date) for match in matches if (date := _from_match(match))]
-    for start, stop, date in sorted(found, key=lambda span: (span[0], -span[1])):
+    dates = [(*match.span(), date) for match in matches if (date := _from_match(match))]
+    for start, stop, date in sorted(dates, key=lambda span: (span[0], -span[1])):
         if start >= end:
             yield start, stop, date
             end = stop
@@ -147,7 +150,7 @@ def _compiled(kind: Literal["named", "numeric", "whole"]) -> tuple[re.Pattern[st
 
 
 def _candidates(folded: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns that a plain look at the text leaves possible."""
+    """Return the patterns that may match, by a quick check of the text."""
     numeric = _compiled("numeric") if _JOINED_DIGITS.search(folded) else ()
     if _MONTH_WORD.search(folded):
         return numeric + _compiled("named")

@@ -37,20 +37,20 @@ class Person(NamedTuple):
 
 
 def read_person(text: str, canonical: Sequence[str]) -> Person | None:
-    """Take a text apart as one person's name."""
+    """Read a text as one person's name; None if it is not one."""
     if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
         return None
     groups = _name_groups(text) if lexicon.NOT_PERSONAL.isdisjoint(canonical) else None
     if not groups:
         return None
     words, marked = _in_order(groups)
-    kept = _strip_titles(words)
-    if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in kept):
+    untitled = _strip_titles(words)
+    if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in untitled):
         return None
-    generation = frozenset(word.lower() for word in kept if word.lower() in lexicon.GENERATIONS)
-    mixed = not all(word.isupper() for word in kept)
+    generation = frozenset(word.lower() for word in untitled if word.lower() in lexicon.GENERATIONS)
+    mixed = not all(word.isupper() for word in untitled)
     names: list[str] = []
-    for word in kept:
+    for word in untitled:
         if word.lower() in lexicon.GENERATIONS:
             continue
         # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
@@ -58,7 +58,7 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
         names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
     if not names or any(name in _FIRM_ENDINGS for name in names):
         return None
-    marked = marked or len(kept) < len(words) or any(len(name) == 1 for name in names)
+    marked = marked or len(untitled) < len(words) or any(len(name) == 1 for name in names)
     folded = {word.lower() for word in words}
     female = "" if folded.isdisjoint(lexicon.FEMALE_TITLES) else "f"
     gender = female if folded.isdisjoint(lexicon.MALE_TITLES) else "m"
@@ -66,7 +66,7 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
 
 
 def _name_groups(text: str) -> list[list[str]] | None:
-    """Split at commas, and each part into words; None if a part cannot belong to a name."""
+    """Split a text at commas and each part into words; None if it cannot be a person's name."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
         return None
@@ -74,8 +74,9 @@ def _name_groups(text: str) -> list[list[str]] | None:
     for part in parts:
         words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
         for word in words:
-            lower = word.islower() and len(word) > 1 and not part.islower()
-            if not word.isalpha() or (lower and word not in lexicon.PARTICLES):
+            # in a part with capitals only particles are in lower case: Ludwig van Beethoven
+            is_lower = word.islower() and len(word) > 1 and not part.islower()
+            if not word.isalpha() or (is_lower and word not in lexicon.PARTICLES):
                 return None
         if words:
             groups.append(words)
@@ -83,7 +84,7 @@ def _name_groups(text: str) -> list[list[str]] | None:
 
 
 def read_people(text: str) -> tuple[Person, ...]:
-    """Take a list of names apart: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``."""
+    """Read a list of names: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``."""
     if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
         return ()
     parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]

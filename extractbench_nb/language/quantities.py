@@ -68,7 +68,7 @@ VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
 _PHRASES: dict[str, str] = _DATA["phrases"]
-# Each phrase has one of these: a quick look that most texts do not pass.
+# Each phrase contains one of these; checking for them first is fast, and most texts have none.
 _PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h", "mm hg")
 _PHRASE = re.compile(
     rf"(?<!\w){any_of(_PHRASES)}(?!\w)"
@@ -129,23 +129,26 @@ class Token(NamedTuple):
 
 
 def read_tokens(unified: str) -> tuple[str, list[Token]]:
-    """Cut a text into words and quantities."""
+    """Split a text into words and quantities; positions refer to the text that is returned.
+
+    That is the given text with phrases such as ``square metres`` replaced by units.
+    """
     text = unified
-    has = unified.lower().__contains__
-    if not unified.isalnum() and any(map(has, _PARTS)) and any(map(has, _PHRASES)):
+    contains = unified.lower().__contains__
+    if not unified.isalnum() and any(map(contains, _PARTS)) and any(map(contains, _PHRASES)):
         text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
-    raw: list[Token] = []
+    pieces: list[Token] = []
     for match in _TOKEN.finditer(text):
-        kind, found = match.lastgroup or "", match[0]
-        if not found.isalpha() and kind in ("word", "dotted"):
-            found = found.translate(_INNER_MARKS)
-        # half the time of Token(...), once for each word of a text
-        raw.append(tuple.__new__(Token, (found, *match.span(), kind, None)))
-    return text, _Reader(text, raw).read()
+        kind, piece = match.lastgroup or "", match[0]
+        if not piece.isalpha() and kind in ("word", "dotted"):
+            piece = piece.translate(_INNER_MARKS)
+        # twice as fast as Token(...), which matters for each word of a text
+        pieces.append(tuple.__new__(Token, (piece, *match.span(), kind, None)))
+    return text, _Reader(text, pieces).read()
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """Read a text that is one quantity and nothing else: ``USD 2.3bn``."""
+    """Read a text that consists of one quantity, such as ``USD 2.3bn``; None for any other."""
     if len(text) > _MAX_QUANTITY_TEXT:
         return None
     tokens = read_tokens(unify(text))[1]
@@ -153,7 +156,7 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def read_number(text: str) -> float | None:
-    """Read a text that is one number, whatever its unit.
+    """Read a text that consists of one number, whatever its unit; None for any other text.
 
     Thousands separators, currency signs, percent, scale words and parentheses for negatives are
     understood; the unit is dropped, not converted (``5 km`` is 5, ``12.5%`` is 12.5). A text with
@@ -217,14 +220,14 @@ class _Reader:
         return out
 
     def _gap(self, i: int) -> str:
-        """Return what stands before a piece, after the one before it."""
+        """Return the text between a piece and the one before it."""
         return self.text[self.pieces[i - 1].end : self.pieces[i].start]
 
     def _kind(self, i: int) -> str:
         return self.pieces[i].kind if i < len(self.pieces) else ""
 
     def _currency(self, i: int) -> str:
-        """Return the currency that a piece is the sign or code of; empty for none."""
+        """Return the currency whose sign or code a piece is; empty if it is neither."""
         kind = self._kind(i)
         if kind == "sign":
             return CURRENCY_SIGNS.get(self.pieces[i].text, "")
@@ -233,7 +236,7 @@ class _Reader:
         return ""
 
     def _next(self) -> Token:
-        """Read the piece at the cursor, with all that belongs to it."""
+        """Read the piece at the cursor with the pieces that belong to it."""
         start, token = self.at, self.pieces[self.at]
         self.at = amount = start + 1
         if currency := self._currency(start):

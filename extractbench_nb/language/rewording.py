@@ -204,7 +204,7 @@ def reword(text: str) -> str:
 
 
 def _reword_asides(text: str) -> str:
-    """Drop citations and defined terms, number the items of lists, write plus signs as words."""
+    """Drop citations and defined terms; write intervals, list labels and plus signs in one way."""
     if "[" in text or "]" in text:
         text = CITATION.sub("", _INTERVAL.sub(_open_interval, text))
     if ") " in text:
@@ -237,7 +237,7 @@ def _reword_marks(text: str) -> str:
 
 
 def _open_interval(match: re.Match[str]) -> str:
-    """Write as words which end of an interval does not belong to it: [5, 10) and ]5, 10]."""
+    """Mark the open ends of an interval with words: [5, 10) and ]5, 10]."""
     start, end = match[1] in "](", match[3] in "[)"
     if start == end and match[1] != "]":
         return match[0]
@@ -245,13 +245,13 @@ def _open_interval(match: re.Match[str]) -> str:
 
 
 def _symbol(match: re.Match[str]) -> str:
-    """Write a symbol as a word that no other word is like."""
+    """Write a symbol as a word, with a mark that no other word has."""
     name = unicodedata.name(match[0], "").lower().replace("heavy ", "")
     return f" {''.join(filter(str.isalpha, name))}# "
 
 
 def _number_items(text: str) -> str:
-    """Write the items of a list in one way: (a), (b) and (i), (ii) become (1), (2)."""
+    """Replace the labels of a list by numbers: (a), (b) and (i), (ii) become (1), (2)."""
     labels = [label[1:-1].lower() for label in _ITEM.findall(text)]
     if len(labels) < 2 or not any(labels == list(n[: len(labels)]) for n in _NUMBERINGS):  # noqa: PLR2004
         return text

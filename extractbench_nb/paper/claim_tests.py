@@ -29,10 +29,10 @@ VERDICTS = (SUPPORTED, WEAK, NOT_IDENTIFIABLE, CONTRADICTED)
 
 LEVEL = 0.05
 
-_LOOKS = ("pooled", "able")
+_GROUPS = ("pooled", "able")
 
-#: Ways to look at the association of a factor with failure.
-WAYS = len(OUTCOMES) * len(_LOOKS) * (1 + len(DOMAINS))
+#: Number of analyses of the association of a factor with failure.
+ANALYSES = len(OUTCOMES) * len(_GROUPS) * (1 + len(DOMAINS))
 
 
 class _Test(NamedTuple):
@@ -67,21 +67,21 @@ def of_p_value(p_value: float) -> str:
 
 
 def strongest_factors(facts: Facts) -> Mapping[str, int]:
-    """Count which factor has the largest rank correlation, over the ways to look at it.
+    """Count for each factor the analyses in which it has the largest rank correlation.
 
-    Three outcomes, all models with and without Claude's blocked documents, all five domains and
-    each four of them: 36 ways. A tie gives each of its factors a place.
+    There are 36: three outcomes, all models with and without Claude's blocked documents, all five
+    domains and each four of them. A tie counts for each of its factors.
     """
-    ways: Counter[str] = Counter(dict.fromkeys(FACTORS, 0))
+    wins: Counter[str] = Counter(dict.fromkeys(FACTORS, 0))
     for outcome in OUTCOMES:
-        for group in _LOOKS:
+        for group in _GROUPS:
             values = outcome_values(outcome, group, facts)
             for left_out in (None, *range(len(DOMAINS))):
                 kept = [i for i in range(len(DOMAINS)) if i != left_out]
                 sizes = {f: _size(associate(factor_values(f)[kept], values[kept])) for f in FACTORS}
                 top = max(sizes.values())
-                ways.update(f for f, size in sizes.items() if top - size < LEVEL / 100)
-    return ways
+                wins.update(f for f, size in sizes.items() if top - size < LEVEL / 100)
+    return wins
 
 
 _TOP = 0.95
@@ -118,10 +118,10 @@ def _fisher(one: Tally, two: Tally) -> float:
 
 def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     """Test what is claimed of keys and gold tokens."""
-    ways = strongest_factors(facts)
-    places = ", ".join(f"{f} {n}" for f, n in sorted(ways.items(), key=lambda item: -item[1]))
+    wins = strongest_factors(facts)
+    ranking = ", ".join(f"{f} {n}" for f, n in sorted(wins.items(), key=lambda item: -item[1]))
     for id_, factor in (("breadth-dominant", "keys"), ("volume-dominant", "tokens")):
-        share = ways[factor] / WAYS
+        share = wins[factor] / ANALYSES
         if share >= _TOP:
             verdict, reason = SUPPORTED, "it is strongest however one looks"
         elif share == 0:
@@ -132,7 +132,9 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
                 "which factor is strongest depends on the outcome, on counting the documents that "
                 "Claude could not read, and on each single domain"
             )
-        evidence = f"strongest in so many of {WAYS} ways to look (ties count for each): {places}"
+        evidence = (
+            f"times strongest in {ANALYSES} analyses (a tie counts for each factor): {ranking}"
+        )
         yield _Test(id_, evidence, None, verdict, reason)
 
     found = _association(facts, "keys", "pass_rate")
@@ -171,7 +173,7 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
 
     sizes = {
         group: [_size(_association(facts, f, group=group)) for f in ("tokens", "keys")]
-        for group in _LOOKS
+        for group in _GROUPS
     }
     better = [tokens > keys for tokens, keys in sizes.values()]
     told = "; ".join(f"{g}: tokens {a:.2f}, keys {b:.2f}" for g, (a, b) in sizes.items())
@@ -190,7 +192,7 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
 def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     """Test what is claimed of the other three factors."""
     both = {
-        factor: [_association(facts, factor, group=group) for group in _LOOKS]
+        factor: [_association(facts, factor, group=group) for group in _GROUPS]
         for factor in ("array_items", "depth", "pages")
     }
     evidence = {

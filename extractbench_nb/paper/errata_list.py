@@ -594,7 +594,7 @@ def _package(facts: Facts) -> Iterator[_Recount]:
 
 
 def _metrics_of_the_package() -> Iterator[_Recount]:
-    """Compare metrics, as the paper and the README describe them, with the published package's."""
+    """Compare the metrics that paper and README describe with those of the published package."""
     levenshtein = preset_score("string_fuzzy", "string", _TEXT, _SHORTER)
     ratio_of_difflib = _released("string_fuzzy", {}, _TEXT, _SHORTER)
     swapped = _released("string_fuzzy", {}, _SHORTER, _TEXT)
@@ -613,16 +613,16 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
     gold, near, small, double = 1_000_000.0, 1_000_500.0, 0.0005, 0.001
     verdict = {True: "passes", False: "fails"}
     pairs: list[tuple[Any, Any]] = [(gold, near), (small, double)]
-    ours = [verdict[preset_score("number_tolerance", "number", *pair) == 1] for pair in pairs]
-    theirs = [verdict[_released("number_tolerance", params, *pair) == 1] for pair in pairs]
+    described = [verdict[preset_score("number_tolerance", "number", *pair) == 1] for pair in pairs]
+    released = [verdict[_released("number_tolerance", params, *pair) == 1] for pair in pairs]
     yield _Recount(
         "relative-or-absolute-tolerance",
-        f"{near:,.0f} for {gold:,.0f}: {ours[0]}",
-        theirs[0],
+        f"{near:,.0f} for {gold:,.0f}: {described[0]}",
+        released[0],
         None,
         f"the paper's margin is relative ({percent(100 * margin)}), the release's "
-        f"absolute: {double} for {small}, twice as much, {theirs[1]} there and "
-        f"{ours[1]} by the paper's rule",
+        f"absolute: {double} for {small}, twice as much, {released[1]} there and "
+        f"{described[1]} by the paper's rule",
     )
     default = largest_accepted(
         lambda x: _released("number_tolerance", {}, 0.0, x) == 1, highest=1.0, steps=60

@@ -321,10 +321,10 @@ def statement_cells(facts: Facts) -> Cells:
 
 def _dataset(facts: Facts) -> _Named:
     """Yield sizes of the dataset and its domains."""
-    source, whole = facts.source, scale(facts)
-    yield "documents", whole[TOTAL, "documents"]
-    yield "pages", whole[TOTAL, "pages"]
-    yield "gold values", whole[TOTAL, "gold_values"]
+    source, sizes = facts.source, scale(facts)
+    yield "documents", sizes[TOTAL, "documents"]
+    yield "pages", sizes[TOTAL, "pages"]
+    yield "gold values", sizes[TOTAL, "gold_values"]
     note = "the README counts the folders of the dataset; finance holds two of the paper's domains"
     yield "domains", Cell(len(DOMAINS), "Table 1, rows", note)
     yield "schemas", Cell(facts.frame["schema"].nunique(), source)
@@ -343,8 +343,9 @@ def _dataset(facts: Facts) -> _Named:
     pages, cited = facts.of("credit", "pages"), facts.of("research", "citations")
     yield "shortest credit", Cell(int(pages.min()), source, f"the shortest has {pages.min():.0f}")
     yield "longest credit", Cell(int(pages.max()), source, f"the longest has {pages.max():.0f}")
-    few = [str(int(n)) for n in sorted(cited) if n < (said("fewest citations").value or 0)]
-    note = f"{len(few)} of {len(cited)} papers have fewer: {', '.join(few)}"
+    stated = said("fewest citations").value or 0
+    fewer = [str(int(n)) for n in sorted(cited) if n < stated]
+    note = f"{len(fewer)} of {len(cited)} papers have fewer: {', '.join(fewer)}"
     yield "fewest citations", Cell(int(cited.min()), source, note)
     yield "fewest keys", Cell(min(facts.keys.values()), source, "sports has fewer keys than credit")
     others = [facts.figure(d, "tokens") or 0.0 for d in DOMAINS if d != "credit"]
@@ -353,7 +354,7 @@ def _dataset(facts: Facts) -> _Named:
 
 
 def _counted(facts: Facts) -> _Named:
-    """Yield counts and shares of all attempts, and of parts of them."""
+    """Yield counts and rates of all attempts, and of subsets of them."""
     parts = {
         "": tally(),
         " a model": tally(models=MODELS[:1]),
@@ -364,13 +365,13 @@ def _counted(facts: Facts) -> _Named:
         **{f" of {domain}": tally(domains=(domain,)) for domain in DOMAINS},
         **{f" of {model}": tally(models=(model,)) for model in MODELS},
     }
-    for part, counted in parts.items():
-        yield f"attempts{part}", Cell(counted.documents, _COUNTS)
-        yield f"valid{part}", Cell(counted.valid, _COUNTS)
-        yield f"validity{part}", Cell(counted.validity, _COUNTS)
-        yield f"passed{part}", Cell(counted.passed, _COUNTS)
-        yield f"fields{part}", Cell(counted.fields, _COUNTS)
-        yield f"pass rate{part}", Cell(counted.pass_rate, _COUNTS)
+    for part, counts in parts.items():
+        yield f"attempts{part}", Cell(counts.documents, _COUNTS)
+        yield f"valid{part}", Cell(counts.valid, _COUNTS)
+        yield f"validity{part}", Cell(counts.validity, _COUNTS)
+        yield f"passed{part}", Cell(counts.passed, _COUNTS)
+        yield f"fields{part}", Cell(counts.fields, _COUNTS)
+        yield f"pass rate{part}", Cell(counts.pass_rate, _COUNTS)
     yield "models", Cell(len(MODELS), "Table 5, rows")
     yield "share of 10-K/Q", Cell(ratio(parts[" of 10-K/Q"].fields, parts[""].fields), _COUNTS)
     yield "best pass rate", Cell(max(parts[f" of {m}"].pass_rate for m in MODELS), _COUNTS)
@@ -394,9 +395,9 @@ def _counted(facts: Facts) -> _Named:
     note = f"{able.passed}/{able.fields}; the printed share counts Claude's fields as well"
     yield "credit pass rate of models that read it", Cell(able.pass_rate, _COUNTS, note)
 
-    shares = [value_of(5, model, "accuracy") for model in MODELS]
-    yield "lowest accuracy", Cell(min(shares), "Table 5")
-    yield "highest accuracy", Cell(max(shares), "Table 5")
+    accuracies = [value_of(5, model, "accuracy") for model in MODELS]
+    yield "lowest accuracy", Cell(min(accuracies), "Table 5")
+    yield "highest accuracy", Cell(max(accuracies), "Table 5")
     yield "accuracy", _accuracy(facts, TOTAL, MODELS)
     yield "accuracy of GPT-5", _accuracy(facts, "GPT-5", ("GPT-5",))
 

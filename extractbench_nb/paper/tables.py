@@ -329,7 +329,7 @@ def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:
 
 
 def table_name(n: int | str) -> str:
-    """Check the name of a table; the text is none."""
+    """Check the name of a table; ``text`` is not a table."""
     part = part_name(n)
     if part == "text":
         raise InputError("'text' is not a table: statements() compares the numbers of the text")
@@ -342,32 +342,33 @@ def _wide(keys: Iterable[tuple[str, str]], values: Mapping[tuple[str, str], Any]
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     data = {}
     for column in columns:
-        found = [values.get((row, column)) for row in rows]
-        if any(isinstance(value, str) for value in found):
+        cells_below = [values.get((row, column)) for row in rows]
+        if any(isinstance(value, str) for value in cells_below):
             dtype: Any = pd.StringDtype("python")
         else:
-            whole = all(value is None or float(value).is_integer() for value in found)
-            dtype = "Int64" if whole else "Float64"
-        data[column] = pd.array(found, dtype=dtype)
+            is_whole = all(value is None or float(value).is_integer() for value in cells_below)
+            dtype = "Int64" if is_whole else "Float64"
+        data[column] = pd.array(cells_below, dtype=dtype)
     return pd.DataFrame(data, index=pd.Index(rows, name="row", dtype=object))
 
 
 def _compared(part: str, cells: Cells) -> pd.DataFrame:
+    """Compare the printed figures of a part with the recomputed ones."""
     rows = []
     for figure in rows_of(part):
         cell = cells[figure.row, figure.column]
         status = status_of(figure, cell)
         value = None if cell.given else cell.value
         number = float(value) if isinstance(value, (int, float)) else None
-        known = number is not None and figure.value is not None
-        explained = status in (DIFFERS, NOT_REPRODUCIBLE)
+        difference = None
+        if number is not None and figure.value is not None:
+            difference = number - figure.value
+        reason = cell.note if status in (DIFFERS, NOT_REPRODUCIBLE) else ""
         rows.append(
             (
                 *(figure.table, figure.row, figure.column, figure.printed, written(figure, value)),
-                *(figure.value, number),
-                (number or 0.0) - (figure.value or 0.0) if known else None,
-                *(figure.unit, status, cell.note if explained and cell.note else None),
-                *(cell.source or None, figure.where),
+                *(figure.value, number, difference, figure.unit, status),
+                *(reason or None, cell.source or None, figure.where),
             )
         )
     return COMPARE_COLUMNS.from_rows(rows)

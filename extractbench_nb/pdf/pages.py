@@ -41,7 +41,7 @@ class Recent:
             return self._kept[key][0]
 
     def keep(self, key: Hashable, value: Any, characters: int) -> None:
-        """Keep a value; the oldest go when there are too many characters."""
+        """Keep a value; drop the oldest while there are too many characters."""
         with self._lock:
             self._kept[key] = value, characters
             while len(self._kept) > 1 and sum(n for _, n in self._kept.values()) > self.most:
@@ -68,7 +68,7 @@ def read_layers(path: Path) -> tuple[str, ...]:
 
 
 def _texts(path: Path, operation: str) -> tuple[str, ...]:
-    """Have the texts of a PDF read, or take those that are kept."""
+    """Return the texts of a PDF, read once per content."""
     content = file_hash(path)
     key = (content, operation, _CHARACTERS)
     texts: tuple[str, ...] | None = _TEXTS.get(key)
@@ -80,13 +80,16 @@ def _texts(path: Path, operation: str) -> tuple[str, ...]:
 
 
 def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], bytes]:
-    """Have a PDF read in a process of its own."""
+    """Read or render a PDF in a separate process; return its answer and the pixels, if any.
+
+    A process of its own limits time and memory, and survives a crash of PDFium.
+    """
     if not path.is_file() and path.exists():
         raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
     request = {"operation": operation, "path": str(path), "memory": _MEMORY, **options}
     command = [sys.executable, "-P", pdf_worker.__file__]
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and script
+        process = subprocess.run(  # noqa: S603 - our own interpreter and script
             command,
             input=json.dumps(request).encode(),
             capture_output=True,
@@ -95,13 +98,13 @@ def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], byt
         )
     except subprocess.TimeoutExpired:
         raise InputError(f"PDF {str(path)!r} cannot be read within {_SECONDS} s") from None
-    head, _, content = done.stdout.partition(b"\n")
-    if done.returncode or not head:
+    head, _, pixels = process.stdout.partition(b"\n")
+    if process.returncode or not head:
         raise InputError(
-            f"PDF {str(path)!r} cannot be read: reading it crashed, or took more than "
-            f"{_MEMORY / 2**30:g} GB of memory (exit code {done.returncode})"
+            f"PDF {str(path)!r} cannot be read: the reader crashed or needed more than "
+            f"{_MEMORY / 2**30:g} GB of memory (exit code {process.returncode})"
         )
-    found: dict[str, Any] = json.loads(head)
-    if "error" in found:
-        raise InputError(f"PDF {str(path)!r} cannot be read: {found['error']}")
-    return found, content
+    answer: dict[str, Any] = json.loads(head)
+    if "error" in answer:
+        raise InputError(f"PDF {str(path)!r} cannot be read: {answer['error']}")
+    return answer, pixels

@@ -266,28 +266,28 @@ _PART, _SHIFTED = 0.8, 0.9
 
 
 def date_of(text: str) -> tuple[Date, float] | None:
-    """Read a text that is a date and nothing else."""
+    """Read a text that consists of a date; return it with the quality of a match of it."""
     if len(text) > _LONGEST:
         return None
-    meant = unshifted(text)
-    if meant is not None:
-        return Date(meant.year, meant.month, meant.day), _SHIFTED
+    midnight = unshifted(text)
+    if midnight is not None:
+        return Date(midnight.year, midnight.month, midnight.day), _SHIFTED
     date = parse_date(text)
     return None if date is None else (date, 1.0)
 
 
 def find_date(date: Date, sure: float, index: PdfText) -> Iterator[Hit]:
-    """Find a date."""
+    """Find a date; `sure` is the quality of a complete match."""
     if date.month is None:
         for start, end, is_whole in index.occurrences(str(date.year)):
             if is_whole and end - start == len(str(date.year)):
                 yield Hit(((start, end),), sure, "date")
         return
     for year, month, day in date.readings:
-        for (*year_and_month, found), spans in index.dated.items():
-            is_part = day is None or (day == 1 and found is None)
-            if year_and_month == [year, month] and (day == found or is_part):
-                quality = sure if day == found else sure * _PART
+        for (*year_and_month, found_day), spans in index.dated.items():
+            is_part = day is None or (day == 1 and found_day is None)
+            if year_and_month == [year, month] and (day == found_day or is_part):
+                quality = sure if day == found_day else sure * _PART
                 yield from (Hit((span,), quality, "date") for span in spans)
 
 
@@ -297,7 +297,7 @@ _NO_PERCENT = 0.9
 
 
 def is_sought(value: Any) -> bool:
-    """Say whether a value can be looked for at all."""
+    """Whether a value can be searched for: a text with a letter or digit, or a finite number."""
     if isinstance(value, str):
         return any(map(str.isalnum, value))
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -306,20 +306,20 @@ def is_sought(value: Any) -> bool:
 
 
 def sought(value: Any) -> str | float:
-    """Check a value that a caller wants to be looked for."""
+    """Convert a caller's value to the text or number to search for."""
     if isinstance(value, date) and value is not pd.NaT:
         return value.isoformat()
     plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
     if isinstance(plain, str) or is_sought(plain):
         return plain  # type: ignore[no-any-return]
     raise InputError(
-        f"value: {value!r:.80} cannot be looked for; expected a text, a finite number or a date. "
-        "ground_values looks for what an array or object holds"
+        f"value: {value!r:.80} cannot be searched for; expected a text, a finite number or a "
+        "date. For an array or object use ground_values"
     )
 
 
 def search(value: str | float, index: PdfText) -> list[Hit]:
-    """Find every place where a value stands."""
+    """Find every occurrence of a value."""
     if isinstance(value, str):
         return without_overlaps(_of_text(value, index))
     found = find_number(value, index)

@@ -187,7 +187,7 @@ class PdfText:
 
     @cached_property
     def shapes(self) -> Counter[tuple[int, int]]:
-        """How many numbers have each shape, see `numbers.shape_of`."""
+        """How many numbers have each shape; see `shape_of`."""
         return Counter(
             shape_of(value)
             for value, figures in self.figures.items()
@@ -452,7 +452,7 @@ def in_words(number: float) -> str | None:
 
 
 def shape_of(number: float) -> tuple[int, int]:
-    """Return how many significant digits a number has, and its order of magnitude.
+    """Return the number of significant digits and the order of magnitude; a year has 0 digits.
 
     Examples
     --------

@@ -48,7 +48,10 @@ def _layer(page: PdfPage) -> str:
 
 
 def _characters(layer: PdfTextPage) -> str:
-    """Read one code point a character; PDFium gives all in one piece only where they are plain."""
+    """Return the page's characters, one per index of PDFium.
+
+    PDFium returns them as one text only if there are no surrogates among them.
+    """
     from pypdfium2.raw import FPDFText_GetUnicode
 
     count: int = layer.count_chars()
@@ -58,7 +61,7 @@ def _characters(layer: PdfTextPage) -> str:
     units = "".join(chr(FPDFText_GetUnicode(layer, index)) for index in range(count))
 
     def joined(pair: re.Match[str]) -> str:
-        """Make one character of two surrogates, and a blank without width: none is moved."""
+        """Join two surrogates; a zero-width space keeps the indices of what follows."""
         return pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") + _NO_WIDTH
 
     return _PAIR.sub(joined, units)
@@ -75,30 +78,32 @@ def _visible(page: PdfPage, layer: PdfTextPage, characters: str) -> str:
 
 
 def _drawn(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Draw a page; without pixels if the page does not exist or would have too many."""
-    found: dict[str, Any] = {"pages": len(pdf)}
+    """Render a page; no pixels if the page does not exist or would have too many."""
+    answer: dict[str, Any] = {"pages": len(pdf)}
     if not 1 <= request["page"] <= len(pdf):
-        return found, b""
-    sheet = pdf[request["page"] - 1]
-    width, height = found["points"] = sheet.get_size()
+        return answer, b""
+    page = pdf[request["page"] - 1]
+    width, height = answer["points"] = page.get_size()
     scale = request["scale"]
     if width * height * scale**2 > request["most"]:
-        return found, b""
-    bitmap = sheet.render(scale=scale, rev_byteorder=True)
-    place = bitmap.get_posconv(sheet).to_bitmap
-    found["boxes"] = [[place(x0, y0), place(x1, y1)] for x0, y0, x1, y1 in request["boxes"]]
-    found["shape"] = (bitmap.height, bitmap.stride, bitmap.width, bitmap.n_channels)
-    return found, bytes(bitmap.buffer)
+        return answer, b""
+    bitmap = page.render(scale=scale, rev_byteorder=True)
+    to_pixels = bitmap.get_posconv(page).to_bitmap
+    answer["boxes"] = [
+        [to_pixels(x0, y0), to_pixels(x1, y1)] for x0, y0, x1, y1 in request["boxes"]
+    ]
+    answer["shape"] = (bitmap.height, bitmap.stride, bitmap.width, bitmap.n_channels)
+    return answer, bytes(bitmap.buffer)
 
 
 def _limit(memory: int) -> None:
-    """Have the system refuse more memory, where it can."""
+    """Limit the memory of this process, where the system can."""
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    except (ImportError, ValueError, OSError):  # Windows; a limit that is lower already
+    except (ImportError, ValueError, OSError):  # Windows, or the limit is lower already
         return
 
 

@@ -6,9 +6,9 @@ from scipy import stats
 
 from extractbench_nb import paper
 from extractbench_nb.paper.claim_tests import (
+    ANALYSES,
     CLAIM_COLUMNS,
     VERDICTS,
-    WAYS,
     of_association,
     of_p_value,
     strongest_factors,
@@ -152,9 +152,9 @@ def test_verdict_on_a_p_value(p_value: float, verdict: str) -> None:
 
 
 def test_no_factor_is_always_the_strongest() -> None:
-    ways = strongest_factors(facts_of())
-    assert sum(ways.values()) >= WAYS == 36
-    assert 0 < max(ways.values()) < WAYS
+    wins = strongest_factors(facts_of())
+    assert sum(wins.values()) >= ANALYSES == 36
+    assert 0 < max(wins.values()) < ANALYSES
 
 
 def test_claims() -> None:

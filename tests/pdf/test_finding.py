@@ -232,8 +232,8 @@ def test_a_changed_file_is_read_again(write_pdf: Write) -> None:
 @pytest.mark.parametrize(
     "ds, document, value, options, error, message",
     [
-        (SAMPLE, DOCUMENT, None, {}, InputError, "None cannot be looked for; expected a text"),
-        (SAMPLE, DOCUMENT, ["a"], {}, InputError, "ground_values looks for what an array"),
+        (SAMPLE, DOCUMENT, None, {}, InputError, "None cannot be searched for; expected a text"),
+        (SAMPLE, DOCUMENT, ["a"], {}, InputError, "For an array or object use ground_values"),
         (SAMPLE, DOCUMENT, "a", {"limit": 0}, InputError, "limit=0; expected a whole number, 1"),
         (SAMPLE, DOCUMENT, "a", {"limit": True}, InputError, "limit=True; expected a whole"),
         (SAMPLE, "night bus", "a", {}, DatasetError, "no document 'night bus'; did you mean"),

@@ -190,7 +190,9 @@ def test_values_of_other_libraries_are_understood(value: object, plain: object) 
     ],
 )
 def test_what_cannot_be_looked_for_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match="cannot be looked for; expected a text, a finite number"):
+    with pytest.raises(
+        InputError, match="cannot be searched for; expected a text, a finite number"
+    ):
         sought(value)
     assert not is_sought(value)
 

@@ -69,7 +69,7 @@ def test_googles_cloud_needs_its_package_and_a_login(
 
 @pytest.mark.parametrize("model", ["nonsense/model", "just-a-name", "opnai/gpt-4o"])
 def test_unknown_providers_are_told(model: str) -> None:
-    with pytest.raises(InputError, match=f"no provider is known for the model '{model}'"):
+    with pytest.raises(InputError, match=f"unknown provider of the model '{model}'"):
         LLMJudge(model).check()
 
 
@@ -81,7 +81,7 @@ def test_the_nearest_provider_is_named() -> None:
 def test_of_many_providers_a_few_are_named() -> None:
     with pytest.raises(InputError) as caught:
         LLMJudge("nonsense/model").check()
-    end = str(caught.value).partition("first part, ")[2]
+    end = str(caught.value).partition("for the provider, ")[2]
     assert re.fullmatch(
         r"known are \w+, \w+, \w+; LiteLLM's documentation lists all \d+ providers", end
     )

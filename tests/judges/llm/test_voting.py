@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import (
     VOTES,
-    Found,
     JudgeCall,
     JudgeError,
     Question,
     Verdict,
+    VerdictOrError,
     gather_verdicts,
     pass_mark,
     take_vote,
@@ -29,7 +29,7 @@ BALLOTS = st.lists(st.none() | SCORES, min_size=1, max_size=7)
 GRID = (0.0, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 
-def ballots(scores: Sequence[float | None]) -> list[tuple[str, Found]]:
+def ballots(scores: Sequence[float | None]) -> list[tuple[str, VerdictOrError]]:
     calls = [JudgeCall(f"m{i}", score=score) for i, score in enumerate(scores)]
     return [
         (
@@ -192,7 +192,7 @@ def test_what_is_no_verdict_is_a_failure(bad: Any) -> None:
     async def ask(answer: Any) -> Any:
         return answer
 
-    async def both() -> list[Found]:
+    async def both() -> list[VerdictOrError]:
         return await gather_verdicts([ask(bad), ask(Answer(1))])
 
     found = asyncio.run(both())
@@ -206,7 +206,7 @@ def test_interruptions_are_no_answers(error: type[BaseException]) -> None:
     async def interrupted() -> Verdict:
         raise error
 
-    async def both() -> list[Found]:
+    async def both() -> list[VerdictOrError]:
         return await gather_verdicts([interrupted(), asyncio.sleep(0, Verdict(1.0, "x"))])
 
     with pytest.raises(error):
