@@ -51,7 +51,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         other = frame.drop(columns=column).iloc[:, 0]
         ax.scatter(frame[column], rows, s=55, color=colour, zorder=2, label=name)
         for row, (value, end) in enumerate(zip(frame[column], other, strict=True)):
-            _beside(ax, value, row, colour, left=bool(value < end))
+            _label(ax, value, row, colour, left=bool(value < end))
     _log_rows(ax, frame, "GPT-2 tokens a document, average")
     drawing.titled(ax, "What there is to read, and to write")
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=9)
@@ -78,25 +78,24 @@ def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        The frame is another one, or empty.
+        A column of these frames is missing, or there are no rows.
     """
     frame = drawing.measured(table, ("ratio",), "table")
     ax = drawing.new_axes(ax, 0.9 + 0.5 * len(frame))
     rows = np.arange(len(frame))
-    more_read = (frame["ratio"] >= 1).to_numpy()
-    colours = np.where(more_read, BLUE, VERMILLION)
+    colours = np.where((frame["ratio"] >= 1).to_numpy(), BLUE, VERMILLION)
     ax.axvline(1, color=GREY, linewidth=1, linestyle="--", zorder=1)
     drawing.segments(ax, np.ones(len(frame)), frame["ratio"], colours)
     ax.scatter(frame["ratio"], rows, s=55, color=colours, zorder=2)
     for row, value in enumerate(frame["ratio"]):
         text = f"{value:.1f}×" if value >= 1 else f"{value:.2f}×"
-        _beside(ax, value, row, str(colours[row]), left=bool(value < 1), text=text)
+        _label(ax, value, row, str(colours[row]), left=bool(value < 1), text=text)
     _log_rows(ax, frame, "PDF tokens / gold tokens")
     drawing.titled(ax, "Read for one token written")
     return ax
 
 
-def _beside(
+def _label(
     ax: Axes, value: float, row: int, colour: str, *, left: bool, text: str | None = None
 ) -> None:
     if not np.isfinite(value):

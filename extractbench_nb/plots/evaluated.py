@@ -37,12 +37,12 @@ _COLOURS = {
 
 
 def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes:
-    """Draw what happened to the scored fields, run by run.
+    """Draw the outcomes of the scored fields of each run.
 
     Parameters
     ----------
     source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as `breakdown` takes them.
+        What `breakdown` accepts: rows of `fields`, or objects that have them.
     by : str, optional
         What makes a bar: ``run``, ``domain``, ``schema``, ``document``, ``metric``, ...
     ax : matplotlib.axes.Axes, optional
@@ -52,7 +52,7 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         One bar per group, the best on top, stacked by outcome, in counted rows of `fields`.
-        Outcomes that nowhere occur are left out.
+        Outcomes without rows are left out.
 
     Raises
     ------
@@ -71,22 +71,23 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
 
 
 def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes:
-    """Draw how often the hardest fields pass, run by run.
+    """Draw a heatmap of how often the hardest fields pass in each run.
 
     Parameters
     ----------
     source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as `difficulty` takes them.
+        What the function `difficulty` of the package accepts.
     top : int, optional
-        How many fields, the hardest first; 1 and up.
+        Number of fields, 1 or more.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One row per field that gold has somewhere, one column per run; each cell with passed rows of
-        all rows, shaded by the share that passes, grey where the run was not asked.
+        One row per field, the hardest on top, and one column per run. Only rows in which gold has a
+        value count. A cell shows passed and all rows, such as ``3/5``, and is shaded by their
+        ratio; it is grey if the run has no such rows.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     table = breakdown(asked, [*names, "run"] if by_run else names)
     table = table if by_run else table.assign(run="all rows")
     labels = hardest["field"].tolist()
-    if len(set(labels)) < len(labels):  # two schemas share a name
+    if len(set(labels)) < len(labels):  # two schemas have a field of the same name
         labels = [f"{s}: {f}" for s, f in zip(hardest["schema"], labels, strict=True)]
     keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
     passed, rows = (
@@ -112,8 +113,8 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     )
     ax = drawing.new_axes(ax, 1.2 + 0.3 * len(labels))
     drawing.heat_of_shares(ax, passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}")
-    about = "run; passed rows of those in which gold has a value"
-    drawing.titled(ax, f"The {len(labels)} hardest fields", x=about)
+    x_label = "run; passed rows of those in which gold has a value"
+    drawing.titled(ax, f"The {len(labels)} hardest fields", x=x_label)
     return ax
 
 
@@ -214,7 +215,7 @@ def attempts(
 ) -> Axes:
     """Draw how the outputs of runs ended.
 
-    Table 7 of the ExtractBench paper as a picture, and what was valid beside it.
+    Table 7 of the ExtractBench paper as a figure, with the valid outputs added.
 
     Parameters
     ----------
@@ -229,13 +230,12 @@ def attempts(
     -------
     matplotlib.axes.Axes
         One bar per group, in the order in which they first occur, stacked by ending: valid outputs
-        first, then failures. Endings that nowhere occur are left out; a colour always stands for
-        the same one.
+        first, then failures. Endings without outputs are left out; each ending has its own colour.
 
     Raises
     ------
     InputError
-        The frame is another one or empty, or has no such column.
+        The frame has no rows, no column ``failure``, or no column that `by` names.
     """
     rows = drawing.checked(frame, ("failure",), "frame")
     groups = group_attempts(rows, by)
@@ -243,8 +243,8 @@ def attempts(
     counts = pd.DataFrame(count_failures(rows, groups).T, names, list(FAILURES))
     bars = counts[[name for name in ENDINGS if counts[name].any()]]
     colours = [ENDINGS[name] for name in bars.columns]
-    named = {"none": "valid"}
-    bars.columns = pd.Index([named.get(name, name.replace("_", " ")) for name in bars.columns])
+    titles = ("valid" if name == "none" else name.replace("_", " ") for name in bars.columns)
+    bars.columns = pd.Index(list(titles))
     ax = drawing.new_axes(ax, 1.4 + 0.4 * len(bars))
     drawing.stack(
         ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}"
@@ -378,10 +378,10 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     scored = table[table["score"].notna()]
     if scored.empty:
         raise InputError("frame: no row has a score")
-    places = defaultdict(list)  # not groupby, which cannot hold a lone surrogate
-    for place, key in enumerate(zip(scored["corruption"], _subjects(scored), strict=True)):
-        places[key].append(place)
-    lines = {key: scored.iloc[own].sort_values("rate") for key, own in places.items()}
+    positions = defaultdict(list)  # not groupby, which cannot hold a lone surrogate
+    for position, key in enumerate(zip(scored["corruption"], _subjects(scored), strict=True)):
+        positions[key].append(position)
+    lines = {key: scored.iloc[rows].sort_values("rate") for key, rows in positions.items()}
     if len(lines) > _MOST:
         raise InputError(f"frame has {len(lines)} lines; choose rows of at most {_MOST}")
     ax = drawing.new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
@@ -401,41 +401,48 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             colour = style["color"]
             ax.fill_between(rate, low, high, color=colour, alpha=0.1, linewidth=0, zorder=2)
         # what all lines share is in the title
-        apart = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
-        ends.append((words(" · ".join(apart or key[:1])), float(score[-1]), style["color"]))
+        distinct = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
+        ends.append((words(" · ".join(distinct or key[:1])), float(score[-1]), style["color"]))
     if of_documents:
         ends.append(("1 − rate", 1 - last, GREY))
     _name(ax, ends)
-    what = "of the places that are corrupted" if of_documents else "of each value that is changed"
+    of_what = (
+        "of the places that are corrupted" if of_documents else "of each value that is changed"
+    )
     measures = words(" or ".join(table["measure"].str.replace("_", " ").unique()))
     shared = [set(names) for names in (table["corruption"], _subjects(table))]
     parts = [words(next(iter(names))) for names in shared if len(names) == 1]
     title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
-    drawing.titled(ax, title, x=f"rate: share {what}", y=measures, grid="y")
+    drawing.titled(ax, title, x=f"rate: share {of_what}", y=measures, grid="y")
     return ax
 
 
 def _subjects(table: pd.DataFrame) -> list[str]:
-    """Name what was tried; a metric with its profile where it was tried under several."""
+    """Return the metric or profile of each row; a metric with its profile if it has several."""
     pairs = list(zip(table["metric"], table["profile"], strict=True))
-    under = Counter(metric for metric, _ in set(pairs) if not pd.isna(metric))
+    profiles = Counter(metric for metric, _ in set(pairs) if not pd.isna(metric))
     return [
-        profile if pd.isna(metric) else f"{metric}, {profile}" if under[metric] > 1 else metric
+        profile if pd.isna(metric) else f"{metric}, {profile}" if profiles[metric] > 1 else metric
         for metric, profile in pairs
     ]
 
 
 def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Tell lines apart; the colour is the corruption where there are several."""
-    first, second = (0, 1) if len({corruption for corruption, _ in lines}) > 1 else (1, 0)
-    hues = list(dict.fromkeys(key[first] for key in lines))
-    kinds = list(dict.fromkeys(key[second] for key in lines))
+    """Return colour and dashes of each line, by its corruption and its metric or profile.
+
+    The colour is that of the corruption if there are several, else of the metric or profile; the
+    dashes distinguish the other. Once all colours are used, they are repeated with other dashes.
+    """
+    by_colour, by_dashes = (0, 1) if len({corruption for corruption, _ in lines}) > 1 else (1, 0)
+    colour_names = list(dict.fromkeys(key[by_colour] for key in lines))
+    dash_names = list(dict.fromkeys(key[by_dashes] for key in lines))
     styles = []
     for key in lines:
-        hue = hues.index(key[first])
-        turn = hue // len(PALETTE) + (kinds.index(key[second]) if len(kinds) > 1 else hue)
-        colour = PALETTE[hue % len(PALETTE)]
-        styles.append({"color": colour, "linestyle": _STYLES[turn % len(_STYLES)]})
+        n = colour_names.index(key[by_colour])
+        dashes = n // len(PALETTE)
+        dashes += dash_names.index(key[by_dashes]) if len(dash_names) > 1 else n
+        colour = PALETTE[n % len(PALETTE)]
+        styles.append({"color": colour, "linestyle": _STYLES[dashes % len(_STYLES)]})
     return styles
 
 

@@ -110,34 +110,34 @@ def modes(
 ) -> Axes:
     """Draw how each model's pass rate changes from one mode to another.
 
-    Table 8 of the ExtractBench paper beside Tables 9 to 13.
+    Compares Table 8 of the ExtractBench paper with Tables 9 to 13.
 
     Parameters
     ----------
     before, after : pandas.DataFrame
         ``paper.counts("prompt")`` and ``paper.counts("structured")``.
     domain : str, optional
-        One domain; all of them together by default.
+        One domain; all domains together by default.
     labels : tuple of str, optional
-        What the two sides are called.
+        Names of the two sides.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One line per model that both have: blue where it rises, vermillion where it falls. Models
-        with the same two rates share a label.
+        One line per model that both frames have: blue if the rate rises, vermillion if it falls.
+        Models with the same two rates share a line.
 
     Raises
     ------
     InputError
-        A frame is another one or empty, there is no such domain, or no model is in both.
+        A frame lacks columns or rows, the domain is unknown, or the frames have no model in common.
     """
     rates = pd.concat([_rates(before, domain, "before"), _rates(after, domain, "after")], axis=1)
     rates = rates.dropna()
     if rates.empty:
-        raise InputError("before, after: no model is in both")
+        raise InputError("before and after have no model in common")
     ax = drawing.new_axes(ax, 4.0)
     slopes = rates.reset_index().groupby(["before", "after"], sort=False)["model"].agg(list)
     top = max(float(rates.to_numpy().max()) * 1.06, 1.0)
@@ -149,11 +149,11 @@ def modes(
         for (_, new), names in zip(slopes.index.tolist(), slopes, strict=True)
         for name in names
     ]
-    places = drawing.spread([new for new, _ in ends], 0.065 * top)
+    heights = drawing.spread([new for new, _ in ends], 0.065 * top)
     arrow = {"arrowstyle": "-", "color": "#bdbdbd", "linewidth": 0.6}
-    for place, (new, name) in zip(places, ends, strict=True):
+    for height, (new, name) in zip(heights, ends, strict=True):
         text = f"{words(name)}  {new:.1f}"
-        ax.annotate(text, (1, new), (1.12, place), va="center", fontsize=8.5, arrowprops=arrow)
+        ax.annotate(text, (1, new), (1.12, height), va="center", fontsize=8.5, arrowprops=arrow)
     ax.set(xlim=(-0.28, 1.95), ylim=(-0.05 * top, top))
     ax.set_xticks([0, 1], [words(label) for label in labels])
     drawing.titled(ax, words(domain or "all domains"), x="mode", y="passed fields (%)", grid="y")

@@ -139,7 +139,7 @@ class ReportBuilder:
     def build(
         self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
     ) -> EvaluationReport:
-        """Evaluate and report; in a script and in a notebook cell alike.
+        """Evaluate a document and report on it, in a script or in a notebook cell.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class ReportBuilder:
     async def build_async(
         self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
     ) -> EvaluationReport:
-        """Do what `build` does in a running event loop, awaiting asynchronous metrics and judges.
+        """Evaluate and report, awaiting asynchronous metrics and judges; `build` as a coroutine.
 
         Parameters
         ----------

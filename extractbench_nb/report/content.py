@@ -57,7 +57,7 @@ def is_outermost(path: str) -> bool:
 
 
 def schema_paths(rows: Iterable[tuple[str | None, str, str]]) -> list[str]:
-    """Write the full path of every row: that of the schema, with keys and indices put in."""
+    """Return the full path of every row: the schema's path with keys and indices inserted."""
     seen: Counter[tuple[str, str]] = Counter()
     paths = []
     for schema_path, path, metric in rows:
@@ -69,7 +69,7 @@ def schema_paths(rows: Iterable[tuple[str | None, str, str]]) -> list[str]:
 
 
 def _placed(schema_path: str, path: str) -> str:
-    """Walk both paths at once; where they do not fit, the instance path is appended whole."""
+    """Insert the steps of an instance path in a schema path, or append it if they do not fit."""
     keywords, steps = _KEYWORD.findall(schema_path), _STEP.findall(path)
     branches = [keyword.startswith((".anyOf[", ".oneOf[")) for keyword in keywords]
     complete = "$" + "".join(keywords) == schema_path and "$" + "".join(steps) == path
@@ -88,7 +88,7 @@ def schema_stats(schema: Schema) -> models.SchemaStats:
     nodes = list(schema.nodes())
     listed = set(map(id, nodes))
     properties = [child for node in nodes for child in node.children.properties.values()]
-    # not those below a recursive reference that is not unfolded
+    # without those below a recursive reference, which is not unfolded
     declared = [child for child in properties if id(child) in listed]
     required = Counter(_kind(child) for child in declared if child.required)
     optional = Counter(_kind(child) for child in declared if not child.required)
@@ -104,7 +104,7 @@ def _kind(node: Node) -> str:
 
 
 def content_stats(label: str, document: Any, missing: int) -> models.ContentStats:
-    """Count what a document holds."""
+    """Count a document's values by type, its nulls, and the lengths of its arrays."""
     kinds: Counter[str] = Counter()
     lengths: list[int] = []
     stack = [document]
@@ -128,11 +128,11 @@ def content_stats(label: str, document: Any, missing: int) -> models.ContentStat
 
 
 def coverage_stats(schema: Schema, gold: Any, extracted: Any) -> models.CoverageStats:
-    """Compare which leaves two documents have."""
-    ours, theirs = set(_leaf_paths(gold)), set(_leaf_paths(extracted))
-    missing, spurious = sorted(ours - theirs), sorted(theirs - ours)
+    """Compare the leaf paths of two documents."""
+    in_gold, in_extracted = set(_leaf_paths(gold)), set(_leaf_paths(extracted))
+    missing, spurious = sorted(in_gold - in_extracted), sorted(in_extracted - in_gold)
     required = sorted(_required_missing(schema.root, gold, extracted))
-    counts = (len(ours & theirs), len(missing), len(spurious), len(required))
+    counts = (len(in_gold & in_extracted), len(missing), len(spurious), len(required))
     return models.CoverageStats(*counts, missing, spurious, required)
 
 
@@ -142,11 +142,11 @@ def _leaf_paths(document: Any) -> Iterator[str]:
         path, top = stack.pop()
         if isinstance(top, dict):
             for key, value in top.items():
-                here = (path + member(str(key))).removeprefix(".")
+                key_path = (path + member(str(key))).removeprefix(".")
                 if isinstance(value, dict | list | tuple) and value:
-                    stack.append((here, value))
+                    stack.append((key_path, value))
                 else:
-                    yield here
+                    yield key_path
         elif isinstance(top, list | tuple):
             stack.extend((f"{path}[{i}]", value) for i, value in enumerate(top))
         elif path:
@@ -154,21 +154,21 @@ def _leaf_paths(document: Any) -> Iterator[str]:
 
 
 def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
-    """Yield required keys that gold has and the other has not; an absent parent is told alone."""
+    """Yield the paths of required keys that only gold has; below an absent parent none."""
     stack = [("", root, gold, extracted)]
     while stack:
-        path, node, ours, theirs = stack.pop()
-        if not isinstance(ours, dict):
+        path, node, gold_value, extracted_value = stack.pop()
+        if not isinstance(gold_value, dict):
             continue
         if node.kind == "union":
-            node = resolve_union(node, ours, MISSING)
-        present = theirs if isinstance(theirs, dict) else {}
+            node = resolve_union(node, gold_value, MISSING)
+        present = extracted_value if isinstance(extracted_value, dict) else {}
         for key, child in node.children.properties.items():
-            here = (path + member(key)).removeprefix(".")
-            if key in ours and key in present:
-                stack.append((here, child, ours[key], present[key]))
-            elif key in ours and child.required:
-                yield here
+            key_path = (path + member(key)).removeprefix(".")
+            if key in gold_value and key in present:
+                stack.append((key_path, child, gold_value[key], present[key]))
+            elif key in gold_value and child.required:
+                yield key_path
 
 
 def array_breakdowns(
@@ -176,10 +176,10 @@ def array_breakdowns(
 ) -> list[models.ArrayBreakdown]:
     """Return a breakdown of each array that is not inside another array, with its items."""
     outermost = [row for row in _records(arrays) if is_outermost(row["path"])]
-    declared = {
+    schema_path_of = {
         row["path"]: row["schema_path"] for row in _records(fields[["path", "schema_path"]])
     }
-    paths = schema_paths((declared.get(row["path"]), row["path"], "") for row in outermost)
+    paths = schema_paths((schema_path_of.get(row["path"]), row["path"], "") for row in outermost)
     items: defaultdict[tuple[str, str], list[models.ArrayItem]] = defaultdict(list)
     for row in _records(matches[matches["path"].isin([row["path"] for row in outermost])]):
         item = models.ArrayItem(

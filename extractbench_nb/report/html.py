@@ -203,14 +203,14 @@ def html_text(report: EvaluationReport) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Make the environment once: the templates are compiled when they are first used."""
+    """Return the Jinja environment; it is cached because it holds the compiled templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("extractbench_nb.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: clean(str.__str__(str(value))),  # plain, so that it is escaped
+        finalize=lambda value: clean(str.__str__(str(value))),  # not Markup: escaped
         trim_blocks=True,
         lstrip_blocks=True,
     )

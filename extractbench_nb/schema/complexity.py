@@ -18,7 +18,7 @@ class SchemaComplexity(NamedTuple):
 
 
 def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> SchemaComplexity:
-    """Count the keys of a schema and how deep it is nested.
+    """Return the number of keys of a schema and the depth of its deepest node.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def keys_outside_arrays(schema: Schema | Mapping[str, Any] | str | Path) -> int:
 
 
 def _count(nodes: list[Node], *, into_arrays: bool = True) -> int:
-    """Count the keys of the first node; `nodes` has every parent before its children."""
+    """Return the number of keys of the first node; in `nodes` parents come before children."""
     keys: dict[int, int] = {}
     for node in reversed(nodes):
         left_out = not into_arrays and _is_array(node)
@@ -66,8 +66,8 @@ def _keys(node: Node, counted: Mapping[int, int]) -> int:
     below = [counted[id(child)] for child in _declared_children(node) if id(child) in counted]
     if node.recursive and not below:  # not unfolded again
         return 0
-    beneath = max(below, default=0) if node.kind == "union" else sum(below)
-    return beneath or int(node.config is not None or node.kind in _SCORED_WITHOUT_CONFIG)
+    keys = max(below, default=0) if node.kind == "union" else sum(below)
+    return keys or int(node.config is not None or node.kind in _SCORED_WITHOUT_CONFIG)
 
 
 #: Values of any type are scored by the type they have.

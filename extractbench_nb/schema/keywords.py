@@ -162,17 +162,16 @@ _SHORT = 16
 
 
 class Patterns:
-    """Searches texts for patterns; one that takes too long or cannot be read is given up.
+    """Searches texts for patterns; a pattern that is invalid or takes too long is given up.
 
-    An instance remembers what it gave up, so that the time it takes does not grow with the number
-    of texts.
+    An instance remembers such patterns, so that they cost their time once and not for every text.
     """
 
     def __init__(self) -> None:
         self._longest: dict[str, int] = {}
 
     def search(self, pattern: str, text: str) -> bool:
-        """Say whether a text contains what a pattern describes."""
+        """Say whether a pattern occurs in a text."""
         if len(text) > self._longest.get(pattern, len(text)):
             raise ValueError(f"pattern {pattern[:60]!r} was given up")
         try:
@@ -185,7 +184,7 @@ class Patterns:
             raise
 
     def matches(self, pattern: str, text: str) -> bool:
-        """Say whether a pattern matches; one that is given up does not."""
+        """Say whether a pattern occurs in a text; a pattern that is given up does not."""
         try:
             return self.search(pattern, text)
         except ValueError:
@@ -197,7 +196,7 @@ def _compiled(pattern: str) -> Any:
     import regex
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of constructs that may change their meaning some day
+        warnings.simplefilter("ignore")  # future changes of the regex syntax
         try:
             return regex.compile(pattern)
         except (regex.error, RecursionError, OverflowError) as error:

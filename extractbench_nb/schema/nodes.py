@@ -132,7 +132,7 @@ class Node:
 
     @property
     def children(self) -> Children:
-        """What lies below; it is unfolded by one step when first asked."""
+        """The child nodes, which are created at the first access."""
         if self.loaded is None:
             self.loaded = self.loader() if self.loader is not None else Children()
         return self.loaded
@@ -154,10 +154,10 @@ class Node:
         return self.keywords.get("additionalProperties") is False
 
     def choose(self, index: int) -> Node:
-        """Return the union as the node it is when branch `index` holds.
+        """Return the node that the union becomes for values of the branch at `index`.
 
-        Path, field, depth and allowed types are the union's; kind and children the branch's; the
-        config is the union's own or agreed one, else the branch's.
+        Path, field, depth and allowed types are the union's; kind and children the branch's. The
+        config is the union's if that can score the branch, else the branch's.
         """
         if index not in self._choices:
             branch = self.children.branches[index]

@@ -338,7 +338,7 @@ def _is_plain_ref(schema: Any) -> bool:
 
 
 def _joined(base: str, ref: str) -> str:
-    """Resolve a reference against an address; anything else stays as it is."""
+    """Resolve a reference against a base address; an invalid one is returned as it is."""
     try:
         return urljoin(base, ref)
     except ValueError:
@@ -368,7 +368,7 @@ STRUCTURE_OR_REF = frozenset({*_STRUCTURE, "$ref", "anyOf", "oneOf", "allOf"})
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The kind of a node, as far as its own keywords tell."""
+    """The kind, types and config of a node, without its children."""
 
     kind: str
     types: frozenset[str]
@@ -380,7 +380,7 @@ class Shape:
 
 
 def shape_of(flat: Flat, declared: NodeConfig | None, catalogue: MetricCatalogue | None) -> Shape:
-    """Read the kind of a node off its keywords and its config."""
+    """Return the kind, types and config of a node, from its keywords and declared config."""
     types = _types(flat)
     concrete = [t for t in types if t != "null"]
     nullable = flat.keywords.get("nullable") is True or "null" in types
@@ -413,14 +413,14 @@ def shape_of(flat: Flat, declared: NodeConfig | None, catalogue: MetricCatalogue
 
 
 def _is_scored(kind: str, declared: NodeConfig, catalogue: MetricCatalogue | None) -> bool:
-    """Whether a config means an object or null itself: it skips it, or asks a class about it."""
+    """Whether a config applies to an object or null itself: it skips it, or its metrics do."""
     if declared.skip or kind == "null" or catalogue is None:
         return declared.skip
     return all(catalogue.takes_objects(spec.metric_id) for spec in declared.metrics)
 
 
 def _aligns_a_map(flat: Flat, declared: NodeConfig | None) -> bool:
-    """Whether an array metric stands at a map: its entries are then aligned as one array."""
+    """Whether a map declares an array metric; its entries are then aligned like an array."""
     names = {spec.metric_id for spec in declared.metrics} if declared is not None else set()
     below = [*flat.places.get("additionalProperties", ()), *chain(*flat.patterns.values())]
     is_map = not flat.properties and any(not isinstance(p.schema, bool) for p in below)
@@ -429,17 +429,20 @@ def _aligns_a_map(flat: Flat, declared: NodeConfig | None) -> bool:
 
 def _types(flat: Flat) -> list[str]:
     """Return the types that the keywords state or imply."""
-    words = flat.keywords
-    declared = words.get("type")
+    keywords = flat.keywords
+    declared = keywords.get("type")
     if declared is not None:
         return list(dict.fromkeys(_as_list(declared)))
     if flat.properties or flat.patterns or "additionalProperties" in flat.places:
         return ["object"]
     if "items" in flat.places or "prefixItems" in flat.places:
         return ["array"]
-    values = [words["const"]] if "const" in words else words.get("enum", [])
-    kinds = ((json_type(value), isinstance(value, int)) for value in values)
-    return list(dict.fromkeys("integer" if k == ("number", True) else k[0] for k in kinds))
+    values = [keywords["const"]] if "const" in keywords else keywords.get("enum", [])
+    types = (
+        "integer" if json_type(value) == "number" and isinstance(value, int) else json_type(value)
+        for value in values
+    )
+    return list(dict.fromkeys(types))
 
 
 def _union_branches(flat: Flat, concrete: list[str]) -> tuple[tuple[Part, ...], ...]:

@@ -73,8 +73,8 @@ def _each(places: Iterable[Place], task: Task, after: After) -> list[Change]:
 
 def _changing(name: str) -> Apply:
     def after(task: Task, place: Place) -> Any:
-        found = corrupt(name, place.value, task.strength, f"{task.draws.seed}\x1f{place.path}")
-        return MISSING if found is None else found
+        value = corrupt(name, place.value, task.strength, f"{task.draws.seed}\x1f{place.path}")
+        return MISSING if value is None else value
 
     return lambda task: _each(task.document.leaves, task, after)
 
@@ -109,8 +109,8 @@ def _lent(task: Task, place: Place, refused: Iterable[Any]) -> Any:
 )
 def _substitute(task: Task) -> list[Change]:
     def after(task: Task, place: Place) -> Any:
-        found = _lent(task, place, (place.value,))
-        return MISSING if isinstance(found, dict | list) else found
+        value = _lent(task, place, (place.value,))
+        return MISSING if isinstance(value, dict | list) else value
 
     return _each(task.document.leaves, task, after)
 
@@ -150,24 +150,24 @@ def _hallucinate(task: Task) -> list[Change]:
 _ITEMS = "items of arrays"
 _PAIR = 2
 
-#: What takes the place of one item; None leaves it as it is.
+#: Returns the items that replace one item; None leaves it as it is.
 Rewrite = Callable[[Place, random.Random, Sequence[Pool]], list[Any] | None]
 
 
 def _each_array(
     task: Task, change: Callable[[list[Place]], tuple[list[Change], list[Any]]]
 ) -> list[Change]:
-    """Replace the items of every array, inner arrays first; report in document order."""
-    found = []
+    """Replace the items of every array, inner arrays first; return changes in document order."""
+    by_array = []
     for array in reversed(task.document.arrays):
         changes, items = change([array.item(i) for i in range(len(array.value))])
         array.value[:] = items
-        found.append(changes)
-    return [change for changes in reversed(found) for change in changes]
+        by_array.append(changes)
+    return [change for changes in reversed(by_array) for change in changes]
 
 
 def _each_item(task: Task, rewrite: Rewrite) -> list[Change]:
-    """Put in place of each drawn item what `rewrite` returns."""
+    """Replace each drawn item by the items that `rewrite` returns."""
 
     def change(places: list[Place]) -> tuple[list[Change], list[Any]]:
         changes: list[Change] = []
@@ -186,19 +186,19 @@ def _each_item(task: Task, rewrite: Rewrite) -> list[Change]:
 
 @_registered(ITEM, KEPT, _ITEMS, "items moved")
 def _shuffle_items(task: Task) -> list[Change]:
-    """Move the drawn items of an array: each takes the place of another drawn one."""
+    """Permute the drawn items of each array, so that none keeps its position."""
 
     def move(places: list[Place]) -> tuple[list[Change], list[Any]]:
         items = [place.value for place in places]
         drawn = [place for place in places if task.draws.hits(place.path)]
         if len(drawn) < _PAIR:
             return [], items
-        order = list(drawn)
-        task.draws.generator(places[0].path).shuffle(order)
-        pairs = zip(order, order[1:] + order[:1], strict=True)
-        new = {place.key: other.value for place, other in pairs}
-        changes = [Change(place, place.value, new[place.key]) for place in drawn]
-        return changes, [new.get(i, item) for i, item in enumerate(items)]
+        cycle = list(drawn)
+        task.draws.generator(places[0].path).shuffle(cycle)
+        pairs = zip(cycle, cycle[1:] + cycle[:1], strict=True)
+        moved = {place.key: following.value for place, following in pairs}
+        changes = [Change(place, place.value, moved[place.key]) for place in drawn]
+        return changes, [moved.get(i, item) for i, item in enumerate(items)]
 
     return _each_array(task, move)
 
@@ -258,20 +258,20 @@ def _merge_items(task: Task) -> list[Change]:
     return _each_array(task, merge)
 
 
-def merged(one: Any, other: Any) -> Any:
-    """Run two texts, arrays or objects together; None for values of other or different types."""
-    if type(one) is not type(other) or not isinstance(one, str | dict | list):
+def merged(first: Any, second: Any) -> Any:
+    """Join two texts, arrays or objects; None for values of other or different types."""
+    if type(first) is not type(second) or not isinstance(first, str | dict | list):
         return None
-    if isinstance(one, str):
-        return f"{one} {other}"
-    if isinstance(one, list):
-        return one + other
+    if isinstance(first, str):
+        return f"{first} {second}"
+    if isinstance(first, list):
+        return first + second
     texts = {
-        key: f"{value} {other[key]}"
-        for key, value in one.items()
-        if isinstance(value, str) and isinstance(other.get(key), str)
+        key: f"{value} {second[key]}"
+        for key, value in first.items()
+        if isinstance(value, str) and isinstance(second.get(key), str)
     }
-    return {**other, **one, **texts}
+    return {**second, **first, **texts}
 
 
 @_registered(
@@ -291,7 +291,7 @@ def _with_borrowed(place: Place, rng: random.Random, donors: Sequence[Pool]) -> 
     return None if new is MISSING else [place.value, new]
 
 
-#: Corruptions that look at one item alone.
+#: Corruptions that change each item independently of the others.
 ITEM_REWRITES: dict[str, Rewrite] = {
     "drop_items": lambda *_: [],
     "duplicate_items": lambda place, *_: [place.value, copied(place.value)],

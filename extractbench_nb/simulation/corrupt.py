@@ -331,14 +331,14 @@ class _Array:
         return {i for i in self.rewrites if index is None or i == self._origin[index]}
 
     def changes(self) -> list[tuple[str, Change]]:
-        """Return what is done, with the name of the corruption; where items moved last."""
-        rewrites = [(one.name, one.change) for _, one in sorted(self.rewrites.items())]
+        """Return the changes with the names of their corruptions, moves last."""
+        rewrites = [(item.name, item.change) for _, item in sorted(self.rewrites.items())]
         moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in self._moves()]
         return rewrites + [(_SHUFFLE, change) for change in moves]
 
 
 def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> _Rewrite | None:
-    """Plan what a corruption of items makes of one item; None where it does not apply."""
+    """Plan a corruption of one item; None if it does not apply."""
     if name == _MERGE:
         before = place.box[place.key : place.key + 2]
         both = merged(*copied(before)) if len(before) > 1 else None
@@ -358,7 +358,7 @@ def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) ->
 
 
 class _Mixture:
-    """One document, with the corruptions that are drawn for it."""
+    """A document and the corruptions that are drawn for it."""
 
     def __init__(
         self, document: Document, draws: Mapping[str, Draws], how: tuple[float, Sequence[Pool]]
@@ -374,7 +374,7 @@ class _Mixture:
         self.done: list[tuple[str, Change]] = []
 
     def plan(self) -> None:
-        """Choose what is done to items and to levels, outer places first."""
+        """Choose the corruptions of items and of levels, outer places first."""
         lifted: dict[int, set[str]] = {}
         for place in self.document.places:
             above = place.above.path if place.above is not None else None
@@ -391,7 +391,10 @@ class _Mixture:
         self.taken |= self.closed
 
     def _is_misplaced(self, place: Place, lifted: dict[int, set[str]]) -> bool:
-        """Draw a container for a wrong level, unless its members would meet others there."""
+        """Whether a container is drawn for the wrong level and its members fit there.
+
+        `lifted` holds, for each object, the names that are taken on the level above its members.
+        """
         draws = self.draws.get(_NESTING)
         if draws is None or not draws.hits(place.path) or not isinstance(place.box, dict):
             return False
@@ -399,9 +402,10 @@ class _Mixture:
             return isinstance(place.value, list) and bool(place.value)
         above = place.above.node.children.properties if place.above is not None else {}
         names = lifted.setdefault(id(place.box), {*above, *place.box})
-        free = bool(place.value) and names.isdisjoint(place.value)
-        names.update(place.value if free else ())
-        return free
+        fits = bool(place.value) and names.isdisjoint(place.value)
+        if fits:
+            names.update(place.value)
+        return fits
 
     def _plan_item(self, place: Place, array: _Array) -> None:
         for name, draws in self.draws.items():

@@ -63,36 +63,36 @@ class _Subject:
 
 
 def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
-    """Read what a user wants to try."""
+    """Read the metrics and profiles to try."""
     several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
     rules = get_profile(profile)
-    found = [_subject(one, rules) for one in (wanted if several else [wanted])]
-    if not found:
+    tried = [_subject(item, rules) for item in (wanted if several else [wanted])]
+    if not tried:
         raise InputError("metric_or_profile is empty; expected a metric, a profile, or several")
-    labels = [(subject.metric, subject.profile.name) for subject in found]
+    labels = [(subject.metric, subject.profile.name) for subject in tried]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
         raise InputError(f"metric_or_profile holds {twice[0][0] or twice[0][1]!r} twice")
-    return found
+    return tried
 
 
-def _subject(one: Any, rules: Profile) -> _Subject:
-    if isinstance(one, Profile) or (isinstance(one, str) and one in PROFILES):
-        return _Subject(None, get_profile(one))
-    if isinstance(one, Mapping):
-        config = parse_config(dict(one), "/evaluation_config", REGISTRY)
+def _subject(subject: Any, rules: Profile) -> _Subject:
+    if isinstance(subject, Profile) or (isinstance(subject, str) and subject in PROFILES):
+        return _Subject(None, get_profile(subject))
+    if isinstance(subject, Mapping):
+        config = parse_config(dict(subject), "/evaluation_config", REGISTRY)
         assert config is not None  # noqa: S101 - only null has no config
         names = []
         for spec in config.metrics:
             params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
             names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
-        return _Subject(" + ".join(names), rules, config, dict(one))
-    name = one
-    if callable(one):
+        return _Subject(" + ".join(names), rules, config, dict(subject))
+    name = subject
+    if callable(subject):
         entries = REGISTRY.entries.values()
-        name = next((entry.name for entry in entries if entry.function is one), None)
+        name = next((entry.name for entry in entries if entry.function is subject), None)
         if name is None:
-            raise InputError(f"{one!r} is not registered; decorate it with @metric")
+            raise InputError(f"{subject!r} is not registered; decorate it with @metric")
     if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.names()}:
         known = {*PRESETS, *REGISTRY.names(), *PROFILES}
         raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
@@ -215,15 +215,15 @@ def _table(
     measure: str,
     drawing: Drawing,
 ) -> pd.DataFrame:
-    """Make the frame: one row per key. Repeats are averaged first, then documents or values."""
+    """Return one row per key; repeats are averaged first, then documents or values."""
     rows, samples = [], []
-    for (subject, corruption, rate), found in readings.items():
+    for (subject, corruption, rate), group in readings.items():
         units = defaultdict(list)
-        for reading in found:
+        for reading in group:
             units[reading.unit].append(reading)
         of_units = [[r.score for r in unit if r.score is not None] for unit in units.values()]
         sample = np.array([fmean(scores) for scores in of_units if scores], dtype=np.float64)
-        examples = (r for r in found if r.score is not None and r.changed)
+        examples = (r for r in group if r.score is not None and r.changed)
         lowest = min(examples, key=lambda r: r.score or 0.0, default=_Reading("", None, 0, 0))
         samples.append(sample)
         rows.append(
@@ -239,7 +239,7 @@ def _table(
                 "score": float(sample.mean()) if len(sample) else None,
                 "lowest": min((score for scores in of_units for score in scores), default=None),
                 "pass_rate": _over_units(units, "passed"),
-                "errors": sum(reading.errors for reading in found),
+                "errors": sum(reading.errors for reading in group),
                 **{name: getattr(lowest, name) for name in _Reading._fields[-4:]},
             }
         )
@@ -251,7 +251,7 @@ def _table(
 
 
 def _over_units(units: Mapping[str, list[_Reading]], name: str) -> float | None:
-    means = [fmean(getattr(reading, name) for reading in found) for found in units.values()]
+    means = [fmean(getattr(reading, name) for reading in unit) for unit in units.values()]
     return fmean(means) if means else None
 
 
@@ -274,15 +274,15 @@ def _distinct_values(values: Iterable[Any]) -> list[Any]:
     for value in present:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise InputError(
-                f"data hold {fitted(repr(value), _WIDEST)}; expected texts and numbers, "
+                f"data holds {fitted(repr(value), _WIDEST)}; expected texts and numbers, "
                 "(schema, gold) pairs or a dataset"
             )
         if not isinstance(value, str) and abs(value) > LARGEST:
-            raise InputError(f"data hold {value!r}; expected numbers up to {LARGEST:g}")
-    found = list({(kind_of(v), v): v for v in present if v != ""}.values())
-    if not found:
-        raise InputError("data: found no text and no number to corrupt")
-    return found
+            raise InputError(f"data holds {value!r}; expected numbers up to {LARGEST:g}")
+    distinct = list({(kind_of(v), v): v for v in present if v != ""}.values())
+    if not distinct:
+        raise InputError("data holds no text and no number to corrupt")
+    return distinct
 
 
 def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Settings) -> _Readings:
@@ -330,9 +330,9 @@ def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Itera
 
 @dataclass(frozen=True, eq=False)
 class _Document:
-    """A gold document, its schema as it is declared and under each subject, and who lends to it.
+    """A gold document, its schema as declared and under each subject, and documents to borrow from.
 
-    `uncorrupted` keeps the results of gold against itself.
+    `uncorrupted` holds the results of gold against itself.
     """
 
     name: str
@@ -346,7 +346,7 @@ class _Document:
 def _read_documents(
     sources: Iterable[tuple[str, Any, Any]], tried: Sequence[_Subject]
 ) -> list[_Document]:
-    """Read documents by name, schema and gold; those of one schema lend values to each other."""
+    """Read documents; those with the same schema lend values to each other."""
     schemas: dict[str, Schema] = {}
     golds: dict[str, Any] = {}
     keys: dict[str, str] = {}
@@ -356,7 +356,10 @@ def _read_documents(
         schemas.setdefault(keys[name], schema)
         with _naming(name):
             refuse_non_json(golds[name])
-    read = {key: {one: one.schema(schema) for one in tried} for key, schema in schemas.items()}
+    read = {
+        key: {subject: subject.schema(schema) for subject in tried}
+        for key, schema in schemas.items()
+    }
     pools = {name: pool_of(schemas[keys[name]].root, gold) for name, gold in golds.items()}
     documents = []
     for name, gold in golds.items():
@@ -368,7 +371,7 @@ def _read_documents(
 
 @contextmanager
 def _naming(document: str) -> Iterator[None]:
-    """Say in an error of which document it is."""
+    """Add the document's name to errors."""
     try:
         yield
     except InputError as error:
@@ -413,20 +416,20 @@ def _document_readings(
 def _evaluated(
     document: _Document, predicted: Any, subject: _Subject, settings: _Settings
 ) -> _Reading | None:
-    """Return a profile's measure, or the mean over the fields of a metric; None without fields."""
+    """Return a profile's measure or a metric's mean over its fields; None if it has no fields."""
+    # a text is quoted, as a document that is a text would be read as JSON
     sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
     schema = document.schemas[subject]
     with _naming(document.name):
         ev = evaluate(schema, *sides, judge=settings.judge, profile=subject.profile)
     if subject.config is None:
         summary = ev.summary
-        score = float(summary[settings.measure])
-        known = None if np.isnan(score) else score
+        value = float(summary[settings.measure])
+        score = None if np.isnan(value) else value
         errors = int(summary["judge_errors"])
-        return _Reading(document.name, known, float(summary["pass_rate"]), errors)
-    fields = ev.fields
-    ids = [spec.metric_id for spec in subject.config.metrics]
-    rows = _by_path(fields[fields["metric"].isin(ids)])
+        return _Reading(document.name, score, float(summary["pass_rate"]), errors)
+    metrics = [spec.metric_id for spec in subject.config.metrics]
+    rows = _by_path(ev.fields[ev.fields["metric"].isin(metrics)])
     if rows.empty:
         return None
     scores = rows["score"].dropna()
@@ -564,17 +567,17 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
 
 def _corruptions(wanted: Any, present: set[str | None] | None) -> list[Corruption]:
     """Return the corruptions to try; of plain values those for the kinds that are present."""
-    found = list(CORRUPTIONS.values()) if wanted is None else chosen(wanted)
+    corruptions = list(CORRUPTIONS.values()) if wanted is None else chosen(wanted)
     if present is None:
-        return found
-    for corruption in found if wanted is not None else ():
+        return corruptions
+    for corruption in corruptions if wanted is not None else ():
         if not kinds(corruption.name):
             known = [name for name in CORRUPTIONS if kinds(name)]
             raise InputError(
                 f"corruption {corruption.name!r} is for documents, and the data are plain "
                 f"values; {nearest(corruption.name, known)}"
             )
-    return [c for c in found if present & set(kinds(c.name))]
+    return [c for c in corruptions if present & set(kinds(c.name))]
 
 
 def _material(
@@ -594,19 +597,19 @@ def _material(
             ((name, data.schema(schema_of[name]), data.gold(name)) for name in names), tried
         )
     if documents is not None:
-        raise InputError("documents= goes with a dataset, and data is none")
+        raise InputError("documents= needs a dataset, and data is not one")
     single = isinstance(data, str | bytes | Mapping | Schema | pd.DataFrame)
     if single or not isinstance(data, Iterable):
         raise InputError(
             f"data is {fitted(repr(data), _WIDEST)}; expected a dataset, a list of (schema, gold) "
             "or a list of values"
         )
-    found = list(data)
-    if len(found) == _PAIR and isinstance(found[0], Mapping | Schema | Path):
+    items = list(data)
+    if len(items) == _PAIR and isinstance(items[0], Mapping | Schema | Path):
         raise InputError("data is one (schema, gold) pair; put the pair in a list")
-    if found and all(isinstance(one, tuple) and len(one) == _PAIR for one in found):
-        pairs = enumerate(found)
+    if items and all(isinstance(item, tuple) and len(item) == _PAIR for item in items):
+        pairs = enumerate(items)
         return _read_documents(
             ((str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in pairs), tried
         )
-    return _distinct_values(found)
+    return _distinct_values(items)

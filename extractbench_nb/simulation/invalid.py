@@ -51,7 +51,7 @@ _LEAST, _MOST = 0.3, 0.95
 
 
 class Spoken(NamedTuple):
-    """What a model says: the text, why it stopped, and the variant of the failure."""
+    """A model's answer: the text, why it stopped, and the variant of the failure."""
 
     raw: str | None
     finish_reason: str | None
@@ -59,7 +59,7 @@ class Spoken(NamedTuple):
 
 
 _Break: TypeAlias = Callable[[str, random.Random], "str | None"]
-#: What breaks a text, by the name of the variant; None, or the same text, where it does not apply.
+#: Functions that break a JSON text, by variant; they return None or the same text if they cannot.
 _MALFORMED: dict[str, _Break] = {}
 
 
@@ -90,7 +90,7 @@ def _single_quotes(text: str, _: random.Random) -> str:
 
 @_variant
 def _missing_quote(text: str, _: random.Random) -> str | None:
-    """Leave out the quote after the first key; what follows has another string to run into."""
+    """Leave out the quote after the first key; another key must follow, so that the text breaks."""
     keys = _keys(text)
     return _without(text, keys[0].end() - 1) if len(keys) > 1 else None
 
@@ -150,16 +150,16 @@ def _malformed_json(value: Any, rng: random.Random) -> Spoken:
 
 
 def _trailing_comma(value: Any, rng: random.Random) -> Spoken:
-    """Put a comma before the end of one object or array, or of all of them."""
+    """Put a comma at the end of one object or array that is not empty, or of all of them."""
     text = json_of(value, rng)
     ends = []
-    for before, token in pairwise(_TOKEN.finditer(text)):
-        is_empty = before[0] in "{[" and not text[before.end() : token.start()].strip()
+    for previous, token in pairwise(_TOKEN.finditer(text)):
+        is_empty = previous[0] in "{[" and not text[previous.end() : token.start()].strip()
         if token[0] in "}]" and not is_empty:
             ends.append(len(text[: token.start()].rstrip()))
     everywhere = rng.random() < 1 / 2
-    for at in sorted(ends if everywhere else [rng.choice(ends)], reverse=True):
-        text = text[:at] + "," + text[at:]
+    for end in sorted(ends if everywhere else [rng.choice(ends)], reverse=True):
+        text = text[:end] + "," + text[end:]
     return Spoken(text, "stop", "everywhere" if everywhere else "once")
 
 

@@ -89,7 +89,7 @@ class _RefusedError(Exception):
 
 
 class _Asked(NamedTuple):
-    """What a request says: the texts of all messages, the PDFs that come along, and their names."""
+    """Contents of a request: the texts of all messages, the attached PDFs and their names."""
 
     model: str
     mode: str
@@ -101,15 +101,15 @@ class _Asked(NamedTuple):
 def _read_request(body: bytes) -> _Asked:
     """Read a request in OpenAI's form."""
     try:
-        found = json.loads(body)
+        request = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise _RefusedError(f"the request is not JSON: {error}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("model"), str):
+    if not isinstance(request, dict) or not isinstance(request.get("model"), str):
         raise _RefusedError("expected an object with the name of a model")
-    if found.get("stream"):
+    if request.get("stream"):
         raise _RefusedError("no answer is streamed here; ask without stream")
-    messages = found.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
+    messages = request.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(item, dict) for item in messages):
         raise _RefusedError("expected messages, a list of objects")
     parts: list[dict[str, Any]] = []
     for message in messages:
@@ -119,10 +119,10 @@ def _read_request(body: bytes) -> _Asked:
         elif isinstance(content, list):
             parts += [part for part in content if isinstance(part, dict)]
     files = [part["file"] for part in parts if isinstance(part.get("file"), dict)]
-    form = found.get("response_format")
+    form = request.get("response_format")
     structured = isinstance(form, dict) and form.get("type") == "json_schema"
     return _Asked(
-        found["model"],
+        request["model"],
         "structured" if structured else "prompt",
         [part["text"] for part in parts if isinstance(part.get("text"), str)],
         [_decoded(file.get("file_data")) for file in files],
@@ -159,22 +159,22 @@ class _Recognition:
         said = "\n".join(asked.texts)
         if asked.files:
             sent = {sha256(data).digest() for data in asked.files if data}
-            found, what = [one for one in self._pdfs if self._hash(one) in sent], "PDF"
+            documents, what = [d for d in self._pdfs if self._hash(d) in sent], "PDF"
         else:
-            found = [one for one in self._pdfs if self.text(one) and self.text(one) in said]
-            found, what = _longest(found, self.text), "text"
-        if len(found) > 1:
-            for text in {self.text(one) for one in found} - {""}:
+            documents = [d for d in self._pdfs if self.text(d) and self.text(d) in said]
+            documents, what = _longest(documents, self.text), "text"
+        if len(documents) > 1:
+            for text in {self.text(document) for document in documents} - {""}:
                 said = said.replace(text, " ")
             rest = "\n".join([*asked.names, said])
-            patterns = {one: rf"(?<!\w){re.escape(sendable(one))}(?!\w)" for one in found}
-            named = [one for one in found if re.search(patterns[one], rest)]
-            found = _longest(named, str) or found
-        if len(found) == 1:
-            return found[0]
-        names = ", ".join(map(repr, found))
+            patterns = {d: rf"(?<!\w){re.escape(sendable(d))}(?!\w)" for d in documents}
+            named = [d for d in documents if re.search(patterns[d], rest)]
+            documents = _longest(named, str) or documents
+        if len(documents) == 1:
+            return documents[0]
+        names = ", ".join(map(repr, documents))
         message = f"it may be about {names}; name the one that is meant"
-        if not found:
+        if not documents:
             message = f"the {what} of no document of the dataset is in the request"
         raise _RefusedError(message, _NOT_FOUND, "document_not_found")
 
@@ -183,7 +183,7 @@ class _Recognition:
         with self._lock:
             if document not in self._texts:
                 text = ""
-                with suppress(InputError):  # not a PDF, for all its name
+                with suppress(InputError):  # not a PDF, despite its name
                     text = sendable(document_text(self._pdfs[document]))
                 self._texts[document] = text
             return self._texts[document]
@@ -199,27 +199,27 @@ class _Recognition:
 
 
 def _longest(documents: Sequence[str], text: Callable[[str], str]) -> list[str]:
-    """Leave out those whose text is but a part of the text of another."""
-    texts = {text(one) for one in documents}
-    parts = {one for one in texts for other in texts if one != other and one in other}
-    return [one for one in documents if text(one) not in parts]
+    """Drop documents whose text is part of another document's text."""
+    texts = {text(document) for document in documents}
+    parts = {part for part in texts for other in texts if part != other and part in other}
+    return [document for document in documents if text(document) not in parts]
 
 
 # --- answers ----------------------------------------------------------------------------------
 
 
 class Replay:
-    """The outputs of simulations, found again for requests in OpenAI's form; safe for threads."""
+    """Answers requests in OpenAI's form with the outputs of simulations; thread-safe."""
 
     def __init__(self, simulations: Simulation | Iterable[Simulation], dataset: Dataset) -> None:
         self.served = _by_model(simulations)
         known = {*dataset.listing["document"]}
-        for one in (one for modes in self.served.values() for one in modes.values()):
-            for document in one.outputs["document"]:
+        for simulation in (s for modes in self.served.values() for s in modes.values()):
+            for document in simulation.outputs["document"]:
                 if document not in known:
                     raise InputError(
-                        f"{one.run!r} has document {document!r}, which is not in the dataset "
-                        f"{dataset.name!r}; {nearest(document, known)}"
+                        f"{simulation.run!r} has document {document!r}, which is not in the "
+                        f"dataset {dataset.name!r}; {nearest(document, known)}"
                     )
         self._recognised = _Recognition(dataset)
         self._counts: Counter[tuple[str, str, str]] = Counter()
@@ -228,15 +228,16 @@ class Replay:
 
     @property
     def requests(self) -> pd.DataFrame:
-        """How often each output was asked for; see `REQUEST_COLUMNS`."""
+        """How often each output was requested; see `REQUEST_COLUMNS`."""
         with self._lock:
             counts = self._counts.copy()
-        return REQUEST_COLUMNS.from_rows(
-            (one.profile.name, mode, document, counts[one.profile.name, mode, document])
+        keys = (
+            (simulation.profile.name, mode, document)
             for modes in self.served.values()
-            for mode, one in modes.items()
-            for document in one.outputs["document"]
+            for mode, simulation in modes.items()
+            for document in simulation.outputs["document"]
         )
+        return REQUEST_COLUMNS.from_rows((*key, counts[key]) for key in keys)
 
     def listing(self) -> dict[str, Any]:
         """List the models in OpenAI's form."""
@@ -308,15 +309,15 @@ class Replay:
 
 
 def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
-    """Sort simulations by model and mode, or say what is wrong with them."""
+    """Group simulations by model and mode."""
     several = [simulations] if isinstance(simulations, Simulation) else simulations
     if isinstance(several, str | bytes) or not isinstance(several, Iterable):
-        raise InputError(f"simulations is {simulations!r}; expected what simulate() makes")
+        raise InputError(f"simulations is {simulations!r}; expected results of simulate()")
     served: dict[str, dict[str, Simulation]] = {}
-    for one in several:
-        if not isinstance(one, Simulation):
-            raise InputError(f"simulations has {one!r} in it; expected what simulate() makes")
-        name, mode = one.profile.name, one.profile.mode
+    for simulation in several:
+        if not isinstance(simulation, Simulation):
+            raise InputError(f"simulations contains {simulation!r}; expected results of simulate()")
+        name, mode = simulation.profile.name, simulation.profile.mode
         model = _PREFIX + _NO_NAME.sub("-", name.casefold()).strip("-")
         modes = served.setdefault(model, {})
         for other in modes.values():
@@ -326,11 +327,11 @@ def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
         if mode in modes:
             raise InputError(
                 f"two simulations of {name!r} in the mode {mode!r}, {modes[mode].run!r} and "
-                f"{one.run!r}; serve one, or give the profile of the other another name"
+                f"{simulation.run!r}; serve one of them, or rename the profile of the other"
             )
-        modes[mode] = one
+        modes[mode] = simulation
     if not served:
-        raise InputError("simulations: there are none; simulate() makes one")
+        raise InputError("simulations is empty; expected one or more results of simulate()")
     return served
 
 

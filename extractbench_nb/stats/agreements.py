@@ -60,7 +60,7 @@ class Agreement:
     unmatched : Unmatched
         Rows that only `a` has, and that only `b` has.
     unjudged : int
-        Rows of both in which a side gave no verdict; they are in nothing else.
+        Rows of both in which a side gave no verdict; no other count includes them.
     drawing : Drawing
         Confidence, number of resamples and seed.
     rows : int
@@ -70,17 +70,17 @@ class Agreement:
     raw_low, raw_high : float or None
         Ends of the interval of `raw`; None without rows.
     raw_method : str
-        How that interval was made: as that of kappa, or ``Wilson`` over rows.
+        Method of that interval: that of kappa, or ``Wilson`` over rows.
     kappa : float
-        Cohen's kappa, -1 to 1; NaN if both say one and the same thing in every row.
+        Cohen's kappa, -1 to 1; NaN if all verdicts of both sides are the same.
     kappa_low, kappa_high : float or None
         Ends of the bootstrap interval of kappa; None if it is not defined.
     kappa_method : str
-        How that interval was made: ``BCa``, ``percentile`` or ``undefined``.
+        Method of that interval: ``BCa``, ``percentile`` or ``undefined``.
     unit : str
-        What was resampled: ``documents`` where there are several, else ``rows``.
+        What was resampled: ``documents`` if there are several, else ``rows``.
     units : int
-        How many of them there are.
+        Number of documents or rows resampled.
     """
 
     on: str
@@ -103,7 +103,7 @@ class Agreement:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Counts of rows: what `a` says down, what `b` says across."""
+        """Counts of rows, with the verdicts of `a` as index and those of `b` as columns."""
         return self._table.copy()
 
     @property
@@ -133,8 +133,8 @@ class Agreement:
         if not self.rows:
             return "Cohen's kappa is undefined: no row has a verdict on both sides"
         if math.isnan(self.kappa):
-            word = str(self._table.index[self._table.sum(axis=1) > 0][0])
-            return f"Cohen's kappa is undefined: both sides say {one_line(word)!r} in every row"
+            verdict = str(self._table.index[self._table.sum(axis=1) > 0][0])
+            return f"Cohen's kappa is undefined: both sides say {one_line(verdict)!r} in every row"
         value = with_range(self.kappa, self.kappa_low, self.kappa_high)
         unit = self.unit if self.units != 1 else self.unit.removesuffix("s")
         return f"Cohen's kappa {value} ({self.kappa_method}, {self.units} {unit} resampled)"
@@ -284,19 +284,19 @@ def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
 
 
 def _verdicts(frame: pd.DataFrame, on: str) -> pd.Series:
-    """Return what a side says, missing where it gave no verdict."""
+    """Return a side's verdicts, missing where it gave none."""
     if on == "passed":
         return frame["passed"].astype("boolean").reset_index(drop=True)
-    words = frame["outcome"].astype(TEXT).reset_index(drop=True)
-    return words.mask(words == "judge_error")
+    outcomes = frame["outcome"].astype(TEXT).reset_index(drop=True)
+    return outcomes.mask(outcomes == "judge_error")
 
 
 def _disagreements(joined: Joined, rows: npt.NDArray[np.intp]) -> pd.DataFrame:
-    """Put the columns of both sides next to each other, as far as the sides have them."""
+    """Return the keys of some rows, and the compared columns of both sides that have them."""
     a, b = (side.iloc[rows].reset_index(drop=True) for side in (joined.a, joined.b))
-    names = ["document", "domain", "schema", "path", "field", "metric"]
-    names = (["run"] if "run" in joined.keys else []) + [n for n in names if n in a.columns]
-    columns = {name: a[name] for name in names}
+    keys = ["document", "domain", "schema", "path", "field", "metric"]
+    keys = (["run"] if "run" in joined.keys else []) + [key for key in keys if key in a.columns]
+    columns = {key: a[key] for key in keys}
     for name in _COMPARED:
         for frame, side in ((a, "a"), (b, "b")):
             if name in frame.columns:

@@ -268,7 +268,7 @@ def _outputs(summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[
     again = pairs.index[pairs["document"].duplicated()]
     if len(again):
         name = summary["document"].iloc[again[0]]
-        raise InputError(f"document {name!r} is in two domains; documents need names of theirs")
+        raise InputError(f"document {name!r} is in two domains; document names must be unique")
     rows["domain"] = rows.groupby("document")["domain"].transform("first")
     rows["invalid"] = False
     if "outcome" in summary.columns:
@@ -287,19 +287,19 @@ def _outputs(summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[
 
 
 def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
-    """Return the group of each row, as the labels of the groups in their order."""
+    """Return the group of each row, as a categorical of group labels in order."""
     if len(names) == 1:
         keys = pd.Index(summary[names[0]].astype(object))
     else:
         keys = pd.MultiIndex.from_frame(summary[names].astype(object)).to_flat_index()
-    codes, found = pd.factorize(keys)
+    codes, groups = pd.factorize(keys)
     try:
-        order = sorted(range(len(found)), key=lambda i: found[i])
+        order = sorted(range(len(groups)), key=lambda i: groups[i])
     except TypeError:  # values that cannot be compared are sorted as text
-        order = sorted(range(len(found)), key=lambda i: (label(found[i]), repr(found[i])))
-    labels = [label(found[i]) for i in order]
+        order = sorted(range(len(groups)), key=lambda i: (label(groups[i]), repr(groups[i])))
+    labels = [label(groups[i]) for i in order]
     if len(labels) == 1:
-        raise InputError(f"there is one group only, {labels[0]!r}; a comparison takes two")
+        raise InputError(f"there is only one group, {labels[0]!r}; a comparison needs two")
     if len(set(labels)) < len(labels):
         twice = next(text for text in labels if labels.count(text) > 1)
         raise InputError(f"two groups of {names} are both written {twice!r}; rename one")
@@ -307,23 +307,24 @@ def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
 
 
 def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]) -> pd.Series:
-    """Return the scores of all outputs; an invalid one has 0."""
+    """Return a measure of all outputs; an invalid output has 0 if the measure is a score."""
     known = [str(c) for c in summary.columns if c not in _IDENTITY]
     if measure not in known:
-        raise InputError(f"there is no measure {measure!r}; {nearest(measure, known)}")
+        raise InputError(f"no measure {measure!r}; {nearest(measure, known)}")
     column = summary[measure]
     if not pd.api.types.is_numeric_dtype(column):
-        raise InputError(f"measure {measure!r} is {column.dtype}; a measure is a column of numbers")
+        raise InputError(f"measure {measure!r} is {column.dtype}; expected a column of numbers")
     values = column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     if measure in _UNIT_SCORES:
         values[invalid] = 0.0
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        first, value = summary.iloc[bad[0]], values[bad[0]]
-        where = ", ".join(f"{n} {first[n]!r}" for n in ("run", "document") if n in summary.columns)
-        more = f", and in {len(bad) - 1} more rows" if len(bad) > 1 else ""
-        unjudged = measure == "pass_rate_judged" and np.isnan(value)
-        why = " (no field got a verdict)" if unjudged else ""
+        row, value = summary.iloc[bad[0]], values[bad[0]]
+        where = ", ".join(f"{n} {row[n]!r}" for n in ("run", "document") if n in summary.columns)
+        others = len(bad) - 1
+        more = f", and in {others} more row{'s' * (others > 1)}" if others else ""
+        is_unjudged = measure == "pass_rate_judged" and np.isnan(value)
+        why = " (no field got a verdict)" if is_unjudged else ""
         raise InputError(
             f"measure {measure!r} is {value} at {where}{more}{why}; drop these documents"
         )

@@ -221,21 +221,21 @@ def sign_flip_tests(samples: Sequence[Numbers], drawing: Drawing) -> list[PValue
 
 @lru_cache(maxsize=_EXACT)
 def _all_signs(size: int) -> Numbers:
-    """Return all signs but for the first, which needs no flip: sums come in pairs of +x and -x."""
+    """Return all sign flips with the first sign fixed: the others only negate the same sums."""
     numbers = np.arange(1 << max(0, size - 1))[:, None] << 1
     flipped: Numbers = ((numbers >> np.arange(size)) & 1).astype(np.float64)
     return 1.0 - 2.0 * flipped
 
 
 def _signs(size: int, drawing: Drawing) -> Iterator[Numbers]:
-    """Yield drawn signs, some resamples at a time."""
+    """Yield random signs in chunks of resamples."""
     generator = drawing.generator(size, "flips")
     for rows in _chunks(drawing.resamples, size):
         yield 2.0 * generator.integers(0, 2, (rows, size), dtype=np.int8).astype(np.float64) - 1.0
 
 
 def _as_far(differences: Numbers, flips: Iterable[Numbers]) -> npt.NDArray[np.int64]:
-    """Count for each column the sign flips whose mean is at least as far from 0 as that found."""
+    """Count for each column the sign flips with a mean at least as far from 0 as the observed."""
     scaled = differences / np.abs(differences).max(axis=0)
     mean = np.abs(np.round(scaled.mean(axis=0), DIGITS))
     far = np.zeros(scaled.shape[1], dtype=np.int64)
@@ -255,7 +255,7 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
 
 
 def detectable_difference(differences: Numbers, drawing: Drawing) -> float | None:
-    """Return the smallest true mean difference that this number of documents would show.
+    """Return the minimum detectable mean difference; None if the differences do not vary.
 
     H. S. Bloom, Minimum detectable effects, Evaluation Review 19 (1995).
     """

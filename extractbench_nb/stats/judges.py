@@ -110,7 +110,7 @@ class JudgeAgreement:
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """One row per field that passes by one judge of a pair and fails by the other."""
+        """One row per field that one judge of a pair passes and the other fails."""
         return self._disagreements.copy()
 
     @staticmethod
@@ -125,7 +125,7 @@ class JudgeAgreement:
         return describe_frames([JUDGE_PAIRS, JUDGE_DISAGREEMENTS])
 
     def __repr__(self) -> str:
-        """Write each pair of judges in a line."""
+        """Write one line per pair of judges."""
         lines = [self._head()]
         for row in self._pairs.head(_PAIRS).to_dict("records"):
             agree, kappa = _ranges(row)
@@ -139,12 +139,11 @@ class JudgeAgreement:
 
     def _repr_html_(self) -> str:
         """Write the pairs as static HTML; every text is escaped."""
-        names, counts = ("judge_a", "judge_b"), ("fields", "a_only", "b_only", *_LEFT_OUT)
-        rows = [
-            [document_text(row[name], _NAME) for name in names]
-            + [*_ranges(row), *(row[name] for name in counts)]
-            for row in self._pairs.head(_PAIRS).to_dict("records")
-        ]
+        counts = ("fields", "a_only", "b_only", *_LEFT_OUT)
+        rows = []
+        for row in self._pairs.head(_PAIRS).to_dict("records"):
+            judges = [document_text(row[name], _NAME) for name in ("judge_a", "judge_b")]
+            rows.append([*judges, *_ranges(row), *(row[name] for name in counts)])
         numbers = ("agree", "kappa", "fields", "a only", "b only", "without verdict", "unmatched")
         more = more_html(len(self._pairs) - _PAIRS, "pairs")
         return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), more)
@@ -176,11 +175,11 @@ def judge_agreement(
     Parameters
     ----------
     evaluations : mapping of str to Evaluation, results of a batch, or pandas.DataFrame
-        What each judge said of the same outputs, by the judge's name; at least two. Recorded
-        verdicts are a frame with columns path, metric and passed, and as far as they are known run,
-        document, predicted_path, score, outcome, gold and predicted.
+        Each judge's verdicts on the same outputs, by the judge's name; at least two. Recorded
+        verdicts are a frame with the columns path, metric and passed, and optionally run, document,
+        predicted_path, score, outcome, gold and predicted.
     reference : str, optional
-        Compare the others with this one only; by default each pair.
+        Compare the others with this judge only; by default all pairs are compared.
     metrics : iterable of str, optional
         Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones. An
         ``array_llm`` is not one judge's own: its verdict follows from the alignment of its items.
@@ -195,10 +194,10 @@ def judge_agreement(
     -------
     JudgeAgreement
         `pairs` has the share of agreement and Cohen's kappa with their intervals, and counts;
-        `disagreements` the fields behind them. Kappa is NaN if both judges say one and the same
-        thing of every field: there is nothing that chance could not explain. Documents are
-        resampled where there are several, since fields of one document are not independent;
-        otherwise fields, and the interval of the share is Wilson's.
+        `disagreements` the fields behind them. Kappa is undefined, and NaN, if all verdicts of both
+        judges are the same. Documents are resampled if there are several, since fields of one
+        document are not independent; otherwise fields are, and the interval of the share is
+        Wilson's.
 
     Raises
     ------
@@ -208,8 +207,8 @@ def judge_agreement(
 
     Notes
     -----
-    Items of an array may be paired differently where the judge has a say in that. Such rows are no
-    answers to the same question; they are counted in ``unmatched``.
+    If a judge takes part in the alignment of an array, its items may be paired differently. Such
+    rows do not answer the same question; they are counted in ``unmatched``.
 
     Examples
     --------

@@ -91,10 +91,10 @@ class GriTS:
 
 
 class Line(NamedTuple):
-    """A row of both tables, or of one alone; a column alike.
+    """A row or column of both tables, or of one table only.
 
-    ``similarity`` is as in the frames of `GriTS`, 0 where the line is alone. ``equal`` says that it
-    is not alone, and that all positions which were matched on it are alike.
+    ``similarity`` is as in the frames of `GriTS`, 0 for a line of one table only. ``equal`` means
+    that both tables have the line and all its matched positions are alike.
     """
 
     true: int | None
@@ -156,19 +156,19 @@ class Comparison:
 
     @cached_property
     def positions(self) -> list[Numbers]:
-        """By side: the similarity at each position, NaN if it has no partner."""
+        """For each side the similarity at each position, NaN if it has no partner."""
         positions = []
         for side, table in enumerate(self.tables):
-            found = np.full(table.grid.shape, np.nan)
-            places = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
-            found[np.ix_(*(np.array(place, dtype=np.intp) for place in places))] = self.common
-            positions.append(found)
+            similarity = np.full(table.grid.shape, np.nan)
+            aligned = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
+            similarity[np.ix_(*(np.array(n, dtype=np.intp) for n in aligned))] = self.common
+            positions.append(similarity)
         return positions
 
     def partners(self, lines: Sequence[Line], side: int) -> dict[int, int]:
-        """Return, by index on a side, the index of a line's partner; in order."""
-        both = ((line.at(side), line.at(1 - side)) for line in lines)
-        return {own: other for own, other in both if own is not None and other is not None}
+        """Map the indices of a side's aligned lines to those of their partners, in order."""
+        pairs = ((line.at(side), line.at(1 - side)) for line in lines)
+        return {index: other for index, other in pairs if index is not None and other is not None}
 
     def partner(self, side: int, row: int, column: int) -> _Place | None:
         """Return the position that one was matched with; None if there is none."""

@@ -73,12 +73,12 @@ def mended(cells: Iterable[Cell], name: str, notes: Sequence[str] = ()) -> Table
 
 
 def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
-    """Return an empty cell for each hole, a header where the whole row is one."""
+    """Return an empty cell for each hole; a header cell in a row of header cells."""
     added: list[Cell] = []
     for row in np.flatnonzero((grid < 0).any(axis=1)).tolist():
         holes = np.flatnonzero(grid[row] < 0).tolist()
-        there = set(grid[row].tolist()) - {-1}
-        is_header = bool(there) and all(cells[n].is_header for n in there)
+        present = set(grid[row].tolist()) - {-1}
+        is_header = bool(present) and all(cells[n].is_header for n in present)
         first = len(cells) + len(added)
         grid[row, holes] = np.arange(first, first + len(holes))
         added += [Cell((row,), (column,), "", None, is_header) for column in holes]
@@ -96,13 +96,13 @@ _TAKEN = {
 }
 _ROW_GROUPS = ("thead", "tbody", "tfoot")
 _UNSEEN = ("script", "style", "template")
-#: What begins and ends a piece of text of its own; all other elements are within a line.
+#: Elements that begin and end a piece of text; all others are inline.
 _BLOCKS = frozenset(
     "address article aside blockquote body br caption center dd details div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p "
     "pre section select summary table tbody td tfoot th thead tr ul".split()
 )
-#: Cells within cells hold their text once more each; beyond this it is a mistake, or an attack.
+#: A cell's text includes that of cells within it; more in total is a mistake or an attack.
 _MOST_TEXT = 50_000_000
 
 _PREFIX = r"<(?:[a-z][\w.-]*:)?"
@@ -154,40 +154,40 @@ def unescaped(text: str) -> str | None:
 def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one table in an HTML text.
 
-    Well-formed XML is read as by ``html_to_cells`` of the code published with Smock, Pesala and
-    Abraham (2022): spans are not cut where a row group ends, rows below the last ``tr`` are there
-    as far as cells cover them wholly, and the cells of a table within a cell count as cells of the
-    outer one. Unlike there, the texts of scripts, styles and templates are left out. Where that
-    code finds no cell, or fails, a lenient parser takes over, and spans are read as the HTML
-    standard says.
+    Well-formed XML is read like ``html_to_cells`` in the code published with Smock, Pesala and
+    Abraham (2022): spans may reach beyond the end of a row group, rows below the last ``tr`` are
+    added if cells cover them completely, and the cells of a table within a cell count as cells of
+    the outer table. Unlike there, the texts of scripts, styles and templates are left out. If that
+    code fails or finds no cell, a lenient parser is used, and spans follow the HTML standard.
     """
-    found = _strictly(text, tidy)
-    if found is None:
+    parsed = _strictly(text, tidy)
+    if parsed is None:
         part, note = _part(text)
-        found = (_strictly(part, tidy) if part != text else None) or _leniently(part, name, tidy)
+        parsed = (_strictly(part, tidy) if part != text else None) or _leniently(part, name, tidy)
         if note:
-            found.notes.append(note)
-    if not (found.cells or found.tables or found.groups):
+            parsed.notes.append(note)
+    if not (parsed.cells or parsed.tables or parsed.groups):
         raise InputError(
             f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
         )
-    if found.tables > 1:
-        raise InputError(f"{name} holds {found.tables} tables; expected one")
-    if found.nested:
-        found.notes.append(
+    if parsed.tables > 1:
+        raise InputError(f"{name} holds {parsed.tables} tables; expected one")
+    if parsed.nested:
+        parsed.notes.append(
             "tables within cells: their cells are taken for cells of the outer table"
         )
+    texts = list(_texts(parsed, name))
     cells = (
-        Cell(*lines, text, None, cell.is_header)
-        for cell, text, lines in zip(
-            found.cells, list(_texts(found, name)), _placed(found, name), strict=True
+        Cell(rows, columns, cell_text, None, cell.is_header)
+        for cell, cell_text, (rows, columns) in zip(
+            parsed.cells, texts, _placed(parsed, name), strict=True
         )
     )
-    return mended(cells, name, found.notes)
+    return mended(cells, name, parsed.notes)
 
 
 def _part(text: str) -> tuple[str, str]:
-    """Return the part of a text that holds the table, and what is odd about the rest."""
+    """Return the part of a text that holds the table, and a note if the rest has cells."""
     plain = _without_code(text)
     begin = _TABLE_BEGIN.search(plain) or _ROW_BEGIN.search(plain)
     start = begin.start() if begin else 0
@@ -197,11 +197,11 @@ def _part(text: str) -> tuple[str, str]:
     return text[start:stop], "tags of cells outside of the table, left out" if is_lost else ""
 
 
-def _strictly(text: str, tidy: bool) -> _Found | None:
+def _strictly(text: str, tidy: bool) -> _Parsed | None:
     """Read well-formed XML; return None if it is not well-formed or has no cell."""
     if "<!ENTITY" in text:
         return None
-    found = _Found(tidy)
+    found = _Parsed(tidy)
     parser = ET.XMLParser(target=found)  # noqa: S314 - no entity can be declared
     try:
         parser.feed(text)
@@ -211,10 +211,10 @@ def _strictly(text: str, tidy: bool) -> _Found | None:
     return found if found.cells else None
 
 
-def _leniently(text: str, name: str, tidy: bool) -> _Found:
+def _leniently(text: str, name: str, tidy: bool) -> _Parsed:
     from lxml import etree
 
-    found = _Found(tidy, lenient=True)
+    found = _Parsed(tidy, lenient=True)
     target: Any = found  # it takes no comments, which is allowed
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     fit, unfit = _UNFIT.subn("\ufffd", text)
@@ -230,7 +230,7 @@ def _leniently(text: str, name: str, tidy: bool) -> _Found:
 
 @dataclass(slots=True)
 class _Open:
-    """A cell as it is found: its row, its spans as written, where its text begins and ends."""
+    """A parsed cell: its row, its spans as written, and where its text begins and ends."""
 
     row: int
     spans: dict[str, str]
@@ -239,8 +239,8 @@ class _Open:
     last: int = 0
 
 
-class _Found:
-    """What a parser finds in a text: cells, pieces of text, the row group of each row."""
+class _Parsed:
+    """What a parser reads in a text: cells, pieces of text, the row group of each row."""
 
     def __init__(self, tidy: bool, *, lenient: bool = False) -> None:
         self.tidy = tidy
@@ -307,7 +307,7 @@ class _Found:
             self.pieces.append(" ")
 
 
-def _texts(found: _Found, name: str) -> Iterator[str]:
+def _texts(found: _Parsed, name: str) -> Iterator[str]:
     left, between = _MOST_TEXT, "" if found.tidy else " "
     for cell in found.cells:
         left -= cell.last - cell.first
@@ -323,7 +323,7 @@ def _texts(found: _Found, name: str) -> Iterator[str]:
 _Lines: TypeAlias = tuple[int, ...]
 
 
-def _placed(found: _Found, name: str) -> list[tuple[_Lines, _Lines]]:
+def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
     """Give each cell its rows and columns."""
     starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
     row, column, groups = -1, 0, found.groups
@@ -592,7 +592,7 @@ _MARK = re.compile(
 
 
 class _PipeTable(NamedTuple):
-    """A pipe table: its rows, how many of them are headers, its lines, what is odd about it."""
+    """A pipe table: its rows, the number of header rows, the numbers of its lines, and a note."""
 
     rows: list[list[str]]
     headers: int
@@ -633,7 +633,7 @@ def _has_words(line: str) -> bool:
 
 
 def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable], bool]:
-    """Return the lines, the tables of the first kind that there is, whether they are in a quote."""
+    """Return the lines, the tables of the first kind found, and whether they are in a quote."""
     lines = _LINE_END.split(text)
     if not any("|" in line for line in lines):
         return lines, [], False
@@ -649,9 +649,9 @@ def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable], bool]:
 
 def _ruled(lines: list[str], *, headed: bool) -> Iterator[_PipeTable]:
     """Find tables with a row of dashes below a header, or (not headed) as the first row."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []  # of each table: its row of dashes, the line after it
     for rule in range(headed, len(lines) - (not headed)):
-        if found and rule <= found[-1][1]:
+        if ranges and rule <= ranges[-1][1]:
             continue
         is_first = rule == 0 or "|" not in lines[rule - 1]
         if headed:
@@ -660,11 +660,11 @@ def _ruled(lines: list[str], *, headed: bool) -> Iterator[_PipeTable]:
             is_rule = is_first and "|" in lines[rule + 1] and _is_long_rule(lines[rule])
         if is_rule:
             is_end = (n for n in range(rule + 1, len(lines)) if "|" not in lines[n])
-            found.append((rule, next(is_end, len(lines))))
-    stops = [rule - headed for rule, _ in found[1:]] + [len(lines)]
-    for (rule, after), stop in zip(found, stops, strict=False):
+            ranges.append((rule, next(is_end, len(lines))))
+    stops = [rule - headed for rule, _ in ranges[1:]] + [len(lines)]
+    for (rule, after), stop in zip(ranges, stops, strict=False):
         first = rule - 1 if headed else rule + 1
-        used = [*range(rule - headed, after), *_further(lines, first, range(after, stop))]
+        used = [*range(rule - headed, after), *_later_rows(lines, first, range(after, stop))]
         rows = [_fields(lines[n]) for n in used if n != rule]
         columns, wanted = len(_fields(lines[rule])), len(rows[0])
         note = "" if headed else "no header above the row of dashes"
@@ -673,10 +673,13 @@ def _ruled(lines: list[str], *, headed: bool) -> Iterator[_PipeTable]:
         yield _PipeTable(rows, int(headed), used, note)
 
 
-def _further(lines: list[str], first: int, places: Iterable[int]) -> Iterator[int]:
-    """Find further rows after a line that is not one: with the bars and the width of the first."""
+def _later_rows(lines: list[str], first: int, candidates: Iterable[int]) -> Iterator[int]:
+    """Find rows of a table below a line that interrupts it.
+
+    They begin with a bar if the `first` row does, and have as many fields.
+    """
     is_barred, width = lines[first].lstrip().startswith("|"), len(_fields(lines[first]))
-    for n in places:
+    for n in candidates:
         bare = lines[n].strip()
         if "|" not in bare or _is_long_rule(bare) or bare.startswith("|") != is_barred:
             continue
@@ -698,7 +701,7 @@ def _without_rule(lines: list[str]) -> Iterator[_PipeTable]:
 
 
 def _groups(lines: list[str]) -> Iterator[list[int]]:
-    """Group the lines between bars that follow one another; empty lines may divide like ones."""
+    """Group consecutive lines between bars; empty lines may separate lines of equal width."""
     group: list[int] = []
     for n, line in enumerate(lines):
         bare = line.strip()

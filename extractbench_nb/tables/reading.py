@@ -61,15 +61,15 @@ def text_of(value: Any, *, only_day: bool = False) -> str:
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
-    """Write the values of a column: of dates with a time at midnight only, the time is left out."""
-    known = list(values)
-    moments = (_python_value(v) if isinstance(v, np.datetime64) else v for v in known)
+    """Write the values of a column; times are left out if all of them are midnight."""
+    column = list(values)
+    moments = (_python_value(v) if isinstance(v, np.datetime64) else v for v in column)
     has_time = any(
         moment.time() != time.min or getattr(moment, "nanosecond", 0)
         for moment in moments
         if isinstance(moment, datetime) and not _is_missing(moment)
     )
-    return [text_of(value, only_day=not has_time) for value in known]
+    return [text_of(value, only_day=not has_time) for value in column]
 
 
 def texts_of_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
@@ -87,20 +87,20 @@ def _is_missing(value: Any) -> bool:
 
 
 def _python_value(value: Any) -> Any:
-    """Return what is written alike for a value of numpy, or a span of time."""
+    """Return the Python or pandas value of a NumPy scalar or a time span."""
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
     if isinstance(value, np.datetime64 | timedelta | np.timedelta64):
-        wanted: Any = pd.Timestamp if isinstance(value, np.datetime64) else pd.Timedelta
+        convert: Any = pd.Timestamp if isinstance(value, np.datetime64) else pd.Timedelta
         try:
-            return wanted(value)
-        except ValueError:  # beyond what pandas counts
+            return convert(value)
+        except ValueError:  # beyond the range of pandas
             return str(value)
     return value
 
 
 def _json_value(value: Any) -> Any:
-    """Convert what is in a container to JSON values, by the rules of `text_of`."""
+    """Convert a value or the contents of a container to JSON values, as in `text_of`."""
     if isinstance(value, dict):
         return {key: _json_value(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -109,34 +109,34 @@ def _json_value(value: Any) -> Any:
         return [_json_value(item) for item in value]
     if isinstance(value, str | int) or _is_missing(value):
         return None if _is_missing(value) else value
-    known = _python_value(value)
-    if isinstance(known, float | np.floating):
-        number = float(str(known))  # single precision is not widened
+    plain = _python_value(value)
+    if isinstance(plain, float | np.floating):
+        number = float(str(plain))  # a float32 keeps its digits: 0.1, not 0.10000000149
         return int(number) if _is_whole(number) else number
-    return known if isinstance(known, int) else text_of(known)
+    return plain if isinstance(plain, int) else text_of(plain)
 
 
 _CELL_KEYS = ("row_nums", "column_nums")
-#: Keys of an object under which the names of columns stand.
+#: Keys of an object that hold the names of columns.
 _HEADERS = ("columns", "column_names", "header", "headers")
-#: Keys under which the rows stand, where several arrays could hold them; the first one counts.
+#: Keys that hold the rows if an object has several arrays; the first one counts.
 _ROWS = ("rows", "data", "table", "items", "records")
 
 
 def read_records(
     items: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, name: str = "table"
 ) -> Table:
-    """Make a table of objects: a header row of the keys, or some of them, then a row each.
+    """Make a table of objects: a header row with the keys, or some of them, and a row per object.
 
-    A null, and a key that is missing, is an empty text.
+    A null or a missing key becomes an empty text.
     """
-    known = list(items)
-    for number, item in enumerate(known):
+    records = list(items)
+    for number, item in enumerate(records):
         if not isinstance(item, Mapping):
             raise InputError(f"{name}, item {number} is {type(item).__name__}; expected a dict")
-    keys = list(keys_of(known) if columns is None else columns)
-    check_size(len(known) + 1, len(keys), name)
-    rows = texts_of_rows([[item.get(key) for key in keys] for item in known])
+    keys = list(keys_of(records) if columns is None else columns)
+    check_size(len(records) + 1, len(keys), name)
+    rows = texts_of_rows([[item.get(key) for key in keys] for item in records])
     return table_of_rows([[*map(text_of, keys)], *rows] if keys else [], name)
 
 
@@ -165,14 +165,14 @@ def is_row(item: Any) -> bool:
 
 
 def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
-    """Return the array of objects or of rows that an object holds, or is."""
-    found = _rows_in(value, name)
-    if found is None:
-        found = _rows_below(value, name)
-    if found is None:
-        found = _columns_in(value)
-    if found is not None:
-        return found
+    """Return the objects or rows that an object holds."""
+    items = _rows_in(value, name)
+    if items is None:
+        items = _rows_below(value, name)
+    if items is None:
+        items = _columns_in(value)
+    if items is not None:
+        return items
     if value and all(map(_is_single, value.values())):
         return [value]
     raise InputError(
@@ -182,7 +182,7 @@ def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]
 
 
 def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
-    """Return the array of objects or rows among the members, below the header that is beside it."""
+    """Return the member that holds objects or rows, below the header from another member."""
     key, header = _header(value)
     others = {other: list(m) for other, m in value.items() if other != key and is_row(m)}
     arrays = {other: items for other, items in others.items() if not any(map(_is_single, items))}
@@ -196,19 +196,19 @@ def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
 
 
 def _rows_below(value: Mapping[Any, Any], name: str) -> list[Any] | None:
-    found: dict[Any, list[Any]] = {}
+    arrays: dict[Any, list[Any]] = {}
     for key, member in value.items():
         if isinstance(member, Mapping):
             items = _rows_in(member, name)
             if items is None and (key in _ROWS or len(value) == 1):
                 items = _columns_in(member)
             if items is not None:
-                found[key] = items
-    return _picked(found, name)
+                arrays[key] = items
+    return _picked(arrays, name)
 
 
 def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
-    """Return the rows of an object whose members are columns."""
+    """Return the rows of an object with one array per column; None for any other object."""
     columns = list(value.values())
     if not columns or not all(map(is_row, columns)) or _header(value)[0] is not None:
         return None
@@ -219,7 +219,7 @@ def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
 
 
 def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
-    """Return the key under which the names of columns stand, and these."""
+    """Return the key that holds the names of columns, and the names."""
     for key in _HEADERS:
         items = list(value[key]) if is_row(value.get(key)) else []
         if items and all(map(_is_single, items)):
@@ -233,7 +233,7 @@ def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
 
 
 def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
-    """Return the one array that is not empty, or that with the first of the known keys."""
+    """Return the only array that is not empty, or the one with the first of the known keys."""
     full = {key: items for key, items in arrays.items() if items} or arrays
     known = [key for key in _ROWS if key in full]
     if len(full) == 1 or known:

@@ -168,7 +168,7 @@ class Row(NamedTuple):
 
 
 def page(rows: pd.DataFrame, number: int, filters: Filters, in_all: int) -> dict[str, Any]:
-    """Cut a page out of the rows that are left; ``empty`` says why there are none."""
+    """Return a page of the filtered rows; ``empty`` says why there are none."""
     cut, text = ui.page_of(len(rows), number, PER_PAGE), filters.text.strip()
     empty = ""
     if not in_all:
@@ -193,6 +193,7 @@ def page(rows: pd.DataFrame, number: int, filters: Filters, in_all: int) -> dict
 
 
 def _row(row: Any) -> Row:
+    """Return a row of the table, with long texts cut."""
     gold, predicted = excerpts(row)
     return Row(
         label=row.Index,
@@ -208,7 +209,7 @@ def _row(row: Any) -> Row:
 
 
 def filters_text(filters: Filters) -> str:
-    """Say in words what is shown."""
+    """Describe the filters in words."""
     parts = [
         filters.node and f"at or below {one_line(filters.node, _LONGEST_SHOWN_PATH)}",
         filters.outcome.replace("_", " "),

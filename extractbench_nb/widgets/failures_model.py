@@ -47,12 +47,12 @@ class Axis(NamedTuple):
 
     @property
     def given(self) -> bool:
-        """Whether any row says which item it belongs to."""
+        """Whether any row has a name on this axis."""
         return self.names not in ([], [_NOT_GIVEN])
 
 
 class Outputs(NamedTuple):
-    """The output that each row is of, the first row of each, and whether it is invalid."""
+    """The number of each row's output; the first row of each output, and whether it is invalid."""
 
     codes: Numbers
     firsts: Numbers
@@ -62,7 +62,7 @@ class Outputs(NamedTuple):
 class Nodes(NamedTuple):
     """What each row adds to the scores of its output: its share of its node, or of its weight.
 
-    A node with several metrics has a row for each, and passes where all of them pass.
+    A node has one row per metric, and passes if all of them pass.
     """
 
     share: Reals
@@ -72,7 +72,7 @@ class Nodes(NamedTuple):
 
 
 class Coded:
-    """The rows of a source, and for each row what is summed up; without a verdict it scores 0."""
+    """The rows of a source as arrays, for fast counts; a row without a verdict scores 0."""
 
     def __init__(self, source: object) -> None:
         frame = self.frame = gather(source, "fields")
@@ -101,7 +101,7 @@ class Coded:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The outputs, a run's on one document each."""
+        """The outputs: one per run and document."""
         runs, documents = self.axes["run"], self.axes["document"]
         codes = _renumbered(runs.codes * documents.size + documents.codes)
         firsts = _first_rows(codes)
@@ -110,7 +110,7 @@ class Coded:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """What the rows add to the scores of their outputs, as `Evaluation.summary` counts."""
+        """What the rows add to the scores of their outputs, counted as in `Evaluation.summary`."""
         fields = self.axes["field"]
         places = _renumbered(self.outputs.codes * fields.size + fields.codes)
         at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
@@ -123,8 +123,8 @@ class Coded:
         score = np.where(unjudged[codes] > 0, 0.0, self.score)
         weights = np.ones(len(codes))
         if "weight" in self.frame.columns:
-            given = self.frame["weight"].astype("Float64").fillna(1.0)
-            weights = np.maximum(given.to_numpy(dtype=np.float64), 0.0)
+            declared = self.frame["weight"].astype("Float64").fillna(1.0)
+            weights = np.maximum(declared.to_numpy(dtype=np.float64), 0.0)
         return Nodes(share, share * weights, score, (passes == sizes)[codes])
 
     @cached_property

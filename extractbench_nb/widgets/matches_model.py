@@ -19,7 +19,7 @@ from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.widgets.view import page_of
 
 STATUSES = ("matched", "partial", "missed", "spurious")
-#: In which order rows can stand, by what people call it.
+#: Orders of rows that a user can choose.
 SORTS = (
     *("gold order", "gold order, partners beside"),
     *("least alike first", "most alike first", "status"),
@@ -54,13 +54,13 @@ class Row(NamedTuple):
 
 
 def counted(rows: Iterable[Row]) -> dict[str, int]:
-    """Count rows by status, each status once, also if there is none."""
-    found = Counter(row.status for row in rows)
-    return {status: found[status] for status in STATUSES}
+    """Count rows by status, with 0 for a status without rows."""
+    counts = Counter(row.status for row in rows)
+    return {status: counts[status] for status in STATUSES}
 
 
 def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
-    """Put rows in order."""
+    """Sort rows by one of `SORTS`."""
     rows = sorted(rows, key=_gold_order(rows))
     sign = {"least alike first": 1.0, "most alike first": -1.0}.get(sort)
     if sign is not None:
@@ -88,14 +88,14 @@ def _gold_order(rows: Sequence[Row]) -> Callable[[Row], tuple[int, int]]:
 
 
 def filtered(rows: Iterable[Row], status: str = "", text: str = "") -> list[Row]:
-    """Keep the rows of a status whose items hold a text."""
-    wanted = text.strip().casefold()
+    """Keep the rows with a status and a text in their items; an empty filter keeps all."""
+    sought = text.strip().casefold()
 
-    def holds(row: Row) -> bool:
+    def contains(row: Row) -> bool:
         items = f"{value_text(row.gold)}\n{value_text(row.predicted)}"
-        return not wanted or wanted in items.casefold()
+        return not sought or sought in items.casefold()
 
-    return [row for row in rows if status in ("", row.status) and holds(row)]
+    return [row for row in rows if status in ("", row.status) and contains(row)]
 
 
 def item_steps(items: Sequence[Any]) -> list[str]:
@@ -112,12 +112,12 @@ def item_steps(items: Sequence[Any]) -> list[str]:
 
 
 def plain(place: str) -> str:
-    """Write the steps of a place within an item in one way: ``['a'].b`` as ``.a.b``."""
+    """Normalise the path of a place within an item: ``['a'].b`` becomes ``.a.b``."""
     return _QUOTED.sub(r".\1", place)
 
 
 def entries(item: Any) -> list[tuple[str, Any]]:
-    """List what an item holds: its scalars and arrays, each with its place within the item."""
+    """List the scalars and arrays of an item, each with its place within the item."""
     found = []
     stack: list[tuple[str, Any, int]] = [("", _item(item), 0)]
     while stack:
@@ -266,7 +266,7 @@ def _lines(row: Row, side: int, failed: set[str]) -> tuple[list[list[Any]], int]
 
 
 def _in_words(value: Any) -> Any:
-    """Write an array by what it holds: a card has no room for its brackets."""
+    """Write an array as a list of its leaves: a card has no room for brackets."""
     if isinstance(value, Kind):
         return value._replace(value=_in_words(value.value))
     return " · ".join(leaf_texts(value)) or value if isinstance(value, list | tuple) else value
@@ -308,77 +308,88 @@ def detail(
     note: str = "",
     whole: Container[int] = (),
 ) -> dict[str, Any]:
-    """Write one pair, or one item without a partner, key by key."""
+    """Describe one pair, or one item without a partner, with a row per place and metric.
+
+    `whole` has the numbers of the rows whose values are shown in full.
+    """
     absent = fields["outcome"] == "both_absent"
     places = list(_places(row, fields[~absent], start))
-    kept = places[:_MOST_ROWS]
-    names = ("Gold item", "predicted item" if row.is_pair else "Predicted item")
-    items = zip(names, row.pair, (row.gold, row.predicted), strict=True)
-    title = " and ".join(
-        f"{name} {index}" + (f" ({fitted(item.key, 60)})" if isinstance(item, MapItem) else "")
-        for name, index, item in items
-        if index is not None
-    )
-    shown = []
-    for at, (place, values, verdict) in enumerate(kept):
-        known: dict[str, Any] = {"place": "", "gold": [], "predicted": [], "more": {}}
+    shown = places[:_MOST_ROWS]
+    rows = []
+    for n, (place, values, verdict) in enumerate(shown):
+        texts: dict[str, Any] = {"place": "", "gold": [], "predicted": [], "more": {}}
         if values is not None:
-            limit = WHOLE if at in whole else LIMIT
-            written = sides(*values, limit, _MARKED_IN_FULL)
+            limit = WHOLE if n in whole else LIMIT
+            gold, predicted = sides(*values, limit, _MARKED_IN_FULL)
             lengths = dict(zip(("gold", "predicted"), map(_length, values), strict=True))
-            known = {
+            texts = {
                 "place": label(place, _WIDEST),
-                **{s: _cut(w, limit) for s, w in zip(lengths, written, strict=True)},
-                "more": {s: n for s, n in lengths.items() if n > LIMIT and at not in whole},
+                "gold": _cut(gold, limit),
+                "predicted": _cut(predicted, limit),
+                "more": {s: size for s, size in lengths.items() if size > LIMIT and n not in whole},
             }
-        shown.append({"at": at, **known, "verdict": _verdict(verdict)})
-    ends = zip(("gold", "predicted"), row.pair, strict=True)
+        rows.append({"at": n, **texts, "verdict": _verdict(verdict)})
     return {
-        "title": title,
+        "title": _title(row),
         "status": row.status,
         "similarity": row.similarity,
         "failed": [fitted(f, _WIDEST) for f in row.failed_fields[:20]],
         "note": note,
-        "sides": [side for side, at in ends if at is not None],
-        "scored": row.is_pair or any(verdict is not None for *_, verdict in kept),
-        "rows": shown,
-        "more": len(places) - len(kept),
+        "sides": [
+            side
+            for side, index in zip(("gold", "predicted"), row.pair, strict=True)
+            if index is not None
+        ],
+        "scored": row.is_pair or any(verdict is not None for *_, verdict in shown),
+        "rows": rows,
+        "more": len(places) - len(shown),
         "absent": int(absent.sum()),
     }
 
 
+def _title(row: Row) -> str:
+    """Name the items of a row, with their keys in a map."""
+    names = ("Gold item", "predicted item" if row.is_pair else "Predicted item")
+    items = zip(names, row.pair, (row.gold, row.predicted), strict=True)
+    return " and ".join(
+        f"{name} {index}" + (f" ({fitted(item.key, 60)})" if isinstance(item, MapItem) else "")
+        for name, index, item in items
+        if index is not None
+    )
+
+
 def _places(row: Row, fields: pd.DataFrame, start: str) -> Iterator[tuple[str, Values | None, Any]]:
-    """List places, scored ones first: values (once per place), row of `fields` or None."""
-    known: set[str] = set()
-    both = values_by_place(row)
-    for found in fields.itertuples():
-        place = plain(str(found.path)[len(start) :])
-        values = both.get(place) or (
-            MISSING if found.gold_state == "missing" else found.gold,
-            MISSING if found.predicted_state == "missing" else found.predicted,
+    """Yield places, scored ones first: values (once per place), row of `fields` or None."""
+    seen: set[str] = set()
+    values_at = values_by_place(row)
+    for field in fields.itertuples():
+        place = plain(str(field.path)[len(start) :])
+        values = values_at.get(place) or (
+            MISSING if field.gold_state == "missing" else field.gold,
+            MISSING if field.predicted_state == "missing" else field.predicted,
         )
-        yield place, None if place in known else values, found
-        known.add(place)
-    for place, values in both.items():
-        if place not in known:
+        yield place, None if place in seen else values, field
+        seen.add(place)
+    for place, values in values_at.items():
+        if place not in seen:
             yield place, values, None
 
 
-def _verdict(found: Any) -> dict[str, Any] | None:
-    if found is None:
+def _verdict(field: Any) -> dict[str, Any] | None:
+    if field is None:
         return None
-    reasoning = "" if found.reasoning is pd.NA else str(found.reasoning)[:_LONGEST_REASON]
+    reasoning = "" if field.reasoning is pd.NA else str(field.reasoning)[:_LONGEST_REASON]
     return {
-        "metric": fitted(str(found.metric), _WIDEST),
-        "score": None if found.score is pd.NA else round(float(found.score), 4),
-        "outcome": str(found.outcome),
-        "reason": fitted(str(found.reason), _WIDEST),
+        "metric": fitted(str(field.metric), _WIDEST),
+        "score": None if field.score is pd.NA else round(float(field.score), 4),
+        "outcome": str(field.outcome),
+        "reason": fitted(str(field.reason), _WIDEST),
         "reasoning": clean(reasoning),
     }
 
 
 def _cut(side: list[Segment], limit: int) -> list[Segment]:
-    """Keep the first stretches of a value, up to `limit` characters."""
+    """Keep the first segments of a value, up to `limit` characters."""
     kept = []
     for piece in side:
         if limit <= 0:
@@ -415,7 +426,7 @@ class Board:
         self._use(self.array.evaluated)
 
     def try_thresholds(self, values: Mapping[str, float]) -> None:
-        """Decide what becomes of the items at other thresholds; see `ArrayMatches.at`."""
+        """Match the items at other thresholds; see `ArrayMatches.at`."""
         self.values = dict(values)
         self._use(self.array.at(values))
 
@@ -475,17 +486,19 @@ class Board:
         return detail(row, fields[inside.astype(bool)], start, self._note(row), whole)
 
     def _note(self, row: Row) -> str:
-        """Say which item the alignment would have paired it with."""
+        """Name the item that the alignment would pair with this one without a threshold."""
         if row.is_pair:
             return ""
         for gold_index, (predicted_index, similarity) in self.outcome.apart.items():
             if row.pair in ((gold_index, None), (None, predicted_index)):
-                ours = row.gold_index is not None
-                other = f"predicted item {predicted_index}" if ours else f"gold item {gold_index}"
-                mark = f" {self.threshold(ALIGN):.2f}" if ALIGN in self.knobs else ""
+                is_gold = row.gold_index is not None
+                other = (
+                    f"predicted item {predicted_index}" if is_gold else f"gold item {gold_index}"
+                )
+                threshold = f" {self.threshold(ALIGN):.2f}" if ALIGN in self.knobs else ""
                 return (
-                    f"The alignment set it beside {other}: similarity {similarity:.2f} is below "
-                    f"align_threshold{mark}."
+                    f"The alignment proposed {other}, but the similarity {similarity:.2f} is below "
+                    f"align_threshold{threshold}."
                 )
         return ""
 

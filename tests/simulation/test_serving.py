@@ -674,7 +674,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "none": (list, "there are none"),
     "a name": (lambda: "GPT-5", "simulations is 'GPT-5'"),
     "no list": (lambda: 3, "simulations is 3"),
-    "a profile": (lambda: [profile()], "simulations has ModelProfile.* in it"),
+    "a profile": (lambda: [profile()], "simulations contains ModelProfile"),
     "twice": (lambda: [simulated()] * 2, "two simulations of 'test' in the mode 'prompt'"),
     "one slug": (
         lambda: [renamed("GPT-5"), renamed("gpt 5", "structured")],

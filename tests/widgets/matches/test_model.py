@@ -414,10 +414,10 @@ def test_an_item_alone_has_its_side_only() -> None:
 @pytest.mark.parametrize("gold, predicted", [("abc", "xyz"), ("xyz", "abc")])
 def test_items_that_are_too_unlike_name_each_other(gold: str, predicted: str) -> None:
     found = board(array(TEXT), [gold], [predicted])
-    told = "similarity 0.00 is below align_threshold 0.50."
+    reason = "but the similarity 0.00 is below align_threshold 0.50."
     assert [found.detail(r, set())["note"] for r in found.rows] == [
-        f"The alignment set it beside predicted item 0: {told}",
-        f"The alignment set it beside gold item 0: {told}",
+        f"The alignment proposed predicted item 0, {reason}",
+        f"The alignment proposed gold item 0, {reason}",
     ]
 
 

@@ -241,7 +241,7 @@ def test_the_chosen_item_stays_chosen_at_other_thresholds(view: MatchesView) -> 
     assert view.matches["status"].tolist()[1] == "partial"
     view.thresholds = {"align_threshold": 0.9}
     assert view.selected_pair == (1, None)
-    assert "set it beside predicted item 0" in view.to_html()
+    assert "proposed predicted item 0" in view.to_html()
     view.thresholds = {}
     assert view.selected_pair == (1, 0)
 
