@@ -115,7 +115,7 @@ class Verdict(NamedTuple):
     calls: tuple[JudgeCall, ...] = ()
 
     def __repr__(self) -> str:
-        """Leave the calls out where there are none."""
+        """Leave out an empty list of calls."""
         calls = f", calls={self.calls!r}" if self.calls else ""
         return (
             f"Verdict(score={self.score!r}, reason={self.reason!r}, "
@@ -169,10 +169,10 @@ class Judge(Protocol):
 
 
 class FieldJudge:
-    """What our own judges of fields have in common."""
+    """Base class of this package's field judges."""
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the call that makes an equal judge; by default a judge equals itself only."""
+        """Return the arguments of an equal judge; by default a judge equals only itself."""
         return (id(self),), {}
 
     def _check(self, params: Mapping[str, Any]) -> None:
@@ -224,7 +224,7 @@ class FieldJudge:
         raise NotImplementedError
 
     async def compare(self, gold: str, predicted: str) -> Verdict:
-        """Judge one pair of texts, of which nothing else is known.
+        """Judge one pair of texts, without a field or schema.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class FieldJudge:
         return hash(type(self))
 
     def __repr__(self) -> str:
-        """Write the call that makes it; no key is in it."""
+        """Write the call that creates the judge, without keys."""
         values, options = self._arguments()
         shown = [*map(repr, values), *(f"{name}={value!r}" for name, value in options.items())]
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -35,7 +35,7 @@ COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
 
 @dataclass(frozen=True)
 class Entry:
-    """One answer as it is kept: the request (model, messages, parameters), and what it took."""
+    """A stored answer: the request (model, messages, parameters), the response and its costs."""
 
     request: Mapping[str, Any]
     answer: str
@@ -45,12 +45,12 @@ class Entry:
 
     @cached_property
     def key(self) -> str:
-        """What the answer is kept by; see `request_key`."""
+        """The cache key; see `request_key`."""
         return request_key(self.request)
 
 
 def request_key(request: Mapping[str, Any]) -> str:
-    """Return what the answer to a request is kept by."""
+    """Return the cache key of a request."""
     return hashlib.sha256(_json(request).encode()).hexdigest()
 
 
@@ -71,7 +71,7 @@ def read_lines(path: Path) -> Iterator[Entry]:
 
 
 def _from_row(row: tuple[Any, ...]) -> Entry | None:
-    """Read a row of `_COLUMNS`; None if it is not an answer under its key."""
+    """Read a row of `_COLUMNS`; None if it does not belong to its key."""
     key, request, answer, *counts = row
     with suppress(ValueError, TypeError, RecursionError):
         named = dict(zip(COUNTS, counts, strict=True))
@@ -80,7 +80,7 @@ def _from_row(row: tuple[Any, ...]) -> Entry | None:
 
 
 def _checked(key: Any, request: Any, answer: Any, **counts: Any) -> Entry | None:
-    """Make an entry of what was kept; None if it is not an answer under its key."""
+    """Make an entry of a stored answer; None if it does not belong to its key."""
     if not isinstance(answer, str) or not isinstance(request, dict) or request_key(request) != key:
         return None
     for name, count in counts.items():
@@ -91,7 +91,7 @@ def _checked(key: Any, request: Any, answer: Any, **counts: Any) -> Entry | None
 
 
 def _json(value: Any) -> str:
-    """Write JSON in ASCII, which holds lone surrogates too."""
+    """Write JSON in ASCII, which can represent lone surrogates."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -425,7 +425,7 @@ class JudgeCache:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection of this process, to one thread at a time."""
+        """Yield this process's connection, to one thread at a time."""
         with self._lock:
             path = self.path
             try:
@@ -460,7 +460,7 @@ class _Opened(NamedTuple):
     claims: int | None
 
     def close(self) -> None:
-        """Close it in the process that opened it; a forked one must leave it alone."""
+        """Close the file if this process opened it; a forked process must not."""
         if self.process == os.getpid():
             self.database.close()
             if self.claims is not None:
@@ -469,7 +469,7 @@ class _Opened(NamedTuple):
 
 
 def _open(path: Path) -> _Opened:
-    """Open the file, for reading where it cannot be written; and the file of claims."""
+    """Open the file, read-only if it cannot be written, and the file of claims."""
     try:
         make_folder(path.parent)
         database = _database(path.as_uri())
@@ -485,7 +485,7 @@ def _open(path: Path) -> _Opened:
 
 
 def _database(uri: str) -> sqlite3.Connection:
-    """Open a database, and make its table where it is new."""
+    """Open a database; create its table if it is new."""
     database = sqlite3.connect(uri, timeout=_BUSY_TIMEOUT_S, check_same_thread=False, uri=True)
     try:
         version = database.execute("PRAGMA user_version").fetchone()[0]
@@ -509,7 +509,7 @@ def _database(uri: str) -> sqlite3.Connection:
 
 
 def _code(error: sqlite3.Error) -> int | None:
-    """Return SQLite's primary code of an error; None for one of ours."""
+    """Return SQLite's primary error code; None for an error of this module."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 

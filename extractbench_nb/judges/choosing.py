@@ -46,10 +46,10 @@ def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
 
 
 def judge_of_document(judge: Judge, gold: Any, predicted: Any) -> Judge:
-    """Tell a judge, if it wants to know, which documents are compared."""
-    of = getattr(judge, "for_document", None)
-    found: Judge = judge if of is None else of(gold, predicted)
-    return found
+    """Return the judge for the two documents that are compared."""
+    for_document = getattr(judge, "for_document", None)
+    chosen: Judge = judge if for_document is None else for_document(gold, predicted)
+    return chosen
 
 
 async def verdict_of(judge: Judge, question: Question) -> Any:
@@ -62,12 +62,12 @@ async def verdict_of(judge: Judge, question: Question) -> Any:
 
 
 def fingerprint_of(judge: Judge) -> Any:
-    """Return what a judge's verdicts depend on, if it tells."""
+    """Return what a judge's verdicts depend on, if it has a fingerprint."""
     return getattr(judge, "fingerprint", None)
 
 
 def check_judge(judge: Judge, params: Mapping[str, Any]) -> None:
-    """Let a judge say, if it can, before any work, what it lacks."""
+    """Run a judge's own check, if it has one, before any work."""
     check = getattr(judge, "check", None)
     if check is not None:
         check(params)

@@ -120,7 +120,7 @@ class Unchecked(Settings):
     """Settings of a judge that asks no model; any params are accepted."""
 
     def for_field(self, params: Mapping[str, Any]) -> Settings:
-        """Stay what they are."""
+        """Return the same settings."""
         return self
 
 
@@ -213,7 +213,7 @@ _OTHER_JUDGES = (
 
 
 def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
-    """Check, offline, that a model can be asked."""
+    """Check without network access that requests to a model can succeed."""
     model = settings.model
     provider = _provider(model)
     if settings.api_base is None:

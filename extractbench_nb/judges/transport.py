@@ -35,7 +35,7 @@ _FORMS = re.compile(
 
 
 def scrub(text: str) -> str:
-    """Take keys out of a text."""
+    """Replace keys in a text."""
     if len(text) > _LONGEST:  # a key must not be cut in two
         text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
     secrets = {
@@ -100,7 +100,7 @@ class Failure(Exception):  # noqa: N818 - it is a finding more than an error
 
 
 def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -> Failure:
-    """Say what an error of LiteLLM means."""
+    """Convert an error of LiteLLM."""
     status = getattr(error, "status_code", None) if status is None else status
     text = problem_of(error)
     if type(error).__name__ == "ContextWindowExceededError":
@@ -159,7 +159,7 @@ _LONGEST_CAUSE = 120
 
 @dataclass
 class Exchange:
-    """What is known of one request to a server.
+    """State of one request to a server.
 
     `sent`: it may have reached the server, which then may bill it. `status` and `wait` (seconds)
     are those of the response. `failure`: why the response cannot be read; LiteLLM raises its own
@@ -173,7 +173,7 @@ class Exchange:
     stopped: bool = False
 
     def fail(self, reason: str, problem: str, *, transient: bool = True) -> Failure:
-        """Keep the reason for a missing response, and return it to be raised."""
+        """Store the reason for a missing response, and return it to be raised."""
         self.failure = Failure(reason, problem, transient=transient, billed=self.sent)
         return self.failure
 
@@ -183,7 +183,7 @@ EXCHANGE: ContextVar[Exchange | None] = ContextVar("EXCHANGE", default=None)
 
 
 def watch_exchanges() -> None:
-    """Watch the requests that are made while `EXCHANGE` is set; others stay as they are.
+    """Record requests that are made while `EXCHANGE` is set; others are not affected.
 
     Calling it again changes nothing: each further layer would follow the redirects of the one
     below, and a redirect loop would take 4**n requests.

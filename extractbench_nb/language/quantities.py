@@ -296,7 +296,7 @@ class _Reader:
         return self._with_unit(start, value, "")
 
     def _with_unit(self, start: int, value: float, unit: str) -> Token:
-        """Multiply scale words in and take the unit or currency that follows."""
+        """Multiply by the scale words that follow, and read the unit or currency."""
         first = self.pieces[start]
         # the g of KH-1736g is not grams
         before = self.text[max(0, first.start - 2) : first.start].removesuffix("-")[-1:]
@@ -427,7 +427,7 @@ def _extends(current: int, value: int, started: bool) -> bool:
 
 
 def _literal(text: str) -> float | None:
-    """Read digits with separators; None for versions, clock times and over-long digit strings."""
+    """Read digits with separators; None for versions, clock times and very long digit strings."""
     if text.startswith("'"):
         short = int(text[1:])
         return float(short + (1900 if short >= _TWO_DIGIT_PIVOT else 2000))

@@ -176,7 +176,7 @@ _SIGNS: tuple[_Rule, ...] = (
 
 
 def _apply(rules: tuple[_Rule, ...], text: str, searched: str | None = None) -> str:
-    """Apply each rule that has a part in `searched`, or else in the text as it is by then."""
+    """Apply each rule that has a part in `searched`, by default the text as changed so far."""
     for parts, pattern, replacement in rules:
         for part in parts:
             if part in (searched or text):
@@ -265,7 +265,7 @@ def _of_24_hours(match: re.Match[str]) -> str:
 
 
 def _polarity(match: re.Match[str]) -> str:
-    """Write the sign after an acronym as a word; the hyphen of a cut word is none."""
+    """Write the sign after an acronym as a word, but not the hyphen of a divided word."""
     run, sign, text = match[1], match[2], match.string
     if _GRADE.fullmatch(run) or (run.isdecimal() and sign == "-"):
         return match[0]
@@ -305,7 +305,7 @@ def _reword_digits(text: str) -> str:
 
 @cache
 def _day_word() -> re.Pattern[str]:
-    """Compile the pattern of ``twenty-first day of June`` when it is first needed."""
+    """Compile the pattern of ``twenty-first day of June`` at first use."""
     return re.compile(
         rf"(?<!\w)(?:(twenty|thirty)[ -])?({any_of(ORDINALS)})"
         rf"(?=(?: day)?(?: of)? {_MONTHS}(?!\w))",
@@ -341,7 +341,7 @@ def _phone_digits(match: re.Match[str]) -> str:
 
 
 def _full_range(match: re.Match[str]) -> str:
-    """Write a range's end in full: 233-51, 2015-16. A year with a month is none."""
+    """Write a range's end in full: 233-51, 2015-16. A year with a month is not a range."""
     start, end = match[1], match[2]
     kept = len(start) - len(end)
     if kept <= 0 or end <= start[kept:]:

@@ -36,7 +36,7 @@ ANALYSES = len(OUTCOMES) * len(_GROUPS) * (1 + len(DOMAINS))
 
 
 class _Test(NamedTuple):
-    """What is computed for one claim; its place and its text are in the catalogue."""
+    """The computed part of one claim; its place and its text are in the catalogue."""
 
     id: str
     evidence: str
@@ -117,7 +117,7 @@ def _fisher(one: Tally, two: Tally) -> float:
 
 
 def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
-    """Test what is claimed of keys and gold tokens."""
+    """Test the claims about keys and gold tokens."""
     wins = strongest_factors(facts)
     ranking = ", ".join(f"{f} {n}" for f, n in sorted(wins.items(), key=lambda item: -item[1]))
     for id_, factor in (("breadth-dominant", "keys"), ("volume-dominant", "tokens")):
@@ -190,7 +190,7 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
 
 
 def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
-    """Test what is claimed of the other three factors."""
+    """Test the claims about the other three factors."""
     both = {
         factor: [_association(facts, factor, group=group) for group in _GROUPS]
         for factor in ("array_items", "depth", "pages")
@@ -256,7 +256,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
 
 
 def _models_and_domains(facts: Facts) -> Iterator[_Test]:
-    """Test what is claimed of single models and domains."""
+    """Test the claims about single models and domains."""
     claimed = said("highest validity of GPT-5 without credit").value or 0
     gpt_5, gpt_5_2 = (
         {d: attempts(model, d) for d in DOMAINS if d != "credit"} for model in ("GPT-5", GPT[0])
@@ -324,7 +324,7 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
 
 
 def _kinds_of_failure() -> Iterator[_Test]:
-    """Test where failures are claimed to gather."""
+    """Test the claims about where failures are concentrated."""
     from scipy.stats import hypergeom
 
     for id_, kind in (("empty-on-10-k", "empty"), ("trailing-commas-on-10-k", "trailing comma")):

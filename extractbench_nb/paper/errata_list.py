@@ -56,7 +56,7 @@ SEVERITIES = ("high", "medium", "low")
 
 
 class _Recount(NamedTuple):
-    """What is computed for one erratum; its place, severity and check are in the catalogue."""
+    """The computed part of one erratum; its place, severity and check are in the catalogue."""
 
     id: str
     published: str
@@ -149,7 +149,7 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
 
 
 def _blocked_documents(facts: Facts) -> Iterator[_Recount]:
-    """Find what the credit agreements, which two models could not read, do to averages."""
+    """Compute how the credit agreements, which two models could not read, change averages."""
     able = tuple(m for m in MODELS if m not in CLAUDE)
     credit, research = (tally(models=able, domains=(d,)) for d in ("credit", "research"))
     yield _Recount(
@@ -225,7 +225,7 @@ def _structured_mode() -> Iterator[_Recount]:
 
 
 def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
-    """Recompute the last column of Table 5, and which cells of it are the best."""
+    """Recompute the last column of Table 5 and its best cells."""
     by_model = [f for f in rows_of("5") if f.row in MODELS]
     column = [f for f in by_model if f.column == "research passed"]
     marked = next(f for f in column if f.bold)
@@ -351,7 +351,7 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
 
 
 def _definitions(facts: Facts) -> Iterator[_Recount]:
-    """Check what is called a domain, a preset, a model, valid, and a dominant predictor."""
+    """Check the paper's use of domain, preset, model, valid and dominant predictor."""
     yield _Recount(
         "readme-domains",
         *against(said("domains", "README"), len(DOMAINS)),
@@ -531,13 +531,13 @@ _SHORTER = _TEXT.replace("later ", "", 1)
 
 
 def _released(metric: str, params: Mapping[str, Any], gold: Any, predicted: Any) -> float:
-    """Return what the published package scores."""
+    """Return the score of the published package."""
     compare = package_010_metric(metric, params)
     return compare(gold, predicted)[0] if compare else float("nan")
 
 
 def _package(facts: Facts) -> Iterator[_Recount]:
-    """Compare the paper and the README with what the published package scores, and its rules."""
+    """Compare the paper and the README with the scores and rules of the published package."""
     reports = reliability.reports()
     failed = reports[reports["failed_calls"] > 0]
     passed, rows = int(failed["passed"].sum()), int(failed["rows"].sum())

@@ -75,7 +75,7 @@ def presets_tried() -> Cells:
 
 
 def preset_score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
-    """Return what a preset scores a field of a JSON type."""
+    """Return a preset's score of a field of a JSON type."""
     field = {"type": kind, "evaluation_config": preset}
     schema = {"type": "object", "properties": {"field": field}}
     found = evaluate(schema, {"field": gold}, {"field": predicted})
@@ -139,7 +139,7 @@ def scale(facts: Facts) -> Cells:
 
 
 def annotation(facts: Facts) -> Cells:
-    """Recompute the averages and the sum of Table 3 from its hours, which are data of their own."""
+    """Recompute the averages and the sum of Table 3 from its printed hours."""
     cells: Cells = {}
     hours = {domain: value_of(3, domain, "hours") for domain in DOMAINS}
     for domain in DOMAINS:
@@ -172,7 +172,7 @@ def complexities(facts: Facts) -> Cells:
 
 
 def tokens(facts: Facts) -> Cells:
-    """Recompute Figure 2: tokens of PDF text and gold a document, and their ratio."""
+    """Recompute Figure 2: tokens of PDF text and gold per document, and their ratio."""
     cells: Cells = {}
     for domain in DOMAINS:
         source = facts.frame[facts.frame["domain"] == domain].dropna(subset=["pdf_tokens"])
@@ -252,7 +252,7 @@ def accuracy_range(row: str, passed: int) -> tuple[int, int]:
 
 
 def domain_results(table: int) -> Cells:
-    """Recompute the shares of one of Tables 9 to 13; its counts are data of their own."""
+    """Recompute the shares of one of Tables 9 to 13 from its printed counts."""
     cells: Cells = {}
     domain = next(d for d, n in DOMAIN_TABLES.items() if n == table)
     documents, keys = (int(value_of(1, domain, c)) for c in ("documents", "keys"))
@@ -267,7 +267,7 @@ def domain_results(table: int) -> Cells:
 
 
 def failures() -> Cells:
-    """Recompute the totals of Table 7 from valid outputs; its counts are data of their own."""
+    """Recompute the totals of Table 7 from valid outputs; its counts are taken as printed."""
     cells: Cells = {
         (kind, model): given(7, kind, model, NO_OUTPUTS) for kind in FAILURES for model in MODELS
     }
@@ -277,7 +277,7 @@ def failures() -> Cells:
 
 
 def structured() -> Cells:
-    """Recompute what Table 8 sums up; the percentages of single domains are its data."""
+    """Recompute the totals of Table 8 from its printed percentages of single domains."""
     cells: Cells = {}
     for domain in ("credit", "research", "sports"):
         for model in MODELS:
@@ -293,7 +293,7 @@ def structured() -> Cells:
 
 
 def divided(domain: str) -> str:
-    """Say how the printed total of a domain in Table 8 is wrong; empty if it is the rows' mean."""
+    """Explain the printed total of a domain in Table 8; empty if it is the mean of the rows."""
     rates = [value_of(8, model, f"{domain} rate") for model in MODELS]
     divisor = round(sum(rates) / value_of(8, TOTAL, f"{domain} rate"))
     if divisor == len(rates):
@@ -403,7 +403,7 @@ def _counted(facts: Facts) -> _Named:
 
 
 def _failures() -> _Named:
-    """Yield how outputs failed."""
+    """Yield counts of failed outputs."""
     counted = {kind: sum(int(value_of(7, kind, model)) for model in MODELS) for kind in FAILURES}
     invalid = tally().invalid
     yield "failures", Cell(invalid, _COUNTS)

@@ -337,7 +337,7 @@ def table_name(n: int | str) -> str:
 
 
 def _wide(keys: Iterable[tuple[str, str]], values: Mapping[tuple[str, str], Any]) -> pd.DataFrame:
-    """Lay figures out by row and column, without the row of column heads."""
+    """Arrange figures by row and column, without the row of column heads."""
     cells = [(row, column) for row, column in keys if row != HEADER]
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     data = {}
@@ -420,7 +420,7 @@ class RunTables(Protocol):
 
     @property
     def failures(self) -> pd.DataFrame:
-        """How attempts failed, one column per run."""
+        """Counts of failed attempts, one column per run."""
 
 
 def compare_with_runs(
@@ -429,7 +429,7 @@ def compare_with_runs(
     models: Mapping[str, str] | None = None,
     domains: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Put the figures of runs beside those of a table; see `compare`."""
+    """Compare the figures of runs with those of a table; see `compare`."""
     part = part_name(n)
     if part not in ("5", *(str(n) for n in range(7, 14))):
         raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
@@ -479,9 +479,9 @@ def compare_with_runs(
 
 
 def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the run of each model, whatever stands around the model's name in that of the run.
+    """Return the run of each model; models that are not given are found by the run's name.
 
-    Runs that are named as structured are for Table 8, the others for the rest.
+    Runs whose names end in ``structured`` are for Table 8, the others for all other tables.
     """
     letters = {re.sub(r"[\W_]+", "", model.casefold()): model for model in MODELS}
     named = {}
@@ -495,8 +495,8 @@ def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -
     if not chosen:
         mode = ", in structured mode" if part == "8" else ""
         raise InputError(
-            f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); say by "
-            f"models={{run: model}} which is which: {', '.join(MODELS)}"
+            f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); name "
+            f"them with models={{run: model}}, where a model is one of {', '.join(MODELS)}"
         )
     return chosen
 

@@ -25,7 +25,7 @@ MOST_PIXELS = 40_000_000
 
 
 class Recent:
-    """What was used last, up to a number of characters in all; the newest always stays."""
+    """A least-recently-used cache limited by total characters; the newest value always stays."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -33,7 +33,7 @@ class Recent:
         self._lock = Lock()
 
     def get(self, key: Hashable) -> Any:
-        """Return what is kept under a key, or None."""
+        """Return the value of a key, or None."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -48,7 +48,7 @@ class Recent:
                 self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Remove all values."""
         with self._lock:
             self._kept.clear()
 
@@ -63,7 +63,7 @@ def read_pages(path: Path) -> tuple[str, ...]:
 
 
 def read_layers(path: Path) -> tuple[str, ...]:
-    """Read the text layer of a PDF so that each character has its place in PDFium's own list."""
+    """Read the text layer of a PDF with one character per index of PDFium."""
     return _texts(path, "layers")
 
 

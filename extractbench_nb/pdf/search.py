@@ -38,7 +38,7 @@ WRITTEN = {
 
 
 class Hit(NamedTuple):
-    """One place where a value stands: its spans in the text of the index, several in pieces.
+    """One occurrence of a value: its spans in the text of the index, several if it is in pieces.
 
     The similarity is in (0, 1]; ``written`` is a key of `WRITTEN`.
     """
@@ -101,7 +101,7 @@ def find_text(text: str, key: str, index: PdfText, *, exactly: bool) -> Iterator
 
 
 def _alike(text: str, key: str, index: PdfText) -> Hit | None:
-    """Find a text that the PDF has in another order or spelling, or in pieces."""
+    """Find a text with another word order or spelling, or in pieces."""
     words = words_of(text)
     best = _words_apart(words, index) if _FEWEST_APART <= len(words) <= _MOST_APART else None
     if best is None and len(words) >= _LONG_WORDS:
@@ -131,7 +131,7 @@ def _exact(text: str, key: str, index: PdfText) -> Iterator[Hit]:
 
 
 def _words_apart(words: Sequence[str], index: PdfText) -> Hit | None:
-    """Find all words within a few words of the rarest one; mere digits are no words."""
+    """Find all words within a few words of the rarest one; digits alone do not count as words."""
     wanted = set(words)
     if sum(map(str.isalpha, wanted)) < _FEWEST_APART or not wanted <= index.places.keys():
         return None
@@ -192,7 +192,7 @@ _LONGEST_NUMBER = 7
 
 
 def amount_of(text: str) -> tuple[float, str] | None:
-    """Read a text that is a number, a share or a sum of money and nothing else."""
+    """Read a text that consists of a number, a share or an amount of money."""
     digits = text.strip()
     if digits.isdigit() and (digits.startswith("0") or len(digits) > _LONGEST_NUMBER):
         return None
@@ -237,7 +237,7 @@ def find_number(value: float, index: PdfText) -> Iterator[Hit]:
 
 
 def find_currency(text: str, index: PdfText) -> Iterator[Hit]:
-    """Find the sign of a currency that is named by its code: ``USD`` as ``$``."""
+    """Find the sign of a currency code: ``USD`` as ``$``."""
     signs = [sign for sign, code in CURRENCY_SIGNS.items() if code == text.strip().lower()]
     for match in (m for sign in signs for m in re.finditer(re.escape(sign), index.text)):
         yield Hit((match.span(),), _SIGN_FOR_CODE, "number")

@@ -38,7 +38,7 @@ _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufffe]+")
 
 
 class Passage(NamedTuple):
-    """A piece of a PDF that is like a value: as it stands there, and with words around it.
+    """A piece of a PDF that is similar to a value: its text, and with words around it.
 
     The similarity, in [0, 1], is of letters and digits alone.
     """
@@ -50,7 +50,7 @@ class Passage(NamedTuple):
 
 
 def words_of(text: str) -> list[str]:
-    """Cut a text into its words and numbers, casefolded, accents and punctuation dropped."""
+    """Split a text into words and numbers, casefolded, without accents and punctuation."""
     return _WORD.findall(unify(text).casefold())
 
 
@@ -60,7 +60,7 @@ def squash(text: str) -> str:
 
 
 class Excerpt(NamedTuple):
-    """A piece of one page, which is counted from 1: its characters in PDFium's own list."""
+    """A piece of one page (counted from 1): a range of PDFium's character indices."""
 
     page: int
     first: int
@@ -106,7 +106,7 @@ class PdfText:
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
-        """Where each word stands, by its index in `words`."""
+        """The positions of each word, as indices of `words`."""
         return _grouped((word, i) for i, word in enumerate(self.words))
 
     @cached_property
@@ -121,7 +121,7 @@ class PdfText:
         return frozenset(abs(token.quantity.value) for token in tokens if token.quantity)
 
     def has(self, squashed: str) -> bool:
-        """Say whether the PDF has these letters and digits in a row."""
+        """Whether the PDF has these consecutive letters and digits."""
         if len(squashed) > _SHORT and not squashed.isdigit():
             return squashed in self.squashed
         return any(is_whole for _, is_whole in islice(self._finds(squashed), _MAX_PROBES))
@@ -134,7 +134,7 @@ class PdfText:
             start = self.squashed.find(squashed, start + 1)
 
     def window(self, first: int, count: int) -> tuple[str, int]:
-        """Cut a piece out of the squashed text."""
+        """Return a piece of the squashed text."""
         start = self._starts[max(0, first)]
         end = self._starts[min(len(self.words), first + count)]
         return self.squashed[start:end], start
@@ -196,7 +196,7 @@ class PdfText:
         )
 
     def occurrences(self, squashed: str) -> Iterator[tuple[int, int, bool]]:
-        """Find letters and digits in a row."""
+        """Find consecutive letters and digits."""
         for start, is_whole in self._finds(squashed) if squashed else ():
             yield *self.span(start, start + len(squashed)), is_whole
 
@@ -218,7 +218,7 @@ class PdfText:
         return bisect_right(self._page_starts, position)
 
     def excerpts(self, start: int, end: int) -> list[Excerpt]:
-        """Return where a span of `text` stands in PDFium's own list of characters."""
+        """Return a span of `text` as ranges of PDFium's character indices."""
         found = []
         for page in range(self.page_of(start), self.page_of(end - 1) + 1):
             origin = self._page_starts[page - 1]
@@ -259,7 +259,7 @@ _MAX_COVERED_WORDS = 600
 
 
 def nearest_passage(text: str, pdf: PdfText) -> Passage | None:
-    """Find the passage that is most like a text.
+    """Find the passage that is most similar to a text.
 
     Each word of the text votes for the places where the text would begin if that word were the
     one it meets in the PDF; rare words first. The few places with the most votes are compared by
@@ -270,7 +270,7 @@ def nearest_passage(text: str, pdf: PdfText) -> Passage | None:
 
 
 def nearest_span(text: str, pdf: PdfText) -> tuple[int, int, float] | None:
-    """Find the span of the squashed text that is most like a text."""
+    """Find the span of the squashed text that is most similar to a text."""
     from rapidfuzz import fuzz
 
     words = words_of(text)[:_MAX_WORDS]
@@ -323,7 +323,7 @@ def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
 
 
 def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
-    """Cut a long text into the pieces of four words or more that stand in the PDF."""
+    """Split a long text into the pieces of four words or more that are in the PDF."""
     words = words_of(text)[:_MAX_COVERED_WORDS]
     found: list[tuple[int, int]] = []
     i = 0
@@ -336,7 +336,7 @@ def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
 
 
 def _longest_piece(words: Sequence[str], i: int, pdf: PdfText) -> int:
-    """Return how many words from index `i` stand in the PDF in a row; 0 for fewer than four."""
+    """Return how many words from index `i` are consecutive in the PDF; 0 for fewer than four."""
 
     def stands(count: int) -> bool:
         return pdf.has("".join(words[i : i + count]))
@@ -391,7 +391,7 @@ def tidy(number: float) -> float:
 
 
 def find_figures(text: str) -> Iterator[Figure]:
-    """Find the numbers in a text; parts of versions, clock times and dotted headings are none."""
+    """Find the numbers in a text, except parts of versions, clock times and dotted headings."""
     for match in _FIGURE.finditer(text):
         for value, is_sure in _readings(match[0]):
             yield _figure(text, match.span(), value, is_sure)
@@ -401,7 +401,7 @@ def find_figures(text: str) -> Iterator[Figure]:
 
 
 def _readings(digits: str) -> Iterator[tuple[float, bool]]:
-    """Yield what digits may mean, the usual reading first."""
+    """Yield the possible values of digits, the usual reading first."""
     if len(digits) > _LONGEST:
         return
     marks = [mark for mark in digits if mark in ".,"]
@@ -469,7 +469,7 @@ _TOKEN = re.compile(r"\S+")
 
 
 def positions(page: str) -> tuple[str, list[int]]:
-    r"""Normalise the text of a page and keep where each character comes from.
+    r"""Normalise the text of a page, and return the original position of each character.
 
     Examples
     --------
@@ -514,7 +514,7 @@ _INDICES = Recent(2_000_000)  # some 85 bytes per character
 
 
 def index_of(path: Path) -> PdfText:
-    """Index the text of a PDF, or take the index that is available."""
+    """Return the index of a PDF's text, made once per version of the file."""
     try:
         status = path.stat()
     except OSError as error:

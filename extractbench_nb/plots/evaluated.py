@@ -213,7 +213,7 @@ _APART = 4.0
 def attempts(
     frame: pd.DataFrame, *, by: str | Iterable[str] = "run", ax: Axes | None = None
 ) -> Axes:
-    """Draw how the outputs of runs ended.
+    """Draw the outcomes of the outputs of runs: valid, or how they failed.
 
     Table 7 of the ExtractBench paper as a figure, with the valid outputs added.
 
@@ -447,7 +447,7 @@ def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
-    """Write the names of lines beside their right ends, one below the other."""
+    """Label the lines at their right ends without overlaps."""
     height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
     gap = _NAMES_APART / height
     places = drawing.spread([end for _, end, _ in ends], gap)

@@ -53,7 +53,7 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     models, domains = (rows[column].drop_duplicates() for column in ("model", "domain"))
 
     def summed(column: str) -> pd.DataFrame:
-        """Add up by model and domain; what is partly unknown is unknown."""
+        """Sum by model and domain; a sum with a missing part is missing."""
         values = rows[column].astype("Float64").astype("float64")
         sums = values.groupby([rows["model"], rows["domain"]]).sum(skipna=False)
         return sums.unstack("domain").reindex(index=models, columns=domains)  # noqa: PD010 - a Series
@@ -68,7 +68,7 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
 
 
 def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw why outputs were invalid, model by model.
+    """Draw the failures of each model's outputs by kind.
 
     Table 7 of the ExtractBench paper as a picture.
 
@@ -330,7 +330,7 @@ def factor(
 
 
 def _plain_log(ax: Axes, values: Numbers) -> None:
-    """Tick the axis at the values that occur, one of each cluster, and give labels room."""
+    """Put ticks at the values that occur, one per cluster, so that labels do not overlap."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     low, high = np.log2(values.min()), np.log2(values.max())

@@ -84,7 +84,7 @@ class ReportConfig:
 
 
 def _name_problems(name: object) -> Iterator[str]:
-    """Say what is wrong with a name that cannot be that of a folder below the output folder."""
+    """Return why a name cannot be that of a folder below the output folder."""
     if isinstance(name, str) and name.isprintable():
         path, parts = Path(name), Path(name.replace("\\", "/")).parts
         with suppress(UnicodeEncodeError):
@@ -189,7 +189,7 @@ class ReportBuilder:
         return self.from_evaluation(ev)
 
     def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
-        """Report on an evaluation that is there already; nothing is evaluated again.
+        """Report on an existing evaluation; nothing is evaluated again.
 
         Parameters
         ----------

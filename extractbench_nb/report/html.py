@@ -42,7 +42,7 @@ _MOST_WARNINGS = 25
 
 
 class Listed(NamedTuple):
-    """As many things as fit, and how many more there are."""
+    """The first items of a list, and how many more there are."""
 
     shown: list[Any]
     more: int
@@ -60,7 +60,7 @@ def listed(things: Sequence[Any], most: int) -> Listed:
 
 
 def bar(parts: Iterable[tuple[str, int]]) -> list[tuple[str, float, float]]:
-    """Lay counts end to end: name, start and width in percent of their sum."""
+    """Return the segments of a stacked bar: name, start and width in percent of the sum."""
     counts = [(name, n) for name, n in parts if n]
     total = sum(n for _, n in counts)
     laid, start = [], 0.0
@@ -71,7 +71,7 @@ def bar(parts: Iterable[tuple[str, int]]) -> list[tuple[str, float, float]]:
 
 
 def outcome_parts(report: EvaluationReport) -> list[tuple[str, int]]:
-    """Count the evaluated fields by what became of them; the counts sum to all of them."""
+    """Count the evaluated fields by outcome; each field counts once."""
     absent = len({r.path for r in report.field_outcomes if r.outcome == "both_absent"})
     split = report.outcomes.split
     return [

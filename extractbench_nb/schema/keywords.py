@@ -122,7 +122,7 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
 
 
 def _check_patterns(patterns: Mapping[str, Any], pointer: str) -> None:
-    """Check that patterns of keys can be read: one that cannot would match no key, in silence."""
+    """Check that patterns of keys are valid; an invalid one would silently match no key."""
     for pattern in patterns:
         try:
             _compiled(pattern)
@@ -131,7 +131,7 @@ def _check_patterns(patterns: Mapping[str, Any], pointer: str) -> None:
 
 
 def _is_older_form(key: str, value: Any, draft: int) -> bool:
-    """Whether a boolean stands where draft 4 has it: as a limit's flag, or as ``required``."""
+    """Whether a boolean is in a position of draft 4: a limit's flag, or ``required``."""
     return draft == 4 and isinstance(value, bool) and key in (*_NUMBERS[2:4], "required")  # noqa: PLR2004
 
 

@@ -20,7 +20,7 @@ from extractbench_nb.schema.keywords import Patterns
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """What lies below a node; which parts are filled depends on its kind."""
+    """The children of a node; which parts are filled depends on its kind."""
 
     properties: Mapping[str, Node] = attribute(default_factory=dict)
     additional: Node | None = None
@@ -38,7 +38,7 @@ class Children:
         return self.additional
 
     def mapped(self, change: Callable[[Node], Node]) -> Children:
-        """Return the same children with each node changed."""
+        """Return a copy with a function applied to each node."""
         return Children(
             {name: change(node) for name, node in self.properties.items()},
             None if self.additional is None else change(self.additional),
@@ -288,7 +288,7 @@ class Missing:
         return "MISSING"
 
     def __bool__(self) -> bool:
-        """Be false, as None is."""
+        """Return False."""
         return False
 
     def __reduce__(self) -> tuple[type[Missing], tuple[()]]:
@@ -318,7 +318,7 @@ def state_of(value: Any, node: Node | None = None) -> str:
 
 
 class Resolution(NamedTuple):
-    """What a pair of states decides: score, verdict, outcome and the reason word."""
+    """The result for a pair of states: score, verdict, outcome and reason."""
 
     score: float
     passed: bool
@@ -328,7 +328,7 @@ class Resolution(NamedTuple):
 
 @cache
 def resolve_states(gold: str, predicted: str) -> Resolution | None:
-    """Decide a pair of states where at least one side is absent; None if both are present.
+    """Score a pair of states of which at least one is absent; None if both are present.
 
     Examples
     --------
@@ -347,7 +347,7 @@ def resolve_states(gold: str, predicted: str) -> Resolution | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unusable:
-    """What stands on the predicted side below a container that is of the wrong kind.
+    """The predicted value below a container of the wrong kind.
 
     ``outcome`` is ``structural`` where neither schema nor gold knows the type, ``incorrect`` where
     another branch of the schema allows it. ``value`` is the container itself.
@@ -358,7 +358,7 @@ class Unusable:
     value: Any = None
 
     def of(self, value: Any) -> Unusable:
-        """Return the same for a container."""
+        """Return the marker for a container."""
         return Unusable(self.outcome, self.reason, value)
 
 
@@ -368,11 +368,11 @@ MISFIT: Final = Unusable("incorrect", "branch_mismatch")
 # --- the schema -------------------------------------------------------------------------------
 
 
-def goes_below(node: Node, met: set[frozenset[str]]) -> bool:
-    """Say whether a walk over a schema goes below a node, and note that it does."""
-    if node.recursive and node.structure in met:
+def goes_below(node: Node, visited: set[frozenset[str]]) -> bool:
+    """Whether a walk over a schema descends below a node; its structure is then added."""
+    if node.recursive and node.structure in visited:
         return False
-    met.add(node.structure)
+    visited.add(node.structure)
     return True
 
 
@@ -611,7 +611,7 @@ def _html_label(row: Shown) -> str:
 
 
 def _notes(row: Shown) -> list[tuple[str, str]]:
-    """Return what is said of a node behind its type, each text with its kind."""
+    """Return the notes that follow a node's type, each with its kind."""
     node, notes = row.node, []
     if row.folded:
         notes.append(("note", f"↻ {node.ref}"))

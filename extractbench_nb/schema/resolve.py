@@ -88,7 +88,7 @@ class Resolver:
                 stack.extend(reversed(inner))
 
     def _identify(self) -> None:
-        """Note the places that have an identifier of their own: ``$id`` and ``$anchor``."""
+        """Record the subschemas that declare an identifier: ``$id`` and ``$anchor``."""
         stack: list[tuple[Any, str, str, bool]] = [(self.document, "", "", False)]
         while stack:
             value, pointer, uri, is_map = stack.pop()
@@ -190,7 +190,7 @@ class Resolver:
         return flat
 
     def _follow(self, ref: str, at: str) -> Flat:
-        """Follow a chain of references that have nothing beside them."""
+        """Follow a chain of references without sibling keywords."""
         target, passed = self.lookup(ref, at), {at}
         while _is_plain_ref(target.schema):
             if target.pointer in passed:
@@ -287,7 +287,7 @@ def _added(
 
 
 def _distinct(one: tuple[Part, ...], two: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Join parts; a part that comes again, by a definition that is used twice, says nothing new."""
+    """Join parts, dropping those that repeat because a definition is used twice."""
     known = {part.pointer: part for part in (*two, *one)}
     return tuple(dict.fromkeys(known[part.pointer] for part in (*one, *two)))
 
@@ -470,7 +470,7 @@ def _as(
     places: Collection[str] | None = None,
     **changes: Any,
 ) -> tuple[Part]:
-    """Return a node's keywords, or some of them, as a branch that has no config of its own."""
+    """Return a node's keywords, or some of them, as a branch without a config."""
     kept = {
         key: value
         for key, value in flat.keywords.items()
@@ -506,7 +506,7 @@ def as_url(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig
 
 
 def settled_union(union: Shape, branches: Sequence[Shape]) -> Shape:
-    """Return a union with what it has from its branches: types, label, and the agreed config."""
+    """Return a union with the types, the label and the common config of its branches."""
     concrete = [b for b in branches if b.kind != "null"]
     types = frozenset[str]().union(*(b.types for b in concrete))
     labels = tuple(dict.fromkeys(b.label.removesuffix(" | null") for b in concrete))

@@ -25,7 +25,7 @@ Apply = Callable[[Task], list[Change]]
 
 
 class Corruption(NamedTuple):
-    """A corruption of documents: its name, what becomes of the meaning, and the function.
+    """A corruption of documents: its name, its effect on the meaning, and the function.
 
     ``apply`` changes the document of a `Task` and returns what it did.
     """
@@ -43,7 +43,7 @@ CORRUPTIONS: dict[str, Corruption] = {}
 
 
 def _registered(level: str, meaning: str, places: str, summary: str) -> Callable[[Apply], Apply]:
-    """Put a function into the table of corruptions, under its own name."""
+    """Register a function as a corruption under its own name."""
 
     def register(function: Apply) -> Apply:
         name = function.__name__.removeprefix("_")
@@ -60,7 +60,7 @@ After = Callable[[Task, Place], Any]
 
 
 def _each(places: Iterable[Place], task: Task, after: After) -> list[Change]:
-    """Write what a function returns to each place that is drawn."""
+    """Replace the value at each drawn place by what a function returns."""
     changes = []
     for place in places:
         if task.draws.hits(place.path):
@@ -205,7 +205,7 @@ def _shuffle_items(task: Task) -> list[Change]:
 
 @_registered(ITEM, CHANGED, _ITEMS, "items left out")
 def _drop_items(task: Task) -> list[Change]:
-    """Leave items out. What was in a dropped item is not reported by itself."""
+    """Drop items; changes within a dropped item are not reported."""
     changes = [c._replace(after=None) for c in _each_item(task, ITEM_REWRITES["drop_items"])]
     gone = {change.place.path for change in changes}
     return [change for change in changes if not change.place.is_inside(gone)]

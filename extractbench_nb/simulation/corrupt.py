@@ -70,7 +70,7 @@ class Corrupted:
     record: pd.DataFrame
 
     def __repr__(self) -> str:
-        """Say how much was done; the document may be long."""
+        """Write the number of changes; the document may be long."""
         names = ", ".join(self.record["corruption"].unique())
         return f"Corrupted({len(self.record)} changes{': ' + names if names else ''})"
 
@@ -180,7 +180,7 @@ _NESTING, _SHUFFLE, _MERGE = "wrong_nesting", "shuffle_items", "merge_items"
 
 
 class Mixed(NamedTuple):
-    """A corrupted copy, and what was done to it: corruption and change, in document order."""
+    """A corrupted copy and its changes, each with its corruption, in document order."""
 
     value: Any
     changes: list[tuple[str, Change]]
@@ -286,7 +286,7 @@ def mixed_copy(
 
 
 class _Rewrite(NamedTuple):
-    """What becomes of one item: whether it stays, what stands after it, and the recorded change."""
+    """The rewriting of one item: whether it stays, the items after it, and the recorded change."""
 
     name: str
     stays: bool
@@ -296,7 +296,7 @@ class _Rewrite(NamedTuple):
 
 @dataclass(slots=True)
 class _Array:
-    """An array and what is done to its items, by gold's index."""
+    """An array and the changes of its items, by gold's index."""
 
     items: list[Any]
     rewrites: dict[int, _Rewrite] = field(default_factory=dict)
@@ -311,7 +311,7 @@ class _Array:
         return list(zip(moved, moved[1:] + moved[:1], strict=True))
 
     def write(self) -> None:
-        """Write the array from its items as they are when this is first called."""
+        """Write the array from its items at the time of the first call."""
         self._before = self._before or list(self.items)
         order = list(range(len(self._before)))
         for place, other in self._moves():
@@ -327,7 +327,7 @@ class _Array:
         self.items[:] = [item for _, item in new]
 
     def rewritten(self, index: int | None) -> set[int]:
-        """Return which gold items made what stands at an index; with None, all that changed."""
+        """Return the indices of the gold items behind an index; with None, of all that changed."""
         return {i for i in self.rewrites if index is None or i == self._origin[index]}
 
     def changes(self) -> list[tuple[str, Change]]:
@@ -427,7 +427,7 @@ class _Mixture:
             return
 
     def change_values(self, allowed: Conformance | None) -> None:
-        """Do what is done to values, members and levels; undo what causes faults."""
+        """Apply the changes of values, members and levels; undo what violates the schema."""
 
         def is_free(path: str) -> bool:
             return path not in self.taken
@@ -436,8 +436,8 @@ class _Mixture:
             if CORRUPTIONS[name].level == ITEM:
                 continue
             allowed_here = self.nested.__contains__ if name == _NESTING else is_free
-            own = replace(draws, allowed=allowed_here)
-            changes = CORRUPTIONS[name].apply(Task(self.document, own, *self.how))
+            limited = replace(draws, allowed=allowed_here)
+            changes = CORRUPTIONS[name].apply(Task(self.document, limited, *self.how))
             self.done.extend((name, change) for change in changes)
             self.taken.update(change.place.path for change in changes)
         while allowed is not None:
@@ -456,7 +456,7 @@ class _Mixture:
                 return
 
     def write_arrays(self, allowed: Conformance | None) -> None:
-        """Write the arrays with their changes, inner ones first; undo what causes faults."""
+        """Write the arrays with their changes, inner ones first; undo what violates the schema."""
         changed = [a for a in self.arrays.values() if a.rewrites or len(a.moved) > 1]
         for array in reversed(changed):
             array.write()
@@ -464,7 +464,9 @@ class _Mixture:
         while allowed is not None:
             guilty: dict[int, set[int]] = {}
             for where, cause in allowed.faults(self.document.value):
-                ways = (_on_the_way(self.document.value, place, arrays) for place in (cause, where))
+                ways = (
+                    _arrays_above(self.document.value, place, arrays) for place in (cause, where)
+                )
                 rewritten = (
                     (a, items) for way in ways for a, i in way if (items := a.rewritten(i))
                 )
@@ -478,7 +480,7 @@ class _Mixture:
                 return
 
     def changes(self) -> list[tuple[str, Change]]:
-        """Return what was done, in document order."""
+        """Return the changes in document order."""
         done = self.done + [change for array in self.arrays.values() for change in array.changes()]
         order = {place.path: i for i, place in enumerate(self.document.places)}
 
@@ -490,22 +492,22 @@ class _Mixture:
 
 
 def _location(place: Place) -> Location:
-    """Return the keys and indices on the way to a place; the root has none of its own."""
+    """Return the keys and indices from the root to a place."""
     return tuple(reversed([p.key for p in (place, *place.ancestors()) if p.above is not None]))
 
 
-def _on_the_way(
+def _arrays_above(
     value: Any, location: Location, arrays: Mapping[int, _Array]
 ) -> list[tuple[_Array, int | None]]:
-    """List the rewritten arrays on the way to a place, with the index there, deepest first."""
-    found: list[tuple[_Array, int | None]] = []
+    """List the rewritten arrays above a place, deepest first, with the index in each."""
+    above: list[tuple[_Array, int | None]] = []
     for key in (*location, None):
         array = arrays.get(id(value))
         if array is not None:
-            found.append((array, key))
+            above.append((array, key))
         if key is not None:
             value = value.get(key) if isinstance(value, dict) else value[key]
-    return found[::-1]
+    return above[::-1]
 
 
 def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random) -> Mixed | None:

@@ -50,7 +50,7 @@ class _Subject:
     declared: Any = None
 
     def schema(self, source: Any) -> Schema:
-        """Read a schema under the rules, and put the metric on the fields it applies to."""
+        """Apply the profile to a schema, and set the metric on the fields it applies to."""
         schema = read_schema(source, self.profile)
         if self.config is None:
             return schema
@@ -100,7 +100,7 @@ def _subject(subject: Any, rules: Profile) -> _Subject:
 
 
 def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
-    """Return a node whose fields have the metric; what is skipped stays so."""
+    """Return a node whose fields have the metric; skipped fields stay skipped."""
     if node.config is not None and node.config.skip:
         return node
     own = node.config
@@ -135,7 +135,7 @@ _MEASURES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "g
 
 @dataclass(frozen=True)
 class _Settings:
-    """What is tried, how often and how; see `sensitivity`."""
+    """The options of `sensitivity`."""
 
     subjects: Sequence[_Subject]
     rates: Sequence[float]
@@ -146,7 +146,7 @@ class _Settings:
     seed: int
 
     def __post_init__(self) -> None:
-        """Refuse values out of range."""
+        """Check that the values are in range."""
         if not self.rates:
             raise InputError("rates is empty; expected numbers from 0 to 1")
         for rate in self.rates:

@@ -164,7 +164,7 @@ def _trailing_comma(value: Any, rng: random.Random) -> Spoken:
 
 
 def _truncated_json(value: Any, rng: random.Random) -> Spoken:
-    """Cut the text off."""
+    """Cut the text off at a random position."""
     text = json_of(value, rng)
     at = max(1, int(len(text) * rng.uniform(_LEAST, _MOST)))
     return Spoken(text[: min(at, len(text) - 1)], "length", None)

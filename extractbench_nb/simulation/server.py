@@ -65,7 +65,7 @@ _OTHER = (_FAULT, "server_error", None)
 
 
 class Reply(NamedTuple):
-    """What is answered: a status of HTTP and a JSON object."""
+    """A response: HTTP status and a JSON object."""
 
     status: int
     body: dict[str, Any]
@@ -254,7 +254,7 @@ class Replay:
             return error.reply
 
     def _simulation(self, asked: _Asked) -> Simulation:
-        """Find what simulates the model in the mode of a request."""
+        """Find the simulation for the model and mode of a request."""
         model = asked.model.removeprefix(_PROVIDER)
         modes = self.served.get(model)
         if modes is None:
@@ -269,7 +269,7 @@ class Replay:
         return modes[asked.mode]
 
     def _answer(self, asked: _Asked, simulation: Simulation, document: str) -> Reply:
-        """Answer what the simulation has for a document."""
+        """Return the simulated response for a document."""
         row = simulation.outputs[simulation.outputs["document"] == document]
         if row.empty:
             message = f"{simulation.run!r} has no output for document {document!r}"
@@ -301,7 +301,7 @@ class Replay:
         return Reply(_OK, completion)
 
     def _tokens(self, text: str) -> int:
-        """Count tokens; of what was counted before, as a prompt is for every model, once."""
+        """Count tokens; the count of each text is cached, as all models get the same prompts."""
         key = sha256(text.encode("utf-8", "surrogatepass")).digest()
         if key not in self._counted:
             self._counted[key] = count_tokens(text)
@@ -452,7 +452,7 @@ class SimulationServer:
         return self._replay.requests
 
     def close(self) -> None:
-        """Stop, and close all connections; a second time does nothing.
+        """Stop, and close all connections; further calls do nothing.
 
         Ctrl-C waits until it is done. A second one does not; what is left then closes next time.
         """
@@ -476,7 +476,7 @@ class SimulationServer:
 
 
 class _HTTPServer(ThreadingHTTPServer):
-    """Serves each connection in a thread of its own, and knows those that are under way."""
+    """Serves each connection in its own thread, and keeps track of open ones."""
 
     request_queue_size = 128
 
@@ -492,7 +492,7 @@ class _HTTPServer(ThreadingHTTPServer):
         self.server_name, self.server_port = _HOST, self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection that was just made, and forget those that have ended."""
+        """Serve a new connection, and drop those that have ended."""
         given = (request, client_address)
         thread = Thread(target=self.process_request_thread, args=given, name=_NAME, daemon=True)
         thread.start()
@@ -500,15 +500,15 @@ class _HTTPServer(ThreadingHTTPServer):
         self._served = {**still, request: thread}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that went away is not an error."""
+        """Ignore the error: a client that went away is not one."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody can connect any more."""
+        """Whether the server no longer accepts connections."""
         return self.fileno() < 0
 
     def stop(self, thread: Thread) -> None:
-        """Take no more connections, close those that are open, wait for their threads."""
+        """Accept no more connections, close open ones, and wait for their threads."""
         deadline = monotonic() + _PATIENCE
         self.stopped.set()
         if thread.is_alive():
@@ -567,7 +567,7 @@ class _Handler(BaseHTTPRequestHandler):
         return failed(_NOT_FOUND, message)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer in OpenAI's form what is not a request that is known here."""
+        """Answer an unknown request with an error in OpenAI's form."""
         self.close_connection = True
         self._send(failed(code, explain or message or HTTPStatus(code).phrase))
 
@@ -587,7 +587,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Write nothing to the screen."""
+        """Do not log requests."""
 
 
 def _fault(error: Exception) -> Reply:

@@ -43,7 +43,7 @@ _SHOWN = 8
 
 
 class Unmatched(NamedTuple):
-    """How many rows only one side has."""
+    """Number of rows that only one side has."""
 
     a: int
     b: int
@@ -120,7 +120,7 @@ class Agreement:
         return "\n  ".join([*lines, *self._left_out()])
 
     def _repr_html_(self) -> str:
-        """Write the same with the first disagreements; every text is escaped."""
+        """Write the same as HTML with the first disagreements; every text is escaped."""
         notes = (f'<div class="xb-note">{document_text(t, 200)}</div>' for t in self._left_out())
         kappa = f"<div>{document_text(self._kappa_text(), 200)}</div>"
         return card_html(self._head(), kappa, *notes, self._table_html(), self._rows_html())
@@ -250,7 +250,7 @@ def agreement(
 
 
 def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
-    """Compare rows that were joined."""
+    """Compare joined rows."""
     sides = [_verdicts(frame, on) for frame in (joined.a, joined.b)]
     judged = np.array(sides[0].notna() & sides[1].notna(), dtype=bool)
     words: list[object] = [True, False]
@@ -326,7 +326,7 @@ class Joined:
 def join_verdicts(
     a: pd.DataFrame, b: pd.DataFrame, on: str, names: Sequence[str] = ("path", "metric")
 ) -> Joined:
-    """Join the rows of two sides on their keys; the nth of several equal ones with the nth."""
+    """Join the rows of two sides on their keys; of rows with equal keys the nth with the nth."""
     for frame, side in zip((a, b), _SIDES, strict=True):
         refuse_missing(frame, (*names, on), f"fields of {side}")
     keys = [*_identities(a, b), *names]
@@ -413,7 +413,7 @@ def kappa_interval(per_document: Numbers, drawing: Drawing) -> Kappa:
 
 
 def share_interval(per_document: Numbers, drawing: Drawing) -> Interval:
-    """Return an interval for the share of rows in which both sides say the same.
+    """Return an interval for the share of rows in which both sides agree.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class Drawing:
     seed: int
 
     def __post_init__(self) -> None:
-        """Refuse values out of range."""
+        """Check that the values are in range."""
         is_number = isinstance(self.confidence, float | int | np.number)
         if not is_number or not 0 < self.confidence < 1:
             raise InputError(f"confidence={self.confidence!r}; it lies between 0 and 1, as 0.95")
@@ -76,7 +76,7 @@ class Drawing:
 
 
 def _by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[int]]:
-    """Group samples of one length, so many at a time that their resamples fit into memory."""
+    """Group samples of one length in blocks whose resamples fit into memory."""
     by_size = defaultdict(list)
     for i in which:
         by_size[len(samples[i])].append(i)
@@ -186,7 +186,7 @@ _POWER = 0.8
 
 
 class PValue(NamedTuple):
-    """A p-value, and whether all sign flips were looked at (``exact``) or a sample of them."""
+    """A p-value, from all sign flips (``exact``) or a sample of them."""
 
     p: float
     method: str

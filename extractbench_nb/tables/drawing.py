@@ -103,7 +103,7 @@ class Line(NamedTuple):
     equal: bool = False
 
     def at(self, side: int) -> int | None:
-        """Return its index in the true (0) or the predicted table (1)."""
+        """Return the line's index in the true (0) or the predicted table (1)."""
         return self.predicted if side else self.true
 
 
@@ -171,7 +171,7 @@ class Comparison:
         return {index: other for index, other in pairs if index is not None and other is not None}
 
     def partner(self, side: int, row: int, column: int) -> _Place | None:
-        """Return the position that one was matched with; None if there is none."""
+        """Return the position that a position is matched with; None if there is none."""
         down = self.partners(self.rows, side).get(row)
         across = self.partners(self.columns, side).get(column)
         return None if down is None or across is None else (down, across)
@@ -197,7 +197,7 @@ class Comparison:
 
 
 def compare(result: GriTS, metric: str) -> Comparison:
-    """Bring the lines of both tables into one order."""
+    """Merge the lines of both tables into one order."""
     common = result.similarity(metric)
     tables = (result.true, result.predicted)
     # an empty table has neither rows nor columns
@@ -275,14 +275,14 @@ def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
 
 
 def notes_of(table: Table) -> list[str]:
-    """Say what a picture of a table does not show: what was mended, and cells under others."""
+    """Return what the drawing of a table does not show: repairs, and cells under others."""
     covered = len(table.cells) - len(np.unique(table.grid))
     told = f"{covered:,} {'cells lie' if covered > 1 else 'cell lies'} under others, not drawn"
     return [*table.notes, *([told] if covered else [])]
 
 
 def two_digits(similarity: float) -> str:
-    """Write a similarity; what lies between 0 and 1 is written as neither."""
+    """Write a similarity with two digits; only 0 and 1 themselves become 0.00 and 1.00."""
     inside = 0 < similarity < 1
     return f"{min(0.99, max(0.01, similarity)) if inside else similarity:.2f}"
 
@@ -363,7 +363,7 @@ def scores_html(result: GriTS, chosen: str | None) -> str:
 
 
 def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
-    """Write some lines of both grids beside each other."""
+    """Write some lines of both grids side by side."""
     sides = (_table(found, side, part) for side, part in enumerate(drawn(found, rows, columns)))
     return f'<div class="xb-grits">{"".join(sides)}</div>'
 

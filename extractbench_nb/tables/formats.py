@@ -27,7 +27,7 @@ _MOST_NOTES = 20
 
 
 def check_size(rows: int, columns: int, name: str) -> None:
-    """Raise an `InputError` for a table that is greater than any on a page."""
+    """Raise an `InputError` for a table that is larger than any on a page."""
     if rows * columns > MOST_POSITIONS:
         raise InputError(
             f"{name} has {rows:,} rows x {columns:,} columns; "
@@ -255,7 +255,7 @@ class _Parsed:
         self._elements: list[tuple[str, bool, _Open | None]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         name = tag.rpartition(":")[2].lower() if self._lenient else tag
         self._end_piece(name)
         in_header = bool(self._elements) and self._elements[-1][1]
@@ -280,7 +280,7 @@ class _Parsed:
         self._elements.append((name, in_header or name in ("th", "thead"), cell))
 
     def end(self, _tag: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         name, _, cell = self._elements[-1]
         self._end_piece(name)
         self._elements.pop()
@@ -291,11 +291,11 @@ class _Parsed:
         self._depth -= name == "table"
 
     def data(self, text: str) -> None:
-        """Take text, or a part of it."""
+        """Handle text, or a part of it."""
         self._piece.append(text)
 
     def close(self) -> None:
-        """Take the end of the text."""
+        """Handle the end of the document."""
 
     def _end_piece(self, name: str) -> None:
         """End a piece of text before the start or the end of an element."""
@@ -324,7 +324,7 @@ _Lines: TypeAlias = tuple[int, ...]
 
 
 def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
-    """Give each cell its rows and columns."""
+    """Return the rows and columns of each cell."""
     starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
     row, column, groups = -1, 0, found.groups
     for cell in found.cells:
@@ -356,7 +356,7 @@ def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
 
 
 def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
-    """Read a span as the HTML standard says: 1 if it is not a number, clipped where it is great."""
+    """Read a span by the HTML standard: 1 if it is not a number, clipped if it is too large."""
     if key not in cell.spans:
         return 1
     value, most = cell.spans[key], _MOST[key]
@@ -392,7 +392,7 @@ _NUMERIC = 0.25
 
 
 class Seen(NamedTuple):
-    """What is seen in a text: the kind of table, the part that holds it, what was left out."""
+    """A table found in a text: its kind, the part that holds it, and notes on the rest."""
 
     kind: str
     text: str
@@ -520,7 +520,7 @@ def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
     try:
         rows = list(_records(readable, chosen))
     except csv.Error as error:
-        raise InputError(f"{name} is no CSV text that can be read: {error}") from None
+        raise InputError(f"{name} cannot be read as CSV: {error}") from None
     return table_of_rows(rows, name, notes)
 
 
@@ -530,7 +530,7 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _readable(text: str, delimiter: str) -> tuple[str, str]:
-    """Take spaces before quotes away, and mend a quote that never closes and swallows lines."""
+    """Remove spaces before quotes, and repair a quote that is never closed."""
     if '"' not in text:
         return text, ""
     mark, swallowing = re.escape(delimiter), ""
@@ -551,7 +551,7 @@ def _readable(text: str, delimiter: str) -> tuple[str, str]:
 
 
 def _delimiter(text: str) -> str:
-    """Find what divides most lines into the same number of fields."""
+    """Find the delimiter that divides most lines into the same number of fields."""
     best = max(_DELIMITERS, key=lambda one: _agreement(text, one))
     return best if _consistency(text, best)[0] else _NONE
 

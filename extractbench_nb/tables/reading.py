@@ -257,7 +257,7 @@ def keys_of(items: list[Mapping[str, Any]]) -> dict[Any, None]:
 
 
 def objects_of(items: Iterable[Any]) -> list[Mapping[str, Any]]:
-    """Return items as objects; one of another type stands under the key ``value``."""
+    """Return items as objects; an item of another type becomes ``{"value": item}``."""
     return [item if isinstance(item, Mapping) else {"value": item} for item in items]
 
 
@@ -300,7 +300,7 @@ def _cells(frame: pd.DataFrame, top: int, left: int) -> Iterator[Cell]:
 
 
 def _spans(index: pd.Index[Any]) -> Iterator[tuple[int, int, int, str]]:
-    """Join equal labels below equal parents, but for the last level.
+    """Join equal labels below equal parents, except on the last level.
 
     Yields the first line, the line after the last, the level and the text.
     """
@@ -505,7 +505,7 @@ def read_table(
     name: str = "table",
     tidy: bool = False,
 ) -> Table:
-    r"""Read a table from any supported form.
+    r"""Read a table in any supported form.
 
     Parameters
     ----------

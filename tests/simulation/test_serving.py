@@ -671,7 +671,7 @@ def strange() -> Simulation:
 
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
-    "none": (list, "there are none"),
+    "none": (list, "simulations is empty"),
     "a name": (lambda: "GPT-5", "simulations is 'GPT-5'"),
     "no list": (lambda: 3, "simulations is 3"),
     "a profile": (lambda: [profile()], "simulations contains ModelProfile"),
