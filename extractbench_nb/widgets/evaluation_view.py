@@ -49,21 +49,21 @@ _CONDITIONS = Filters._fields[1:]
 
 
 def checked_name(name: object) -> str:
-    """Return how an evaluation is called in a notebook, or raise `InputError`."""
+    """Check the name of an evaluation's variable in a notebook."""
     try:
-        found = ast.parse(name, mode="eval").body if isinstance(name, str) else None
+        code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        found = None
-    if not isinstance(name, str) or not isinstance(found, ast.Name | ast.Attribute | ast.Subscript):
+        code = None
+    if not isinstance(name, str) or not isinstance(code, ast.Name | ast.Attribute | ast.Subscript):
         raise InputError(
-            f"name is {name!r}; expected what the evaluation is called in your notebook, "
-            "such as 'ev' or 'evs[0]'"
+            f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
+            "'ev' or 'evs[0]'"
         )
     return name
 
 
 def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[pd.DataFrame, str]:
-    """Return the rows that meet all conditions, with their labels, and code that gives them."""
+    """Return the rows that meet all conditions, with their labels, and code that selects them."""
     source = f"{name}.fields"
     terms: list[tuple[str | None, Any]] = []  # code, None where no short code exists, and mask
     if filters.node not in ("", "$"):
@@ -95,7 +95,7 @@ def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[
 
 
 def row_code(fields: pd.DataFrame, label: int, name: str = "ev") -> str:
-    """Write an expression that gives one row of ``fields``."""
+    """Write an expression that selects one row of ``fields``."""
     source = f"{name}.fields"
     codes: list[str] = []
     mask = pd.Series(data=True, index=fields.index)
@@ -265,11 +265,11 @@ def _text(cell: Any, limit: int) -> str:
 
 
 def _items(ev: Evaluation, path: str, name: str) -> str:
-    """Count the items of an array; nothing for another path."""
-    found = ev.arrays[ev.arrays["path"] == path]
-    if found.empty:
+    """Describe the numbers of items of an array; empty for any other path."""
+    arrays = ev.arrays[ev.arrays["path"] == path]
+    if arrays.empty:
         return ""
-    a = found.iloc[0]
+    a = arrays.iloc[0]
     if a["matched"] is pd.NA:
         return f"{a['gold_items']:,} gold and {a['predicted_items']:,} predicted items, not aligned"
     ratios = ", ".join(
@@ -577,12 +577,12 @@ class EvaluationView(ui.View):
         return "" if label == _NONE else str(self._fields["path"][label])
 
     def _turn_to(self, label: int) -> None:
-        """Turn to the page of a row; to the first one without a row."""
+        """Go to the page of a row, or to the first page."""
         place = 0 if label == _NONE else self._rows.index.tolist().index(label)
         self._list.number = place // PER_PAGE
 
     def clear(self, *, node: bool = False) -> None:
-        """Take away what narrows the rows."""
+        """Remove all filters."""
         with self.hold_trait_notifications():
             self.outcome = self.metric = self.text = ""
             self.only_counted = self.only_failed = False
@@ -605,12 +605,12 @@ class EvaluationView(ui.View):
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The rows of ``fields`` that are left, in the order that is shown, with their labels."""
+        """The filtered rows of ``fields`` in the order shown, with their labels."""
         return self._rows.copy()
 
     @property
     def code(self) -> str:
-        """An expression that gives `rows` where the evaluation goes by its name."""
+        """An expression that evaluates to `rows`, using the evaluation's variable name."""
         return self._code
 
     def to_html(self) -> str:
@@ -626,7 +626,7 @@ class EvaluationView(ui.View):
         return twin(repr(self), head_html(head(self._ev)), tree, shown, chosen)
 
     def __repr__(self) -> str:
-        """Say in one line what the evaluation found, and how many rows are shown."""
+        """Summarise the evaluation and the number of rows shown in one line."""
         s = self._ev.summary
         left, everything = len(self._rows), len(self._fields)
         return (

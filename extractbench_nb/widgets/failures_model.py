@@ -146,7 +146,7 @@ def _axis(frame: pd.DataFrame, name: str) -> Axis:
 
 
 def _fields(fields: Axis, schemas: Axis) -> Axis:
-    """Split fields by schema; those of two schemas are named with it."""
+    """Separate the fields of each schema; a name in several schemas gets its schema as prefix."""
     both = schemas.codes * max(1, fields.size) + fields.codes
     codes = _renumbered(both)
     firsts = _first_rows(codes)
@@ -161,17 +161,17 @@ def _fields(fields: Axis, schemas: Axis) -> Axis:
 
 
 def _renumbered(codes: Numbers) -> Numbers:
-    """Give codes new numbers, by their first appearance."""
+    """Renumber codes by first appearance."""
     return np.asarray(pd.factorize(codes)[0], dtype=np.int64)
 
 
 def _first_rows(codes: Numbers) -> Numbers:
-    """Return the first row of each code, of codes that are numbered by appearance."""
+    """Return the first row of each code; codes must be numbered by appearance."""
     return np.asarray(np.unique(codes, return_index=True)[1], dtype=np.int64)
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
-    """Tell names that occur again apart: ``a``, ``a (2)``."""
+    """Make names unique: ``a``, ``a (2)``."""
     taken: dict[str, None] = {}
     for name in names:
         free, number = name, 2
@@ -214,43 +214,44 @@ class Choice(traitlets.HasTraits):
 
 
 def filters_in_words(choice: Choice) -> list[str]:
-    """List the filters; none where everything is shown."""
-    given = [
+    """Describe the active filters."""
+    filters = [
         (choice.schema is not None, f"schema {choice.schema}"),
         (choice.run is not None, f"run {choice.run}"),
         (bool(choice.find.strip()), f"fields with {choice.find.strip()!r} in their name"),
         (choice.failed_by_every_run, "fields failed by every run"),
         (choice.valid_only, "without invalid outputs"),
     ]
-    return [one_line(text, _LONGEST_FILTER) for there, text in given if there]
+    return [one_line(text, _LONGEST_FILTER) for is_active, text in filters if is_active]
 
 
 def kept(rows: Coded, choice: Choice) -> Numbers:
-    """Return the places of the rows that the filters leave."""
-    chosen = np.ones(len(rows), dtype=bool) if choice.inside_arrays else rows.counted.copy()
+    """Return the positions of the rows that pass the filters."""
+    selected = np.ones(len(rows), dtype=bool) if choice.inside_arrays else rows.counted.copy()
     for axis, name in ((rows.schemas, choice.schema), (rows.axes["run"], choice.run)):
         if name is not None:
-            chosen &= axis.codes == (axis.names.index(name) if name in axis.names else -1)
+            selected &= axis.codes == (axis.names.index(name) if name in axis.names else -1)
     if choice.valid_only:
-        chosen &= ~rows.invalid
+        selected &= ~rows.invalid
     fields = rows.axes["field"]
-    wanted = choice.find.strip().casefold()
-    if wanted:
-        found = np.array([wanted in name.casefold() for name in fields.names])
-        chosen &= found[fields.codes]
-    places = np.flatnonzero(chosen)
+    part = choice.find.strip().casefold()
+    if part:
+        is_match = np.array([part in name.casefold() for name in fields.names])
+        selected &= is_match[fields.codes]
+    places = np.flatnonzero(selected)
     if choice.failed_by_every_run:
         places = places[failed_by_every_run(rows, places)[fields.codes[places]]]
     return places
 
 
 def failed_by_every_run(rows: Coded, places: Numbers) -> Marked:
-    """Tell the fields that gold has somewhere, and of which no run gets one row right."""
+    """Mark the fields that gold has at least once and that no run gets right in any row."""
     fields = rows.axes["field"]
     asked = places[rows.asked[places]]
     right = asked[rows.passed[asked]]
-    there, passes = (np.bincount(fields.codes[at], minlength=fields.size) for at in (asked, right))
-    return np.asarray((there > 0) & (passes == 0))
+    rows_asked = np.bincount(fields.codes[asked], minlength=fields.size)
+    rows_right = np.bincount(fields.codes[right], minlength=fields.size)
+    return np.asarray((rows_asked > 0) & (rows_right == 0))
 
 
 def within(rows: Coded, places: Numbers, choice: Choice, block: tuple[Numbers, Numbers]) -> Numbers:
@@ -264,7 +265,7 @@ def within(rows: Coded, places: Numbers, choice: Choice, block: tuple[Numbers, N
 
 
 def shortened(text: str, limit: int) -> str:
-    """Write a name on one line, leaving out its middle where it is too long.
+    """Write a name on one line, with its middle left out if it is too long.
 
     Examples
     --------
@@ -290,7 +291,7 @@ class Sums(NamedTuple):
 
 
 def counted(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Sums:
-    """Sum up rows by group."""
+    """Sum rows by group."""
     outputs, nodes = rows.outputs, rows.nodes
     keys, pairs = pd.factorize(groups * len(outputs.firsts) + outputs.codes[places])
     owners = pairs // max(1, len(outputs.firsts))
@@ -375,22 +376,22 @@ def _side(
     sums = counted(rows, places, axis.codes[places], axis.size)
     order = choice.row_order if down else choice.column_order
     ranks = _ranks(axis.names, sums, order, choice.measure)
-    above = np.zeros(axis.size, dtype=np.int64)  # the rank of each item's schema
+    schema_ranks = np.zeros(axis.size, dtype=np.int64)
     if axis.groups is not None:
-        whole = counted(rows, places, axis.groups[axis.codes[places]], rows.schemas.size)
-        above = _ranks(rows.schemas.names, whole, order, choice.measure)[axis.groups]
-    there = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
-    codes = there[np.lexsort((ranks[there], above[there]))]
+        by_schema = counted(rows, places, axis.groups[axis.codes[places]], rows.schemas.size)
+        schema_ranks = _ranks(rows.schemas.names, by_schema, order, choice.measure)[axis.groups]
+    items = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
+    codes = items[np.lexsort((ranks[items], schema_ranks[items]))]
     page = page_of(len(codes), number, most)
     shown = page.of(codes)
     wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
     lines = _lines(rows, places, name, sums, shown, _ROW_NAME if down else wide)
     known = int(np.count_nonzero(sums.rows))
-    return Side(lines, codes, page, most, known, len(np.unique(above[there])) > 1)
+    return Side(lines, codes, page, most, known, len(np.unique(schema_ranks[items])) > 1)
 
 
 def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
-    """Return the place of each item in an order."""
+    """Return the rank of each item in an order."""
     size = len(names)
     if order == "document":
         return np.arange(size)
@@ -413,10 +414,10 @@ def _lines(
         produced = invalid = np.zeros(axis.size, dtype=np.int64)
     else:
         failed = np.zeros(axis.size, dtype=bool)
-        there = np.bincount(outputs.codes[places], minlength=len(outputs.firsts)) > 0
+        is_shown = np.bincount(outputs.codes[places], minlength=len(outputs.firsts)) > 0
         owners = axis.codes[outputs.firsts]
-        produced = np.bincount(owners[there], minlength=axis.size)
-        invalid = np.bincount(owners[there & outputs.invalid], minlength=axis.size)
+        produced = np.bincount(owners[is_shown], minlength=axis.size)
+        invalid = np.bincount(owners[is_shown & outputs.invalid], minlength=axis.size)
     return tuple(
         Line(
             int(code),
@@ -435,7 +436,7 @@ def _lines(
 
 
 class Cell(NamedTuple):
-    """What the rows of a cell say: ``most`` of them have the outcome; means are over outputs."""
+    """Statistics of a cell's rows: ``most`` of them have `outcome`; means are over outputs."""
 
     rows: int
     passed: int
@@ -455,7 +456,7 @@ class Grid(NamedTuple):
 
 
 def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = (0, 0)) -> Grid:
-    """Sum up one page of the heatmap."""
+    """Return one page of the heatmap."""
     found: dict[bool, Side] = {}
     on_page: dict[bool, Numbers] = {}  # the place on the page of each item, -1 if it is not there
     axes = {True: rows.axes[choice.rows], False: rows.axes[choice.columns]}
@@ -523,7 +524,7 @@ class Bars(NamedTuple):
 
 
 def bars(rows: Coded, places: Numbers) -> list[Bars]:
-    """Break rows down."""
+    """Return the bars of one breakdown."""
     axes = {"domain": rows.domains, "schema": rows.schemas, "run": rows.axes["run"]}
     given = [name for name, axis in axes.items() if axis.given]
     shown = [name for name in given if name != "schema" or "domain" not in given]

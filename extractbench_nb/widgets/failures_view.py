@@ -264,7 +264,7 @@ def _legend(choice: model.Choice) -> str:
     marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
     return (
         f"Signs:{marks} · {absent(choice)}; {INVALID} the output, or some of the outputs, "
-        f"is no JSON; ✗ failed by every run. {every(choice).capitalize()}."
+        f"is not JSON; ✗ failed by every run. {every(choice).capitalize()}."
     )
 
 

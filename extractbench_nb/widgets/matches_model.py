@@ -32,7 +32,7 @@ _DEEPEST = 200
 
 
 class Row(NamedTuple):
-    """What became of one item, or of a pair of items: a row of ``matches``."""
+    """The result for one item or a pair of items: a row of ``matches``."""
 
     gold_index: int | None
     predicted_index: int | None
@@ -44,12 +44,12 @@ class Row(NamedTuple):
 
     @property
     def pair(self) -> tuple[int | None, int | None]:
-        """The two indices."""
+        """The indices of the gold and the predicted item."""
         return self.gold_index, self.predicted_index
 
     @property
     def is_pair(self) -> bool:
-        """Whether there is an item on either side."""
+        """Whether the row has both a gold and a predicted item."""
         return None not in self.pair
 
 
@@ -133,13 +133,13 @@ def entries(item: Any) -> list[tuple[str, Any]]:
 def failed_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
     """Find the places within each gold item that did not pass."""
     failed = fields[~fields["passed"].fillna(False).astype(bool)]
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for place in failed["path"]:
-        within = str(place)[len(path) :]
+    places: defaultdict[str, set[str]] = defaultdict(set)
+    for field_path in failed["path"]:
+        within = str(field_path)[len(path) :]
         step = _STEP.match(within)
         if step is not None:
-            found[step[0]].add(plain(within[step.end() :]))
-    return [found[step] for step in steps]
+            places[step[0]].add(plain(within[step.end() :]))
+    return [places[step] for step in steps]
 
 
 Values = tuple[Any, Any]
@@ -149,7 +149,7 @@ NO_PLACE = object()
 
 
 class Kind(NamedTuple):
-    """What a whole item is, in words, before its value or in place of it."""
+    """A description of an item's type, before its value or in place of it."""
 
     told: str
     value: Any = MISSING
@@ -168,12 +168,12 @@ def values_by_place(row: Row) -> dict[str, Values]:
             return {"": (gold, Kind(told)), **fields}
         fields = {p: (value, NO_PLACE) for p, value in entries(gold) if p}
         return {"": (Kind(words[0]), Kind(told + ": ", predicted)), **fields}
-    ours = dict(entries(gold)) if row.gold_index is not None else {}
-    theirs = dict(entries(predicted)) if row.predicted_index is not None else {}
-    places = dict.fromkeys((*ours, *theirs))
-    if ("" in ours) != ("" in theirs) and row.is_pair:
+    in_gold = dict(entries(gold)) if row.gold_index is not None else {}
+    in_predicted = dict(entries(predicted)) if row.predicted_index is not None else {}
+    places = dict.fromkeys((*in_gold, *in_predicted))
+    if ("" in in_gold) != ("" in in_predicted) and row.is_pair:
         del places[""]  # an object without fields
-    return {place: (ours.get(place, MISSING), theirs.get(place, MISSING)) for place in places}
+    return {p: (in_gold.get(p, MISSING), in_predicted.get(p, MISSING)) for p in places}
 
 
 def _item(item: Any) -> Any:
@@ -189,12 +189,14 @@ Sides = tuple[list[Segment], list[Segment]]
 
 
 def sides(gold: Any, predicted: Any, limit: int, marked: int) -> Sides:
-    """Lay two values side by side, with what differs marked; arrays as their JSON."""
-    one, two = _written(gold), _written(predicted)
-    told = any(v is MISSING or v is NO_PLACE or isinstance(v, Kind) for v in (gold, predicted))
-    same = type(gold) is type(predicted) and bool(gold == predicted)
-    if not told and not same and max(len(value_text(one)), len(value_text(two))) <= marked:
-        return compared(one, two, limit=marked)
+    """Write two values side by side with their differences marked; arrays and objects as JSON."""
+    values = (_written(gold), _written(predicted))
+    is_special = any(
+        v is MISSING or v is NO_PLACE or isinstance(v, Kind) for v in (gold, predicted)
+    )
+    is_same = type(gold) is type(predicted) and bool(gold == predicted)
+    if not is_special and not is_same and max(len(value_text(v)) for v in values) <= marked:
+        return compared(*values, limit=marked)
     return _alone(gold, limit), _alone(predicted, limit)
 
 
@@ -213,14 +215,14 @@ def _alone(value: Any, limit: int) -> list[Segment]:
 
 
 def label(place: str, width: int = _WIDEST_PLACE) -> str:
-    """Write a place within an item for a reader; empty for a scalar item."""
+    """Write the path of a place within an item; empty for a scalar item."""
     return fitted(place.removeprefix("."), width)
 
 
 def cards(
     rows: Sequence[Row], failed: Mapping[int, set[str]], field: str, beside: bool
 ) -> dict[str, Any]:
-    """Write a page of rows as the two columns that the page draws."""
+    """Return the cards of a page of rows, in a gold and a predicted column."""
     columns: tuple[list[dict[str, Any]], list[dict[str, Any]]] = [], []
     for row in rows:
         places: set[str] = set()
@@ -277,13 +279,13 @@ _WIDEST_TITLE = 90
 
 
 def offered_arrays(arrays: pd.DataFrame, path: str) -> list[tuple[str, str]]:
-    """List the arrays to choose from."""
-    outer = sorted(range(len(arrays)), key=lambda at: str(arrays["path"].iloc[at]).count("["))
-    kept = set(outer[:_MOST_OFFERED])
+    """List the arrays of the menu: of too many only the outermost, and the chosen one."""
+    by_depth = sorted(range(len(arrays)), key=lambda i: str(arrays["path"].iloc[i]).count("["))
+    outermost = set(by_depth[:_MOST_OFFERED])
     rows = [
         row
-        for at, row in enumerate(arrays.itertuples(index=False))
-        if at in kept or row.path == path
+        for i, row in enumerate(arrays.itertuples(index=False))
+        if i in outermost or row.path == path
     ]
     counts = "({0.gold_items:,} gold, {0.predicted_items:,} predicted, {0.matched:,} matched)"
     return [
@@ -518,9 +520,9 @@ class Board:
         return {"heads": list(_HEADS), "rows": rows, "values": values}
 
     def __str__(self) -> str:
-        """Say what is shown, in one line."""
-        ours, theirs = (int(self.outcome.summary[name]) for name in _COUNTS[:2])
-        head = f"{fitted(self.path, 90)} · {ours:,} gold, {theirs:,} predicted items · "
+        """Describe the array and its counts in one line."""
+        gold, predicted = (int(self.outcome.summary[name]) for name in _COUNTS[:2])
+        head = f"{fitted(self.path, 90)} · {gold:,} gold, {predicted:,} predicted items · "
         if self.outcome.summary["matched"] is pd.NA:
             return head + "not aligned"
         matched, partial, missed, spurious = (

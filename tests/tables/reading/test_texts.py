@@ -318,7 +318,7 @@ ERRORS = {
         "table: no pipe table in 'a,b 1,2'; expected a header",
     ),
     "two pipe tables": ("markdown", "|a|\n|-|\n\n|b|\n|-|\n", "table holds 2 tables; expected one"),
-    "too long a field": ("csv", '"' + "x" * 200_000, "no CSV text that can be read: field larger"),
+    "too long a field": ("csv", '"' + "x" * 200_000, "table cannot be read as CSV: field larger"),
     "too many rows": (
         "csv",
         "a," * 1000 + "\n" + "a,b\n" * 1000,
