@@ -131,7 +131,7 @@ class Token(NamedTuple):
 def read_tokens(unified: str) -> tuple[str, list[Token]]:
     """Split a text into words and quantities; positions refer to the text that is returned.
 
-    That is the given text with phrases such as ``square metres`` replaced by units.
+    That is the given text with phrases such as ``miles per hour`` replaced by units.
     """
     text = unified
     contains = unified.lower().__contains__

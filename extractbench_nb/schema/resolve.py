@@ -439,8 +439,8 @@ def _types(flat: Flat) -> list[str]:
         return ["array"]
     values = [keywords["const"]] if "const" in keywords else keywords.get("enum", [])
     types = (
-        "integer" if json_type(value) == "number" and isinstance(value, int) else json_type(value)
-        for value in values
+        "integer" if kind == "number" and isinstance(value, int) else kind
+        for value, kind in zip(values, map(json_type, values), strict=True)
     )
     return list(dict.fromkeys(types))
 

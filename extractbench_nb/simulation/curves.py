@@ -428,8 +428,9 @@ def _evaluated(
         score = None if np.isnan(value) else value
         errors = int(summary["judge_errors"])
         return _Reading(document.name, score, float(summary["pass_rate"]), errors)
+    fields = ev.fields
     metrics = [spec.metric_id for spec in subject.config.metrics]
-    rows = _by_path(ev.fields[ev.fields["metric"].isin(metrics)])
+    rows = _by_path(fields[fields["metric"].isin(metrics)])
     if rows.empty:
         return None
     scores = rows["score"].dropna()

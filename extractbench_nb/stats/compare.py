@@ -570,7 +570,7 @@ def _text_table(comparison: Comparison, table: str, digits: int) -> tuple[pd.Dat
 
 
 def _sentences(c: Comparison) -> list[str]:
-    """Say how many differences are more than noise, what could be seen, and what is missing."""
+    """Summarise differences, detectable differences, and missing or invalid outputs."""
     measure = c.measures[0]
     counts = ", ".join(_distinct(c, m) for m in c.measures)
     how = f"sign-flip test, Holm, confidence {c.drawing.percent}"

@@ -216,7 +216,7 @@ def test_what_does_not_exist_is_refused(
 
 
 def test_a_name_that_is_no_name_is_refused(ev: xb.evaluation.Evaluation) -> None:
-    with pytest.raises(InputError, match="expected what the evaluation is called"):
+    with pytest.raises(InputError, match="expected the variable of the evaluation"):
         EvaluationView(ev, name="my evaluation")
 
 
