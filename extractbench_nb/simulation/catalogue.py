@@ -150,8 +150,21 @@ def _hallucinate(task: Task) -> list[Change]:
 _ITEMS = "items of arrays"
 _PAIR = 2
 
-#: What takes the place of one item; None leaves it as it is.
-Rewrite = Callable[[Place, random.Random, Sequence[Pool]], list[Any] | None]
+
+class Rewrite(NamedTuple):
+    """What a corruption makes of one item: whether it stays, what stands after it, the record."""
+
+    corruption: str
+    stays: bool
+    added: list[Any]
+    change: Change
+
+
+#: Rewrites one item; None leaves it as it is.
+RewriteItem = Callable[[Place, random.Random, Sequence[Pool]], Rewrite | None]
+
+#: Corruptions that look at one item alone.
+ITEM_REWRITES: dict[str, RewriteItem] = {}
 
 
 def _each_array(
@@ -166,22 +179,35 @@ def _each_array(
     return [change for changes in reversed(found) for change in changes]
 
 
-def _each_item(task: Task, rewrite: Rewrite) -> list[Change]:
-    """Put in place of each drawn item what `rewrite` returns."""
+def _rewriting(places: str, summary: str) -> Callable[[RewriteItem], RewriteItem]:
+    """Register the corruption that rewrites each drawn item by a function."""
 
-    def change(places: list[Place]) -> tuple[list[Change], list[Any]]:
-        changes: list[Change] = []
-        items: list[Any] = []
-        for place in places:
-            new = None
-            if task.draws.hits(place.path):
-                new = rewrite(place, task.draws.generator(place.path), task.donors)
-            if new is not None:
-                changes.append(Change(place, place.value, new))
-            items += [place.value] if new is None else new
-        return changes, items
+    def register(rewrite_item: RewriteItem) -> RewriteItem:
+        def change(places: list[Place], task: Task) -> tuple[list[Change], list[Any]]:
+            changes: list[Change] = []
+            items: list[Any] = []
+            for place in places:
+                rewrite = None
+                if task.draws.hits(place.path):
+                    rewrite = rewrite_item(place, task.draws.generator(place.path), task.donors)
+                if rewrite is None or rewrite.stays:
+                    items.append(place.value)
+                if rewrite is not None:
+                    changes.append(rewrite.change)
+                    items += rewrite.added
+            return changes, items
 
-    return _each_array(task, change)
+        def apply(task: Task) -> list[Change]:
+            changes = _each_array(task, lambda places: change(places, task))
+            dropped = {one.place.path for one in changes if one.after is None}
+            return [one for one in changes if not one.place.is_inside(dropped)]
+
+        name = rewrite_item.__name__.removeprefix("_")
+        ITEM_REWRITES[name] = rewrite_item
+        CORRUPTIONS[name] = Corruption(name, ITEM, CHANGED, places, summary, apply)
+        return rewrite_item
+
+    return register
 
 
 @_registered(ITEM, KEPT, _ITEMS, "items moved")
@@ -203,25 +229,19 @@ def _shuffle_items(task: Task) -> list[Change]:
     return _each_array(task, move)
 
 
-@_registered(ITEM, CHANGED, _ITEMS, "items left out")
-def _drop_items(task: Task) -> list[Change]:
-    """Leave items out. What was in a dropped item is not reported by itself."""
-    changes = [c._replace(after=None) for c in _each_item(task, ITEM_REWRITES["drop_items"])]
-    gone = {change.place.path for change in changes}
-    return [change for change in changes if not change.place.is_inside(gone)]
+@_rewriting(_ITEMS, "items left out")
+def _drop_items(place: Place, *_: Any) -> Rewrite:
+    return Rewrite("drop_items", False, [], Change(place, place.value, None))
 
 
-@_registered(ITEM, CHANGED, _ITEMS, "items twice")
-def _duplicate_items(task: Task) -> list[Change]:
-    return _each_item(task, ITEM_REWRITES["duplicate_items"])
+@_rewriting(_ITEMS, "items twice")
+def _duplicate_items(place: Place, *_: Any) -> Rewrite:
+    twice = [place.value, copied(place.value)]
+    return Rewrite("duplicate_items", True, twice[1:], Change(place, place.value, twice))
 
 
-@_registered(ITEM, CHANGED, "items of arrays that have two parts or words", "an item broken in two")
-def _split_items(task: Task) -> list[Change]:
-    return _each_item(task, ITEM_REWRITES["split_items"])
-
-
-def _halves(place: Place, rng: random.Random, _: Sequence[Pool]) -> list[Any] | None:
+@_rewriting("items of arrays that have two parts or words", "an item broken in two")
+def _split_items(place: Place, rng: random.Random, _: Sequence[Pool]) -> Rewrite | None:
     """Break an item in two: a text between words, an object or array between its parts."""
     item = place.value
     parts: list[Any] = item.split() if isinstance(item, str) else []
@@ -231,7 +251,8 @@ def _halves(place: Place, rng: random.Random, _: Sequence[Pool]) -> list[Any] | 
         return None
     cut = rng.randrange(1, len(parts))
     halves = parts[:cut], parts[cut:]
-    return [" ".join(half) if isinstance(item, str) else type(item)(half) for half in halves]
+    new = [" ".join(half) if isinstance(item, str) else type(item)(half) for half in halves]
+    return Rewrite("split_items", False, new, Change(place, item, new))
 
 
 @_registered(
@@ -274,30 +295,15 @@ def merged(one: Any, other: Any) -> Any:
     return {**other, **one, **texts}
 
 
-@_registered(
-    ITEM,
-    CHANGED,
+@_rewriting(
     "items of arrays for which another document has other items",
     "an item of another document after it",
 )
-def _spurious_items(task: Task) -> list[Change]:
-    changes = _each_item(task, ITEM_REWRITES["spurious_items"])
-    return [c._replace(before=None, after=c.after[1]) for c in changes]
-
-
-def _with_borrowed(place: Place, rng: random.Random, donors: Sequence[Pool]) -> list[Any] | None:
-    """Put an item after an item that another document has in this array, and gold has not."""
+def _spurious_items(place: Place, rng: random.Random, donors: Sequence[Pool]) -> Rewrite | None:
     new = borrowed(donors, place.node.field, place.box, rng)
-    return None if new is MISSING else [place.value, new]
-
-
-#: Corruptions that look at one item alone.
-ITEM_REWRITES: dict[str, Rewrite] = {
-    "drop_items": lambda *_: [],
-    "duplicate_items": lambda place, *_: [place.value, copied(place.value)],
-    "split_items": _halves,
-    "spurious_items": _with_borrowed,
-}
+    return (
+        None if new is MISSING else Rewrite("spurious_items", True, [new], Change(place, None, new))
+    )
 
 
 # --- structure --------------------------------------------------------------------------------

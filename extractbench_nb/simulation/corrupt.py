@@ -25,6 +25,7 @@ from extractbench_nb.simulation.catalogue import (
     ITEM_REWRITES,
     STRUCTURE,
     Corruption,
+    Rewrite,
     chosen,
     merged,
 )
@@ -285,21 +286,12 @@ def mixed_copy(
     return Mixed(document.value, mixture.changes())
 
 
-class _Rewrite(NamedTuple):
-    """What becomes of one item: whether it stays, what stands after it, and the recorded change."""
-
-    name: str
-    stays: bool
-    added: list[Any]
-    change: Change
-
-
 @dataclass(slots=True)
 class _Array:
     """An array and what is done to its items, by gold's index."""
 
     items: list[Any]
-    rewrites: dict[int, _Rewrite] = field(default_factory=dict)
+    rewrites: dict[int, Rewrite] = field(default_factory=dict)
     moved: list[Place] = field(default_factory=list)
     gold: dict[int, Any] = field(default_factory=dict)
     _before: list[Any] = field(default_factory=list)
@@ -316,7 +308,7 @@ class _Array:
         order = list(range(len(self._before)))
         for place, other in self._moves():
             order[place.key] = other.key
-        gone = {i + 1 for i, rewrite in self.rewrites.items() if rewrite.name == _MERGE}
+        gone = {i + 1 for i, rewrite in self.rewrites.items() if rewrite.corruption == _MERGE}
         new: list[tuple[int, Any]] = []
         for i in order:
             rewrite = self.rewrites.get(i)
@@ -332,29 +324,21 @@ class _Array:
 
     def changes(self) -> list[tuple[str, Change]]:
         """Return what is done, with the name of the corruption; where items moved last."""
-        rewrites = [(one.name, one.change) for _, one in sorted(self.rewrites.items())]
+        rewrites = [(one.corruption, one.change) for _, one in sorted(self.rewrites.items())]
         moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in self._moves()]
         return rewrites + [(_SHUFFLE, change) for change in moves]
 
 
-def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> _Rewrite | None:
+def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> Rewrite | None:
     """Plan what a corruption of items makes of one item; None where it does not apply."""
     if name == _MERGE:
-        before = place.box[place.key : place.key + 2]
+        before = copied(place.box[place.key : place.key + 2])
         both = merged(*copied(before)) if len(before) > 1 else None
-        change = Change(place, copied(before), copied(both))
-        return None if both is None else _Rewrite(name, False, [both], change)
+        change = Change(place, before, copied(both))
+        return None if both is None else Rewrite(name, False, [both], change)
     # the text that seeds a split has always named the item's place in an array of its own
     how = "\x1f$[0]\x1fhow" if name == "split_items" else ""
-    rng = generator(f"{seed}\x1f{place.path}{how}")
-    new = ITEM_REWRITES[name](place, rng, donors)
-    if new is None:
-        return None
-    if name == "spurious_items":
-        return _Rewrite(name, True, new[1:], Change(place, None, new[1]))
-    change = Change(place, place.value, copied(new) if new else None)
-    stays = name == "duplicate_items"
-    return _Rewrite(name, stays, copied(new[1:] if stays else new), change)
+    return ITEM_REWRITES[name](place, generator(f"{seed}\x1f{place.path}{how}"), donors)
 
 
 class _Mixture:
