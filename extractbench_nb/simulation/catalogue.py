@@ -12,11 +12,9 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text, json_type
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.schema.states import MISSING
+from extractbench_nb.simulation import values
 from extractbench_nb.simulation.documents import Change, Place, Pool, Task, borrowed, copied
-from extractbench_nb.simulation.values import corrupt, kinds
-
-#: Whether what is corrupted still says the same.
-KEPT, UNCLEAR, CHANGED = "kept", "unclear", "changed"
+from extractbench_nb.simulation.values import CHANGED, KEPT, UNCLEAR
 
 #: What a corruption works on.
 VALUE, PRESENCE, ITEM, STRUCTURE = "value", "presence", "item", "structure"
@@ -73,27 +71,16 @@ def _each(places: Iterable[Place], task: Task, after: After) -> list[Change]:
 
 def _changing(name: str) -> Apply:
     def after(task: Task, place: Place) -> Any:
-        found = corrupt(name, place.value, task.strength, f"{task.draws.seed}\x1f{place.path}")
+        found = values.corrupt(
+            name, place.value, task.strength, f"{task.draws.seed}\x1f{place.path}"
+        )
         return MISSING if found is None else found
 
     return lambda task: _each(task.document.leaves, task, after)
 
 
-for _name, _meaning, _summary in (
-    ("whitespace", KEPT, "more space between words"),
-    ("case", KEPT, "letters in the other case"),
-    ("abbreviation", KEPT, "ordinary words shortened"),
-    ("date_format", KEPT, "dates in another format"),
-    ("word_order", UNCLEAR, "neighbouring words exchanged"),
-    ("typo", UNCLEAR, "a letter of a word changed"),
-    ("rounding", UNCLEAR, "fewer significant digits"),
-    ("dropped_word", CHANGED, "words left out"),
-    ("truncation", CHANGED, "the end cut off"),
-    ("changed_digit", CHANGED, "digits replaced"),
-    ("unit", CHANGED, "a unit replaced by another; thousands or millions for units"),
-    ("sign", CHANGED, "minus for plus"),
-):
-    _places = " and ".join({"string": "texts", "number": "numbers"}[kind] for kind in kinds(_name))
+for _name, (_meaning, _summary, _kinds) in values.VALUE_CORRUPTIONS.items():
+    _places = " and ".join({"string": "texts", "number": "numbers"}[kind] for kind in _kinds)
     CORRUPTIONS[_name] = Corruption(_name, VALUE, _meaning, _places, _summary, _changing(_name))
 
 

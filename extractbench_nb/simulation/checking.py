@@ -24,8 +24,9 @@ from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, ITEM, KEPT, VALUE
+from extractbench_nb.simulation.catalogue import CORRUPTIONS, ITEM, VALUE
 from extractbench_nb.simulation.outputs import Simulation
+from extractbench_nb.simulation.values import CHANGED, KEPT
 
 #: Why a change may be found as something else than what it is.
 REASONS: Mapping[str, str] = MappingProxyType(

@@ -154,20 +154,39 @@ LARGEST = 1e300
 
 _TRIES = 20
 
-#: What is done to each kind of value, by the name of the corruption.
-VALUE_CORRUPTIONS: Mapping[str, Mapping[str, _Function]] = {
-    "whitespace": {"string": _whitespace},
-    "case": {"string": _replacing(_LETTER, lambda letter, _: letter.swapcase())},
-    "abbreviation": {"string": _replacing(_LONG, lambda word, _: _SHORT[word.lower()])},
-    "date_format": {"string": _replacing(_DATE, _rewritten)},
-    "word_order": {"string": _word_order},
-    "typo": {"string": _replacing(_WORD, _misspell)},
-    "rounding": {"number": _rounding},
-    "dropped_word": {"string": _dropped_word},
-    "truncation": {"string": _truncation},
-    "changed_digit": {"string": _changed_digit, "number": _changed_digits},
-    "unit": {"string": _replacing(_UNIT, lambda unit, _: _UNITS[unit.lower()]), "number": _scale},
-    "sign": {"number": lambda number, *_: -number},
+#: Whether what is corrupted still says the same.
+KEPT, UNCLEAR, CHANGED = "kept", "unclear", "changed"
+
+#: By name: what becomes of the meaning, what is done, and the function for each kind of value.
+VALUE_CORRUPTIONS: Mapping[str, tuple[str, str, Mapping[str, _Function]]] = {
+    "whitespace": (KEPT, "more space between words", {"string": _whitespace}),
+    "case": (
+        KEPT,
+        "letters in the other case",
+        {"string": _replacing(_LETTER, lambda letter, _: letter.swapcase())},
+    ),
+    "abbreviation": (
+        KEPT,
+        "ordinary words shortened",
+        {"string": _replacing(_LONG, lambda word, _: _SHORT[word.lower()])},
+    ),
+    "date_format": (KEPT, "dates in another format", {"string": _replacing(_DATE, _rewritten)}),
+    "word_order": (UNCLEAR, "neighbouring words exchanged", {"string": _word_order}),
+    "typo": (UNCLEAR, "a letter of a word changed", {"string": _replacing(_WORD, _misspell)}),
+    "rounding": (UNCLEAR, "fewer significant digits", {"number": _rounding}),
+    "dropped_word": (CHANGED, "words left out", {"string": _dropped_word}),
+    "truncation": (CHANGED, "the end cut off", {"string": _truncation}),
+    "changed_digit": (
+        CHANGED,
+        "digits replaced",
+        {"string": _changed_digit, "number": _changed_digits},
+    ),
+    "unit": (
+        CHANGED,
+        "a unit replaced by another; thousands or millions for units",
+        {"string": _replacing(_UNIT, lambda unit, _: _UNITS[unit.lower()]), "number": _scale},
+    ),
+    "sign": (CHANGED, "minus for plus", {"number": lambda number, *_: -number}),
 }
 
 
@@ -182,14 +201,15 @@ def kind_of(value: object) -> str | None:
 
 def kinds(name: str) -> list[str]:
     """Return the kinds of value that a corruption is for; none for those of whole documents."""
-    return list(VALUE_CORRUPTIONS.get(name, ()))
+    return list(VALUE_CORRUPTIONS[name][2]) if name in VALUE_CORRUPTIONS else []
 
 
 def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
     """Corrupt one value; None where the corruption does not apply."""
-    function = VALUE_CORRUPTIONS.get(name, {}).get(kind_of(value) or "")
-    if function is None:
+    kind = kind_of(value)
+    if kind is None or kind not in kinds(name):
         return None
+    function = VALUE_CORRUPTIONS[name][2][kind]
     for attempt in range(_TRIES):  # a swap of equal words, or of a letter with itself
         found = function(value, strength, generator(f"{seed}\x1f{attempt}"))
         if found is None or found != value:
