@@ -64,7 +64,7 @@ def _each(places: Iterable[Place], task: Task, after: After) -> list[Change]:
         if task.draws.hits(place.path):
             before, new = place.value, after(task, place)
             if new is not MISSING:
-                changes.append(Change(place, before, new))
+                changes.append(Change(task.corruption, place, before, new))
                 place.put(new)
     return changes
 
@@ -119,7 +119,7 @@ def _null_out(task: Task) -> list[Change]:
 @_registered(PRESENCE, CHANGED, _SCALAR, "key and value left out")
 def _omit(task: Task) -> list[Change]:
     drawn = [place for place in _members(task) if task.draws.hits(place.path)]
-    return [Change(place, place.box.pop(place.key), None) for place in drawn]
+    return [Change(task.corruption, place, place.box.pop(place.key), None) for place in drawn]
 
 
 @_registered(
@@ -141,7 +141,6 @@ _PAIR = 2
 class Rewrite(NamedTuple):
     """What a corruption makes of one item: whether it stays, what stands after it, the record."""
 
-    corruption: str
     stays: bool
     added: list[Any]
     change: Change
@@ -210,7 +209,7 @@ def _shuffle_items(task: Task) -> list[Change]:
         task.draws.generator(places[0].path).shuffle(order)
         pairs = zip(order, order[1:] + order[:1], strict=True)
         new = {place.key: other.value for place, other in pairs}
-        changes = [Change(place, place.value, new[place.key]) for place in drawn]
+        changes = [Change(task.corruption, place, place.value, new[place.key]) for place in drawn]
         return changes, [new.get(i, item) for i, item in enumerate(items)]
 
     return _each_array(task, move)
@@ -218,13 +217,13 @@ def _shuffle_items(task: Task) -> list[Change]:
 
 @_rewriting(_ITEMS, "items left out")
 def _drop_items(place: Place, *_: Any) -> Rewrite:
-    return Rewrite("drop_items", False, [], Change(place, place.value, None))
+    return Rewrite(False, [], Change("drop_items", place, place.value, None))
 
 
 @_rewriting(_ITEMS, "items twice")
 def _duplicate_items(place: Place, *_: Any) -> Rewrite:
     twice = [place.value, copied(place.value)]
-    return Rewrite("duplicate_items", True, twice[1:], Change(place, place.value, twice))
+    return Rewrite(True, twice[1:], Change("duplicate_items", place, place.value, twice))
 
 
 @_rewriting("items of arrays that have two parts or words", "an item broken in two")
@@ -239,7 +238,7 @@ def _split_items(place: Place, rng: random.Random, _: Sequence[Pool]) -> Rewrite
     cut = rng.randrange(1, len(parts))
     halves = parts[:cut], parts[cut:]
     new = [" ".join(half) if isinstance(item, str) else type(item)(half) for half in halves]
-    return Rewrite("split_items", False, new, Change(place, item, new))
+    return Rewrite(False, new, Change("split_items", place, item, new))
 
 
 @_registered(
@@ -258,7 +257,8 @@ def _merge_items(task: Task) -> list[Change]:
             if both is None:
                 items.append(place.value)
             else:
-                changes.append(Change(places[place.key - 1], [items[-1], place.value], both))
+                before = [items[-1], place.value]
+                changes.append(Change(task.corruption, places[place.key - 1], before, both))
                 items[-1] = both
             joins = task.draws.hits(place.path)
         return changes, items
@@ -288,9 +288,8 @@ def merged(one: Any, other: Any) -> Any:
 )
 def _spurious_items(place: Place, rng: random.Random, donors: Sequence[Pool]) -> Rewrite | None:
     new = borrowed(donors, place.node.field, place.box, rng)
-    return (
-        None if new is MISSING else Rewrite("spurious_items", True, [new], Change(place, None, new))
-    )
+    change = Change("spurious_items", place, None, new)
+    return None if new is MISSING else Rewrite(True, [new], change)
 
 
 # --- structure --------------------------------------------------------------------------------
@@ -319,7 +318,7 @@ def _wrong_nesting(task: Task) -> list[Change]:
             else:
                 for name, value in box.pop(place.key).items():
                     box.setdefault(name, value)
-            changes.append(Change(place, before, place.value))
+            changes.append(Change(task.corruption, place, before, place.value))
     return changes[::-1]
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from numbers import Real
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -145,8 +145,7 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     value = _read(gold, "gold")
     pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
     made, changes = corrupted_copy(root, value, what, Draws(str(seed), rate), (strength, pools))
-    rows = record_rows((what.name, change) for change in changes)
-    return Corrupted(made, RECORD_COLUMNS.from_rows(rows))
+    return Corrupted(made, RECORD_COLUMNS.from_rows(record_rows(changes)))
 
 
 def _read(source: Any, what: str) -> Any:
@@ -173,18 +172,11 @@ def corrupted_copy(
     """Corrupt a copy of gold."""
     document = Document(root, gold)
     own = Draws(f"{draws.seed}\x1f{corruption.name}", draws.rate)
-    changes = corruption.apply(Task(document, own, *how))
+    changes = corruption.apply(Task(corruption.name, document, own, *how))
     return document.value, changes
 
 
 _NESTING, _SHUFFLE, _MERGE = "wrong_nesting", "shuffle_items", "merge_items"
-
-
-class Mixed(NamedTuple):
-    """A corrupted copy, and what was done to it: corruption and change, in document order."""
-
-    value: Any
-    changes: list[tuple[str, Change]]
 
 
 def corrupt_mixed(
@@ -243,8 +235,8 @@ def corrupt_mixed(
     root = parse_schema(schema).root
     pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
     document = Document(root, _read(gold, "gold"))
-    made = mixed_copy(document, rates, str(seed), (strength, pools))
-    return Corrupted(made.value, RECORD_COLUMNS.from_rows(record_rows(made.changes)))
+    changes = corrupt_in_place(document, rates, str(seed), (strength, pools))
+    return Corrupted(document.value, RECORD_COLUMNS.from_rows(record_rows(changes)))
 
 
 def check_rates(rates: Any, name: str = "rates") -> None:
@@ -257,23 +249,23 @@ def check_rates(rates: Any, name: str = "rates") -> None:
         check_share(f"{name}[{corruption!r}]", rate)
 
 
-def record_rows(changes: Iterable[tuple[str, Change]]) -> list[tuple[Any, ...]]:
+def record_rows(changes: Iterable[Change]) -> list[tuple[Any, ...]]:
     """Return the rows of a record: path, field, corruption, item, before, after."""
     rows = []
-    for name, (place, before, after) in changes:
+    for name, place, before, after in changes:
         item = place.key if isinstance(place.key, int) else None
         rows.append((place.path, place.node.field, name, item, copied(before), copied(after)))
     return rows
 
 
-def mixed_copy(
+def corrupt_in_place(
     document: Document,
     rates: Mapping[str, float],
     seed: str,
     how: tuple[float, Sequence[Pool]],
     allowed: Conformance | None = None,
-) -> Mixed:
-    """Corrupt a document in several ways; only as `allowed` permits, if it is given."""
+) -> list[Change]:
+    """Corrupt a document in several ways, only as `allowed` permits; in document order."""
     draws = {
         name: Draws(f"{seed}\x1f{name}", rates[name])
         for name, corruption in CORRUPTIONS.items()
@@ -283,7 +275,7 @@ def mixed_copy(
     mixture.plan()
     mixture.change_values(allowed)
     mixture.write_arrays(allowed)
-    return Mixed(document.value, mixture.changes())
+    return mixture.changes()
 
 
 @dataclass(slots=True)
@@ -308,7 +300,9 @@ class _Array:
         order = list(range(len(self._before)))
         for place, other in self._moves():
             order[place.key] = other.key
-        gone = {i + 1 for i, rewrite in self.rewrites.items() if rewrite.corruption == _MERGE}
+        gone = {
+            i + 1 for i, rewrite in self.rewrites.items() if rewrite.change.corruption == _MERGE
+        }
         new: list[tuple[int, Any]] = []
         for i in order:
             rewrite = self.rewrites.get(i)
@@ -322,11 +316,13 @@ class _Array:
         """Return which gold items made what stands at an index; with None, all that changed."""
         return {i for i in self.rewrites if index is None or i == self._origin[index]}
 
-    def changes(self) -> list[tuple[str, Change]]:
-        """Return what is done, with the name of the corruption; where items moved last."""
-        rewrites = [(one.corruption, one.change) for _, one in sorted(self.rewrites.items())]
-        moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in self._moves()]
-        return rewrites + [(_SHUFFLE, change) for change in moves]
+    def changes(self) -> list[Change]:
+        """Return what is done, moved items last."""
+        rewrites = [rewrite.change for _, rewrite in sorted(self.rewrites.items())]
+        return rewrites + [
+            Change(_SHUFFLE, place, self.gold[place.key], self.gold[other.key])
+            for place, other in self._moves()
+        ]
 
 
 def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> Rewrite | None:
@@ -334,8 +330,8 @@ def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) ->
     if name == _MERGE:
         before = copied(place.box[place.key : place.key + 2])
         both = merged(*copied(before)) if len(before) > 1 else None
-        change = Change(place, before, copied(both))
-        return None if both is None else Rewrite(name, False, [both], change)
+        change = Change(name, place, before, copied(both))
+        return None if both is None else Rewrite(False, [both], change)
     # the text that seeds a split has always named the item's place in an array of its own
     how = "\x1f$[0]\x1fhow" if name == "split_items" else ""
     return ITEM_REWRITES[name](place, generator(f"{seed}\x1f{place.path}{how}"), donors)
@@ -355,7 +351,7 @@ class _Mixture:
         self.taken: set[str] = set()
         self.closed: set[str] = set()
         self.nested: set[str] = set()
-        self.done: list[tuple[str, Change]] = []
+        self.done: list[Change] = []
 
     def plan(self) -> None:
         """Choose what is done to items and to levels, outer places first."""
@@ -417,17 +413,17 @@ class _Mixture:
                 continue
             allowed_here = self.nested.__contains__ if name == _NESTING else is_free
             own = replace(draws, allowed=allowed_here)
-            changes = CORRUPTIONS[name].apply(Task(self.document, own, *self.how))
-            self.done.extend((name, change) for change in changes)
+            changes = CORRUPTIONS[name].apply(Task(name, self.document, own, *self.how))
+            self.done.extend(changes)
             self.taken.update(change.place.path for change in changes)
         while allowed is not None:
-            locations = [(i, _location(change.place)) for i, (_, change) in enumerate(self.done)]
+            locations = [(i, _location(change.place)) for i, change in enumerate(self.done)]
             guilty: set[int] = set()
             for where, cause in allowed.faults(self.document.value):
                 here = {i for i, location in locations if touches(location, cause)}
                 guilty |= here or {i for i, location in locations if touches(location, where)}
             for i in sorted(guilty, reverse=True):
-                place, before, _ = self.done.pop(i)[1]
+                _, place, before, _ = self.done.pop(i)
                 if place.path in self.keyless:
                     del place.box[place.key]
                 else:
@@ -457,13 +453,13 @@ class _Mixture:
             if not guilty:
                 return
 
-    def changes(self) -> list[tuple[str, Change]]:
+    def changes(self) -> list[Change]:
         """Return what was done, in document order."""
         done = self.done + [change for array in self.arrays.values() for change in array.changes()]
         order = {place.path: i for i, place in enumerate(self.document.places)}
 
-        def position(change: tuple[str, Change]) -> tuple[int, str]:
-            path = change[1].place.path
+        def position(change: Change) -> tuple[int, str]:
+            path = change.place.path
             return order.get(path, len(order)), path
 
         return sorted(done, key=position)
@@ -488,9 +484,11 @@ def _on_the_way(
     return found[::-1]
 
 
-def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random) -> Mixed | None:
-    """Write one scalar as a type that the schema does not allow there."""
-    changed = {change.place.path for _, change in mixed.changes}
+def violated(
+    document: Document, changes: Iterable[Change], allowed: Conformance, rng: Random
+) -> Change | None:
+    """Write one scalar that was not changed as a type that the schema does not allow there."""
+    changed = {change.place.path for change in changes}
     places = [
         place
         for place in document.places
@@ -505,8 +503,7 @@ def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random
         others += [] if isinstance(before, list | dict) else [[before]]
         for after in others:
             place.put(after)
-            if allowed.faults(mixed.value):
-                change = Change(place, before, copied(after))
-                return Mixed(mixed.value, [*mixed.changes, ("wrong_type", change)])
+            if allowed.faults(document.value):
+                return Change("wrong_type", place, before, copied(after))
         place.put(before)
     return None

@@ -399,7 +399,7 @@ def _document_readings(
                 if not changes:
                     document.uncorrupted[subject] = reading
                 elif reading is not None:
-                    place, before, after = changes[0]
+                    _, place, before, after = changes[0]
                     reading = reading._replace(
                         changed=len(changes),
                         document=document.name,
