@@ -18,8 +18,7 @@ from extractbench_nb.engine.inputs import Aligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.calling import PASSING
-from extractbench_nb.extraction.failures import failure_modes
-from extractbench_nb.extraction.lengths import rate_interval, valid_interval
+from extractbench_nb.extraction.failures import failure_modes, rate_interval, valid_interval
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import predictions, repair_output
 from extractbench_nb.judges.base import Judge

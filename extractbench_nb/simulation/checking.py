@@ -24,9 +24,8 @@ from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.states import MISSING
-from extractbench_nb.simulation.catalogue import CORRUPTIONS, ITEM, VALUE
+from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, ITEM, KEPT, VALUE
 from extractbench_nb.simulation.outputs import Simulation
-from extractbench_nb.simulation.values import CHANGED, KEPT
 
 #: Why a change may be found as something else than what it is.
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -466,7 +465,11 @@ class _Found:
         if way is None or not way.holds(change):
             return outcomes, False, None
         wanted = {change.expected} if change.expected else {_RIGHT, _WRONG}
-        agrees = bool(outcomes) and {*outcomes} <= wanted and self._sees(change, way)
+        agrees = bool(outcomes) and {*outcomes} <= wanted
+        if change.level == VALUE:  # an outcome counts only if it is about what was put there
+            agrees = agrees and self._compares(change)
+        elif change.corruption in ("hallucinate", "shuffle_items"):
+            agrees = agrees and all(self._state(stop) == _OWN for stop in way.stops)
         return outcomes, agrees, None if agrees else self._reason(change, way, outcomes)
 
     def _outcomes(self, change: _Change) -> list[str]:
@@ -504,13 +507,6 @@ class _Found:
         leaves = self.leaves.get(change.path, ())
         there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _THERE)
         return any(_alike(value, change.after) for value in there)
-
-    def _sees(self, change: _Change, way: _Way) -> bool:
-        """Whether an outcome that was expected is about what was put there."""
-        if change.level == VALUE:
-            return self._compares(change)
-        own = change.corruption in ("hallucinate", "shuffle_items")
-        return not own or all(self._state(stop) == _OWN for stop in way.stops)
 
     def _reason(self, change: _Change, way: _Way, outcomes: list[str]) -> str | None:
         """Return why something else is found than expected, or None."""

@@ -8,7 +8,7 @@ from itertools import islice
 from numbers import Real
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from extractbench_nb._json import json_text, read_document
 from extractbench_nb.engine.inputs import refuse_non_json
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.parsing import Conformance, Location, touches
-from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import (
     CORRUPTIONS,
@@ -139,19 +139,25 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     [['$.year', 'sign', 2031, -2031]]
     """
     check_share("rate", rate)
+    (what,) = chosen([corruption])
+    document, how = _read(schema, gold, strength, donors)
+    changes = corrupt_one_way(document, what, Draws(str(seed), rate), how)
+    return Corrupted(document.value, RECORD_COLUMNS.from_rows(record_rows(changes)))
+
+
+#: How values are corrupted: how much of each changes, and the values of other documents.
+How: TypeAlias = tuple[float, Sequence[Pool]]
+
+
+def _read(schema: Any, gold: Any, strength: float, donors: Iterable[Any]) -> tuple[Document, How]:
+    """Read what a user hands over to be corrupted."""
     check_share("strength", strength, above=0)
     root = parse_schema(schema).root
-    (what,) = chosen([corruption])
-    value = _read(gold, "gold")
-    pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
-    made, changes = corrupted_copy(root, value, what, Draws(str(seed), rate), (strength, pools))
-    return Corrupted(made, RECORD_COLUMNS.from_rows(record_rows(changes)))
-
-
-def _read(source: Any, what: str) -> Any:
-    value = copied(read_document(source, what))
-    refuse_non_json(value)
-    return value
+    values = []
+    for what, source in (("gold", gold), *(("donor", donor) for donor in donors)):
+        values.append(copied(read_document(source, what)))
+        refuse_non_json(values[-1])
+    return Document(root, values[0]), (strength, [pool_of(root, value) for value in values[1:]])
 
 
 def check_share(name: str, value: Any, above: float | None = None) -> None:
@@ -162,18 +168,12 @@ def check_share(name: str, value: Any, above: float | None = None) -> None:
         raise InputError(f"{name}={value!r}; expected {expected}")
 
 
-def corrupted_copy(
-    root: Node,
-    gold: Any,
-    corruption: Corruption,
-    draws: Draws,
-    how: tuple[float, Sequence[Pool]],
-) -> tuple[Any, list[Change]]:
-    """Corrupt a copy of gold."""
-    document = Document(root, gold)
-    own = Draws(f"{draws.seed}\x1f{corruption.name}", draws.rate)
-    changes = corruption.apply(Task(corruption.name, document, own, *how))
-    return document.value, changes
+def corrupt_one_way(
+    document: Document, corruption: Corruption, draws: Draws, how: How
+) -> list[Change]:
+    """Corrupt a document in one way."""
+    of_corruption = replace(draws, seed=f"{draws.seed}\x1f{corruption.name}")
+    return corruption.apply(Task(corruption.name, document, of_corruption, *how))
 
 
 _NESTING, _SHUFFLE, _MERGE = "wrong_nesting", "shuffle_items", "merge_items"
@@ -231,11 +231,8 @@ def corrupt_mixed(
     [['$.year', 'sign'], ['$.tags[0]', 'drop_items']]
     """
     check_rates(rates)
-    check_share("strength", strength, above=0)
-    root = parse_schema(schema).root
-    pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
-    document = Document(root, _read(gold, "gold"))
-    changes = corrupt_in_place(document, rates, str(seed), (strength, pools))
+    document, how = _read(schema, gold, strength, donors)
+    changes = corrupt_several_ways(document, rates, str(seed), how)
     return Corrupted(document.value, RECORD_COLUMNS.from_rows(record_rows(changes)))
 
 
@@ -258,11 +255,11 @@ def record_rows(changes: Iterable[Change]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def corrupt_in_place(
+def corrupt_several_ways(
     document: Document,
     rates: Mapping[str, float],
     seed: str,
-    how: tuple[float, Sequence[Pool]],
+    how: How,
     allowed: Conformance | None = None,
 ) -> list[Change]:
     """Corrupt a document in several ways, only as `allowed` permits; in document order."""
@@ -284,12 +281,11 @@ class _Array:
 
     items: list[Any]
     rewrites: dict[int, Rewrite] = field(default_factory=dict)
-    moved: list[Place] = field(default_factory=list)
-    gold: dict[int, Any] = field(default_factory=dict)
+    moved: list[tuple[Place, Any]] = field(default_factory=list)
     _before: list[Any] = field(default_factory=list)
     _origin: list[int] = field(default_factory=list)
 
-    def _moves(self) -> list[tuple[Place, Place]]:
+    def _moves(self) -> list[tuple[tuple[Place, Any], tuple[Place, Any]]]:
         """Pair each moved item with the next, which takes its place; one alone cannot move."""
         moved = self.moved if len(self.moved) > 1 else []
         return list(zip(moved, moved[1:] + moved[:1], strict=True))
@@ -298,7 +294,7 @@ class _Array:
         """Write the array from its items as they are when this is first called."""
         self._before = self._before or list(self.items)
         order = list(range(len(self._before)))
-        for place, other in self._moves():
+        for (place, _), (other, _) in self._moves():
             order[place.key] = other.key
         gone = {
             i + 1 for i, rewrite in self.rewrites.items() if rewrite.change.corruption == _MERGE
@@ -319,10 +315,8 @@ class _Array:
     def changes(self) -> list[Change]:
         """Return what is done, moved items last."""
         rewrites = [rewrite.change for _, rewrite in sorted(self.rewrites.items())]
-        return rewrites + [
-            Change(_SHUFFLE, place, self.gold[place.key], self.gold[other.key])
-            for place, other in self._moves()
-        ]
+        moves = self._moves()
+        return rewrites + [Change(_SHUFFLE, *item, other) for item, (_, other) in moves]
 
 
 def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> Rewrite | None:
@@ -340,9 +334,7 @@ def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) ->
 class _Mixture:
     """One document, with the corruptions that are drawn for it."""
 
-    def __init__(
-        self, document: Document, draws: Mapping[str, Draws], how: tuple[float, Sequence[Pool]]
-    ) -> None:
+    def __init__(self, document: Document, draws: Mapping[str, Draws], how: How) -> None:
         self.document, self.draws, self.how = document, draws, how
         # found in gold, before anything is changed
         self.arrays = {place.path: _Array(place.value) for place in document.arrays}
@@ -388,8 +380,7 @@ class _Mixture:
             if CORRUPTIONS[name].level != ITEM or not draws.hits(place.path):
                 continue
             if name == _SHUFFLE:
-                array.moved.append(place)
-                array.gold[place.key] = copied(place.value)
+                array.moved.append((place, copied(place.value)))
             else:
                 rewrite = _rewrite_item(name, place, draws.seed, self.how[1])
                 if rewrite is None:

@@ -30,7 +30,7 @@ from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 from extractbench_nb.simulation.corrupt import (
     RECORD_COLUMNS,
-    corrupt_in_place,
+    corrupt_several_ways,
     record_rows,
     violated,
 )
@@ -378,7 +378,7 @@ class _Maker:
         # where nothing is left to break, as in a document with one value, it is not changed before
         for rates in (self.profile.corruptions_of(document.kind), {}):
             copy = Document(schema.root, gold)
-            changes = corrupt_in_place(copy, rates, seed, how, allowed)
+            changes = corrupt_several_ways(copy, rates, seed, how, allowed)
             if breaks and allowed is not None:
                 violation = violated(copy, changes, allowed, rng)
                 if violation is not None:
