@@ -98,15 +98,17 @@ def _laid_out(results: pd.DataFrame, part: str) -> Texts:
         headings.append(heading)
         of_schema = results[results["schema"] == schema].set_index("run")
         written = {}
-        for run, row in of_schema.to_dict("index").items():
+        records: dict[Any, dict[Any, Any]] = of_schema.to_dict("index")
+        for run, row in records.items():
             rates = {name: _percent(row[name], _NONE) for name in ("pass_rate", "accuracy_valid")}
             written[run] = text.format_map({**row, **rates})
         for run, cells in rows.items():
             cells.append(written.get(run, _NONE))
-        if rate:
-            shares = of_schema[rate].dropna()
-            positive = shares[(shares > 0) & (shares.index != TOTAL)]
-            best |= {(run, heading) for run in positive.index[positive == positive.max()]}
+        if not rate:
+            continue
+        shares = of_schema[rate].dropna()
+        positive = shares[(shares > 0) & (shares.index != TOTAL)]
+        best |= {(run, heading) for run in positive.index[positive == positive.max()]}
         if rate == "pass_rate":
             failed |= {(run, heading) for run in shares.index[shares == 0]}
     return headings, rows, best, failed

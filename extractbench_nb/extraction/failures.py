@@ -437,7 +437,9 @@ def validity_by_length(
     places: list[int] = []
     frame = attempts[["document", "valid"]].assign(length=lengths)
     without_length_last = np.where(numbers > 0, numbers, bins + 1)
-    for (group, number), part in frame.groupby([groups.numbers, without_length_last]):
+    key: Any
+    for key, part in frame.groupby([groups.numbers, without_length_last]):
+        group, number = key
         known, is_known = part["length"], number <= bins
         ends = (int(known.min()), float(known.median()), int(known.max())) if is_known else _NO_ENDS
         counts = part["document"].nunique(), len(part), int(part["valid"].sum())
