@@ -209,13 +209,10 @@ def check_simulation(
         found[document] = _Found(ev, output)
     rows = []
     for run, document, change in record:
-        verdict: tuple[list[str], bool, str | None] = [], False, "no value"
+        verdict: tuple[str | None, bool, str | None] = None, False, "no value"
         if document in found:
             verdict = found[document].verdict(change)
-        outcomes, agrees, reason = verdict
-        names = ", ".join(outcomes) or None
-        labels = run, document, change.path, change.corruption, change.expected
-        rows.append((*labels, names, agrees, reason))
+        rows.append((run, document, change.path, change.corruption, change.expected, *verdict))
     return SimulationCheck(
         simulation.run,
         failures.reindex(index=order, columns=order, fill_value=0),
@@ -456,21 +453,22 @@ class _Found:
                     self.theirs[array][index] = _Theirs(item, None if one is None else one[0])
         self.aligned = {array for array, _ in self.partners}
 
-    def verdict(self, change: _Change) -> tuple[list[str], bool, str | None]:
+    def verdict(self, change: _Change) -> tuple[str | None, bool, str | None]:
         """Return what is found of a change, whether that is what is expected, and why not."""
         if change.level == ITEM and change.item is None:
-            return [], False, None
+            return None, False, None
         outcomes = self._outcomes(change)
+        names = ", ".join(outcomes) or None
         way = self.output.way(change.path)
         if way is None or not way.holds(change):
-            return outcomes, False, None
+            return names, False, None
         wanted = {change.expected} if change.expected else {_RIGHT, _WRONG}
         agrees = bool(outcomes) and {*outcomes} <= wanted
         if change.level == VALUE:  # an outcome counts only if it is about what was put there
             agrees = agrees and self._compares(change)
         elif change.corruption in ("hallucinate", "shuffle_items"):
             agrees = agrees and all(self._state(stop) == _OWN for stop in way.stops)
-        return outcomes, agrees, None if agrees else self._reason(change, way, outcomes)
+        return names, agrees, None if agrees else self._reason(change, way, outcomes)
 
     def _outcomes(self, change: _Change) -> list[str]:
         """Return what is found where something was changed, each outcome once."""
