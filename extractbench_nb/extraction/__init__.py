@@ -6,8 +6,12 @@ from extractbench_nb.extraction.baseline import (
     forgive,
     repair_effect,
 )
-from extractbench_nb.extraction.failures import failure_modes, failure_positions
-from extractbench_nb.extraction.lengths import length_correlations, validity_by_length
+from extractbench_nb.extraction.failures import (
+    failure_modes,
+    failure_positions,
+    length_correlations,
+    validity_by_length,
+)
 from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
 from extractbench_nb.extraction.reading import Repaired, read_outputs, repair_output
 from extractbench_nb.extraction.runs import Run, extract

@@ -18,8 +18,7 @@ from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.calling import PASSING
-from extractbench_nb.extraction.failures import failure_modes
-from extractbench_nb.extraction.lengths import rate_interval, valid_interval
+from extractbench_nb.extraction.failures import failure_modes, rate_interval, valid_interval
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
 from extractbench_nb.extraction.reading import predictions, repair_output
 from extractbench_nb.judges.base import Judge
@@ -91,31 +90,27 @@ def _schema(part: str, folders: Mapping[str, str]) -> str:
 
 def _laid_out(results: pd.DataFrame, part: str) -> Texts:
     """Write one row per run; mark the best shares of a column above 0, and rates that are 0."""
-    records: list[dict[Any, Any]] = results.to_dict("records")
-    by_cell = {(row["run"], row["schema"]): row for row in records}
     rows: dict[str, list[str]] = {run: [] for run in results["run"]}
     headings: list[str] = []
     best: set[tuple[str, str]] = set()
     failed: set[tuple[str, str]] = set()
     for heading, schema, text, rate in _columns(results, part):
         headings.append(heading)
-        shares: dict[str, float] = {}
+        of_schema = results[results["schema"] == schema].set_index("run")
+        written = {}
+        records: dict[Any, dict[Any, Any]] = of_schema.to_dict("index")
+        for run, row in records.items():
+            rates = {name: _percent(row[name], _NONE) for name in ("pass_rate", "accuracy_valid")}
+            written[run] = text.format_map({**row, **rates})
         for run, cells in rows.items():
-            row = by_cell.get((run, schema))
-            if row is None:
-                cells.append(_NONE)
-                continue
-            percents = {
-                name: _percent(row[name], _NONE) for name in ("pass_rate", "accuracy_valid")
-            }
-            cells.append(text.format_map({**row, **percents}))
-            if rate and isinstance(row[rate], float):
-                shares[run] = row[rate]
-        positive = {run: share for run, share in shares.items() if run != TOTAL and share > 0}
-        top = max(positive.values(), default=None)
-        best |= {(run, heading) for run, share in positive.items() if share == top}
+            cells.append(written.get(run, _NONE))
+        if not rate:
+            continue
+        shares = of_schema[rate].dropna()
+        positive = shares[(shares > 0) & (shares.index != TOTAL)]
+        best |= {(run, heading) for run in positive.index[positive == positive.max()]}
         if rate == "pass_rate":
-            failed |= {(run, heading) for run, share in shares.items() if share == 0}
+            failed |= {(run, heading) for run in shares.index[shares == 0]}
     return headings, rows, best, failed
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -165,30 +165,25 @@ def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
         if not isinstance(part, Mapping):
             found.append(f"{pointer}: not an object")
             continue
-        found.extend(f"{pointer}: {problem}" for problem in _breaches(part))
-        waiting.extend(reversed(list(_below(pointer, part))))
+        types, properties = part.get("type"), part.get("properties") or {}
+        is_object = types == "object" or (isinstance(types, list) and "object" in types)
+        if is_object or "properties" in part:
+            if part.get("additionalProperties") is not False:
+                found.append(f"{pointer}: additionalProperties is not false")
+            required = part.get("required") or ()
+            found += [f"{pointer}: {n!r} is not required" for n in properties if n not in required]
+        found += [f"{pointer}: {name!r} is not supported" for name in part if name not in _STRICT]
+        below = [
+            (f"{pointer}/{keyword}/{escape_pointer(key)}", value)
+            for keyword in ("properties", "$defs", "definitions")
+            for key, value in (part.get(keyword) or {}).items()
+        ]
+        if "items" in part:
+            below.append((f"{pointer}/items", part["items"]))
+        branches = enumerate(part.get("anyOf") or ())
+        below += [(f"{pointer}/anyOf/{number}", branch) for number, branch in branches]
+        waiting.extend(reversed(below))
     return found
-
-
-def _breaches(part: Mapping[str, Any]) -> Iterator[str]:
-    types = part.get("type")
-    properties = part.get("properties") or {}
-    if types == "object" or "properties" in part or (isinstance(types, list) and "object" in types):
-        if part.get("additionalProperties") is not False:
-            yield "additionalProperties is not false"
-        required = part.get("required") or ()
-        yield from (f"{name!r} is not required" for name in properties if name not in required)
-    yield from (f"{name!r} is not supported" for name in part if name not in _STRICT)
-
-
-def _below(pointer: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name in ("properties", "$defs", "definitions"):
-        for key, value in (part.get(name) or {}).items():
-            yield f"{pointer}/{name}/{escape_pointer(key)}", value
-    if "items" in part:
-        yield f"{pointer}/items", part["items"]
-    for place, value in enumerate(part.get("anyOf") or ()):
-        yield f"{pointer}/anyOf/{place}", value
 
 
 #: Why a call gave no output; the first five say something of the model, the others of the day.

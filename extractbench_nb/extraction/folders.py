@@ -248,16 +248,16 @@ def _check_description(found: Any, path: Path) -> None:
             f"{found.get('model')!r}; expected one of {', '.join(map(repr, KINDS))} and a text"
         )
     documents = found.get("documents", {})
-    if not isinstance(documents, dict) or not all(map(_is_place, documents.values())):
+    well_formed = isinstance(documents, dict) and all(
+        isinstance(about, dict)
+        and all(isinstance(about.get(name, ""), str) for name in ("domain", "schema"))
+        for about in documents.values()
+    )
+    if not well_formed:
         raise InputError(
             f"{str(path)!r} describes no run: expected documents to be an object, and in it for "
             "each id an object with the texts domain and schema"
         )
-
-
-def _is_place(about: Any) -> bool:
-    names = ("domain", "schema")
-    return isinstance(about, dict) and all(isinstance(about.get(n, ""), str) for n in names)
 
 
 def _json_file(value: Mapping[str, Any]) -> str:

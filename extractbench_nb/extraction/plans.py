@@ -78,8 +78,8 @@ class Task(NamedTuple):
     document: str
     plain: Mapping[str, Any]
     pdf: Path
-    text: str | None = None
-    strict: bool = True
+    text: str | None
+    strict: bool
 
 
 @dataclass(frozen=True)
@@ -213,6 +213,10 @@ def _ids(documents: object) -> list[str]:
     return ids
 
 
+#: What ``run.json`` says of documents, by id; see `describe_documents`.
+Described: TypeAlias = Mapping[str, Mapping[str, str]]
+
+
 def describe_documents(
     dataset: Dataset, documents: Iterable[str], *, structured: bool = False
 ) -> dict[str, dict[str, str]]:
@@ -238,15 +242,15 @@ def describe_documents(
     return found
 
 
-def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) -> list[Task]:
+def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> list[Task]:
     """Read what is needed to ask, so that what is broken is found before anything is asked."""
-    listing = dataset.listing.set_index("document")
-    ids = {one: str(listing.loc[one, "schema"]) for one in documents}
-    plain = {schema: plain_schema(dataset.schema(schema)) for schema in set(ids.values())}
-    strict = {schema: not strict_breaches(known) for schema, known in plain.items()}
+    schemas = {about["schema"] for about in documents.values()}
+    plain = {schema: plain_schema(dataset.schema(schema)) for schema in schemas}
     tasks = [
-        Task(one, plain[schema], dataset.pdf_path(one), strict=strict[schema])
-        for one, schema in ids.items()
+        Task(
+            one, plain[about["schema"]], dataset.pdf_path(one), None, about.get("strict") == "true"
+        )
+        for one, about in documents.items()
     ]
     if document_input != "text":
         for task in tasks:
@@ -274,9 +278,7 @@ def _check_pdf(path: Path) -> None:
         read_pages(path)
 
 
-def refuse_other_run(
-    folder: RunFolder, ours: Mapping[str, Any], documents: Mapping[str, Mapping[str, str]]
-) -> None:
+def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Described) -> None:
     """Raise `InputError` that names the first thing in which a folder's run differs."""
     theirs, where = folder.description, repr(str(folder.path))
     for name in _DECIDING:

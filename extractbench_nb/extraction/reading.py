@@ -165,7 +165,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     dataset = documents_of(dataset)
     listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
     allowed: dict[str, Conformance] = {}
-    rows: list[tuple[Any, ...]] = []
+    rows: list[list[Any]] = []
     text = next(name for name in _TEXTS if name in frame.columns)
     metas = frame["meta"] if "meta" in frame.columns else [None] * len(frame)
     for run, name, source, about in zip(
@@ -181,14 +181,17 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
         raw = _raw(source)
         found = read_output(raw, meta, allowed[document])
         length = len(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or "")
-        rows.append(
-            (
-                *(str(run), document, domain, schema, found.failure, found.valid, found.parses),
-                *(found.conforms, found.parses_strictly, found.conforms_strictly, found.wrapper),
-                *(found.message, found.line, found.column, found.offset, found.excerpt),
-                *(length, meta.get("finish_reason"), found.value, raw),
-            )
-        )
+        cells = vars(found) | {
+            "run": str(run),
+            "document": document,
+            "domain": domain,
+            "schema": schema,
+            "valid": found.valid,
+            "characters": length,
+            "finish_reason": meta.get("finish_reason"),
+            "raw": raw,
+        }
+        rows.append([cells[name] for name in ATTEMPT_COLUMNS.names])
     return ATTEMPT_COLUMNS.from_rows(rows)
 
 

@@ -314,10 +314,10 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     abouts = describe_documents(chosen, ids, structured=options.is_structured)
     if begun is not None:
         refuse_other_run(begun, ours, abouts)
-    open_ids = [one for one in ids if begun is None or _is_open(begun, one)]
-    if open_ids:
+    unanswered = {one: abouts[one] for one in ids if begun is None or _is_open(begun, one)}
+    if unanswered:
         options.check()
-    tasks = make_tasks(chosen, open_ids, sent_as)
+    tasks = make_tasks(chosen, unanswered, sent_as)
     if begun is None:
         refuse_outputs(path)
     elif not tasks and begun.description.get("ended"):
@@ -328,7 +328,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, ours)
         refuse_other_run(run, ours, abouts)
         known = run.description.get("documents", {})
-        run.update({"documents": {**known, **{one: abouts[one] for one in open_ids}}})
+        run.update({"documents": {**known, **unanswered}})
         still = [task for task in tasks if _is_open(run, task.document)]
         stopped = run_anywhere(_ask_all(options, still, run, progress=progress))
         run.update({"ended": now()})

@@ -11,8 +11,7 @@ import pandas as pd
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.extraction.failures import count_failures, group_attempts
-from extractbench_nb.extraction.lengths import LENGTH_COLUMNS
+from extractbench_nb.extraction.failures import LENGTH_COLUMNS, count_failures, group_attempts
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.plots import drawing
 from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALETTE, words

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,14 +15,24 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text, json_type
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.schema.nodes import MISSING
-from extractbench_nb.simulation.documents import Change, Place, Pool, Task, borrowed, copied
-from extractbench_nb.simulation.values import corrupt, kinds
+from extractbench_nb.simulation.documents import (
+    Change,
+    Place,
+    Pool,
+    Task,
+    borrowed,
+    copied,
+    generator,
+    some,
+)
 
 #: Whether what is corrupted still says the same.
 KEPT, UNCLEAR, CHANGED = "kept", "unclear", "changed"
 
 #: What a corruption works on.
 VALUE, PRESENCE, ITEM, STRUCTURE = "value", "presence", "item", "structure"
+
+_PAIR = 2
 
 Apply = Callable[[Task], list[Change]]
 
@@ -53,6 +66,210 @@ def _registered(level: str, meaning: str, places: str, summary: str) -> Callable
     return register
 
 
+# --- single texts and numbers -----------------------------------------------------------------
+
+_Function = Callable[[Any, float, random.Random], Any]
+
+_TOKEN = re.compile(r"\S+")
+_GAP = re.compile(r"(?<=\S)\s+(?=\S)")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+_WORDS = json.loads((Path(__file__).parent / "data/words.json").read_text(encoding="utf-8"))
+#: A unit and one that is another: in scale, in currency, in time or in length.
+_UNITS: Mapping[str, str] = _WORDS["units"]
+_SHORT: Mapping[str, str] = _WORDS["abbreviations"]
+_UNIT = re.compile(
+    r"[$€£%]|(?<![a-z])(?:" + "|".join(u for u in _UNITS if u.isalpha()) + r")(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def _replacing(pattern: re.Pattern[str], change: Callable[[str, random.Random], str]) -> _Function:
+    """Return the corruption that changes a share of the places that a pattern finds."""
+
+    def replaced(text: str, strength: float, rng: random.Random) -> str | None:
+        found = [(match.start(), rng.random()) for match in pattern.finditer(text)]
+        if not found:
+            return None
+        chosen = dict(some(found, strength, rng))
+
+        def swap(match: re.Match[str]) -> str:
+            own = chosen.get(match.start())
+            return match[0] if own is None else change(match[0], random.Random(own))
+
+        return pattern.sub(swap, text)
+
+    return replaced
+
+
+_wider = _replacing(_GAP, lambda gap, rng: gap + rng.choice(" \n\t"))
+
+
+def _whitespace(text: str, strength: float, rng: random.Random) -> str:
+    """Put more space between words."""
+    return _wider(text, strength, rng) or f" {text}  "
+
+
+def _word_order(text: str, strength: float, rng: random.Random) -> str | None:
+    """Exchange neighbouring words."""
+    words = _TOKEN.findall(text)
+    if len(words) < _PAIR:
+        return None
+    for i in some(range(len(words) - 1), strength, rng):
+        words[i], words[i + 1] = words[i + 1], words[i]
+    return " ".join(words)
+
+
+def _misspell(word: str, rng: random.Random) -> str:
+    at = rng.randrange(1, len(word) - 1)
+    kind = rng.choice(("swap", "drop", "other"))
+    if kind == "swap":
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    return word[:at] + (rng.choice(_LETTERS) if kind == "other" else "") + word[at + 1 :]
+
+
+def _dropped_word(text: str, strength: float, rng: random.Random) -> str | None:
+    """Leave words out; one at least stays."""
+    words = _TOKEN.findall(text)
+    if len(words) < _PAIR:
+        return None
+    gone = set(some(range(len(words)), min(strength, 1 - 1 / len(words)), rng))
+    return " ".join(word for i, word in enumerate(words) if i not in gone)
+
+
+def _truncation(text: str, strength: float, _: random.Random) -> str | None:
+    """Cut off the end; at least one character goes and one stays."""
+    kept = min(len(text) - 1, max(1, round(len(text) * (1 - strength))))
+    return text[:kept] if kept > 0 else None
+
+
+def _other_digit(digit: str, rng: random.Random) -> str:
+    return rng.choice([d for d in "0123456789" if d != digit])
+
+
+_LONG = re.compile(r"(?<!\w)(?:" + "|".join(_SHORT) + r")(?!\w)", re.IGNORECASE)
+
+_MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+_MONTH = "|".join(_MONTHS)
+_DATE = re.compile(
+    r"(?<!\w)(?:(?P<iso>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])"
+    rf"|(?P<day_first>[1-9]|[12]\d|3[01]) (?P<name>{_MONTH}) (?P<year>\d{{4}})"
+    rf"|(?P<name_first>{_MONTH}) (?P<day_second>[1-9]|[12]\d|3[01]), (?P<year_last>\d{{4}}))(?!\w)"
+)
+
+
+def _rewritten(found: str, rng: random.Random) -> str:
+    """Write a date in another way."""
+    match = _DATE.fullmatch(found)
+    assert match is not None  # noqa: S101 - the pattern found it
+    part = match.groupdict()
+    year = part["iso"] or part["year"] or part["year_last"]
+    day = int(part["day"] or part["day_first"] or part["day_second"])
+    month = int(part["month"] or 1 + _MONTHS.index(part["name"] or part["name_first"]))
+    ways = (
+        f"{year}-{month:02}-{day:02}",
+        f"{day} {_MONTHS[month - 1]} {year}",
+        f"{_MONTHS[month - 1]} {day}, {year}",
+    )
+    return rng.choice([way for way in ways if way != found])
+
+
+_changed_digit = _replacing(_DIGIT, _other_digit)
+
+
+def _changed_digits(number: float, strength: float, rng: random.Random) -> float | None:
+    """Replace a share of the digits, at least one."""
+    text = _changed_digit(repr(number), strength, rng)
+    return _like(number, text) if text is not None and "e" not in text else None
+
+
+def _rounding(number: float, strength: float, _: random.Random) -> float | None:
+    """Keep the leading significant digits: fewer of them at a higher strength."""
+    digits = len(_DIGIT.findall(repr(abs(number)).strip("0").lstrip(".")))
+    kept = min(digits - 1, max(1, round(digits * (1 - strength))))
+    return _like(number, f"{number:.{kept}g}") if kept > 0 else None
+
+
+def _scale(number: float, strength: float, _: random.Random) -> float:
+    """Read thousands for units, or millions at a strength above a half."""
+    return number * (1_000 if strength <= 1 / 2 else 1_000_000)
+
+
+def _like(number: float, text: str) -> float:
+    whole = isinstance(number, int)
+    return int(text) if whole and text.lstrip("-").isdigit() else type(number)(float(text))
+
+
+#: Numbers up to here are corrupted: a million times as much is still a number.
+LARGEST = 1e300
+
+_TRIES = 20
+
+#: By name: what becomes of the meaning, what is done, and the function for each kind of value.
+VALUE_CORRUPTIONS: Mapping[str, tuple[str, str, Mapping[str, _Function]]] = {
+    "whitespace": (KEPT, "more space between words", {"string": _whitespace}),
+    "case": (
+        KEPT,
+        "letters in the other case",
+        {"string": _replacing(_LETTER, lambda letter, _: letter.swapcase())},
+    ),
+    "abbreviation": (
+        KEPT,
+        "ordinary words shortened",
+        {"string": _replacing(_LONG, lambda word, _: _SHORT[word.lower()])},
+    ),
+    "date_format": (KEPT, "dates in another format", {"string": _replacing(_DATE, _rewritten)}),
+    "word_order": (UNCLEAR, "neighbouring words exchanged", {"string": _word_order}),
+    "typo": (UNCLEAR, "a letter of a word changed", {"string": _replacing(_WORD, _misspell)}),
+    "rounding": (UNCLEAR, "fewer significant digits", {"number": _rounding}),
+    "dropped_word": (CHANGED, "words left out", {"string": _dropped_word}),
+    "truncation": (CHANGED, "the end cut off", {"string": _truncation}),
+    "changed_digit": (
+        CHANGED,
+        "digits replaced",
+        {"string": _changed_digit, "number": _changed_digits},
+    ),
+    "unit": (
+        CHANGED,
+        "a unit replaced by another; thousands or millions for units",
+        {"string": _replacing(_UNIT, lambda unit, _: _UNITS[unit.lower()]), "number": _scale},
+    ),
+    "sign": (CHANGED, "minus for plus", {"number": lambda number, *_: -number}),
+}
+
+
+def kind_of(value: object) -> str | None:
+    """Return ``string`` or ``number``; None for a value that these corruptions leave alone."""
+    if isinstance(value, str):
+        return "string" if value else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return "number" if abs(value) <= LARGEST else None
+
+
+def kinds(name: str) -> list[str]:
+    """Return the kinds of value that a corruption is for; none for those of whole documents."""
+    return list(VALUE_CORRUPTIONS[name][2]) if name in VALUE_CORRUPTIONS else []
+
+
+def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
+    """Corrupt one value; None where the corruption does not apply."""
+    kind = kind_of(value)
+    if kind is None or kind not in kinds(name):
+        return None
+    function = VALUE_CORRUPTIONS[name][2][kind]
+    for attempt in range(_TRIES):  # a swap of equal words, or of a letter with itself
+        found = function(value, strength, generator(f"{seed}\x1f{attempt}"))
+        if found is None or found != value:
+            return found
+    return None
+
+
 # --- values -----------------------------------------------------------------------------------
 
 #: A function that returns what a place is to hold; `MISSING` leaves the place as it is.
@@ -66,7 +283,7 @@ def _each(places: Iterable[Place], task: Task, after: After) -> list[Change]:
         if task.draws.hits(place.path):
             before, new = place.value, after(task, place)
             if new is not MISSING:
-                changes.append(Change(place, before, new))
+                changes.append(Change(task.corruption, place, before, new))
                 place.put(new)
     return changes
 
@@ -79,21 +296,8 @@ def _changing(name: str) -> Apply:
     return lambda task: _each(task.document.leaves, task, after)
 
 
-for _name, _meaning, _summary in (
-    ("whitespace", KEPT, "more space between words"),
-    ("case", KEPT, "letters in the other case"),
-    ("abbreviation", KEPT, "ordinary words shortened"),
-    ("date_format", KEPT, "dates in another format"),
-    ("word_order", UNCLEAR, "neighbouring words exchanged"),
-    ("typo", UNCLEAR, "a letter of a word changed"),
-    ("rounding", UNCLEAR, "fewer significant digits"),
-    ("dropped_word", CHANGED, "words left out"),
-    ("truncation", CHANGED, "the end cut off"),
-    ("changed_digit", CHANGED, "digits replaced"),
-    ("unit", CHANGED, "a unit replaced by another; thousands or millions for units"),
-    ("sign", CHANGED, "minus for plus"),
-):
-    _places = " and ".join({"string": "texts", "number": "numbers"}[kind] for kind in kinds(_name))
+for _name, (_meaning, _summary, _kinds) in VALUE_CORRUPTIONS.items():
+    _places = " and ".join({"string": "texts", "number": "numbers"}[kind] for kind in _kinds)
     CORRUPTIONS[_name] = Corruption(_name, VALUE, _meaning, _places, _summary, _changing(_name))
 
 
@@ -132,7 +336,7 @@ def _null_out(task: Task) -> list[Change]:
 @_registered(PRESENCE, CHANGED, _SCALAR, "key and value left out")
 def _omit(task: Task) -> list[Change]:
     drawn = [place for place in _members(task) if task.draws.hits(place.path)]
-    return [Change(place, place.box.pop(place.key), None) for place in drawn]
+    return [Change(task.corruption, place, place.box.pop(place.key), None) for place in drawn]
 
 
 @_registered(
@@ -148,10 +352,21 @@ def _hallucinate(task: Task) -> list[Change]:
 # --- items ------------------------------------------------------------------------------------
 
 _ITEMS = "items of arrays"
-_PAIR = 2
 
-#: Returns the items that replace one item; None leaves it as it is.
-Rewrite = Callable[[Place, random.Random, Sequence[Pool]], list[Any] | None]
+
+class Rewrite(NamedTuple):
+    """The rewriting of one item: whether it stays, the items after it, and the recorded change."""
+
+    stays: bool
+    added: list[Any]
+    change: Change
+
+
+#: Rewrites one item; None leaves it as it is.
+RewriteItem = Callable[[Place, random.Random, Sequence[Pool]], Rewrite | None]
+
+#: Corruptions that change each item independently of the others.
+ITEM_REWRITES: dict[str, RewriteItem] = {}
 
 
 def _each_array(
@@ -166,22 +381,35 @@ def _each_array(
     return [change for changes in reversed(by_array) for change in changes]
 
 
-def _each_item(task: Task, rewrite: Rewrite) -> list[Change]:
-    """Replace each drawn item by the items that `rewrite` returns."""
+def _rewriting(places: str, summary: str) -> Callable[[RewriteItem], RewriteItem]:
+    """Register the corruption that rewrites each drawn item by a function."""
 
-    def change(places: list[Place]) -> tuple[list[Change], list[Any]]:
-        changes: list[Change] = []
-        items: list[Any] = []
-        for place in places:
-            new = None
-            if task.draws.hits(place.path):
-                new = rewrite(place, task.draws.generator(place.path), task.donors)
-            if new is not None:
-                changes.append(Change(place, place.value, new))
-            items += [place.value] if new is None else new
-        return changes, items
+    def register(rewrite_item: RewriteItem) -> RewriteItem:
+        def change(places: list[Place], task: Task) -> tuple[list[Change], list[Any]]:
+            changes: list[Change] = []
+            items: list[Any] = []
+            for place in places:
+                rewrite = None
+                if task.draws.hits(place.path):
+                    rewrite = rewrite_item(place, task.draws.generator(place.path), task.donors)
+                if rewrite is None or rewrite.stays:
+                    items.append(place.value)
+                if rewrite is not None:
+                    changes.append(rewrite.change)
+                    items += rewrite.added
+            return changes, items
 
-    return _each_array(task, change)
+        def apply(task: Task) -> list[Change]:
+            changes = _each_array(task, lambda places: change(places, task))
+            dropped = {item.place.path for item in changes if item.after is None}
+            return [item for item in changes if not item.place.is_inside(dropped)]
+
+        name = rewrite_item.__name__.removeprefix("_")
+        ITEM_REWRITES[name] = rewrite_item
+        CORRUPTIONS[name] = Corruption(name, ITEM, CHANGED, places, summary, apply)
+        return rewrite_item
+
+    return register
 
 
 @_registered(ITEM, KEPT, _ITEMS, "items moved")
@@ -193,35 +421,29 @@ def _shuffle_items(task: Task) -> list[Change]:
         drawn = [place for place in places if task.draws.hits(place.path)]
         if len(drawn) < _PAIR:
             return [], items
-        cycle = list(drawn)
-        task.draws.generator(places[0].path).shuffle(cycle)
-        pairs = zip(cycle, cycle[1:] + cycle[:1], strict=True)
-        moved = {place.key: following.value for place, following in pairs}
-        changes = [Change(place, place.value, moved[place.key]) for place in drawn]
-        return changes, [moved.get(i, item) for i, item in enumerate(items)]
+        order = list(drawn)
+        task.draws.generator(places[0].path).shuffle(order)
+        pairs = zip(order, order[1:] + order[:1], strict=True)
+        new = {place.key: other.value for place, other in pairs}
+        changes = [Change(task.corruption, place, place.value, new[place.key]) for place in drawn]
+        return changes, [new.get(i, item) for i, item in enumerate(items)]
 
     return _each_array(task, move)
 
 
-@_registered(ITEM, CHANGED, _ITEMS, "items left out")
-def _drop_items(task: Task) -> list[Change]:
-    """Drop items; changes within a dropped item are not reported."""
-    changes = [c._replace(after=None) for c in _each_item(task, ITEM_REWRITES["drop_items"])]
-    gone = {change.place.path for change in changes}
-    return [change for change in changes if not change.place.is_inside(gone)]
+@_rewriting(_ITEMS, "items left out")
+def _drop_items(place: Place, *_: Any) -> Rewrite:
+    return Rewrite(False, [], Change("drop_items", place, place.value, None))
 
 
-@_registered(ITEM, CHANGED, _ITEMS, "items twice")
-def _duplicate_items(task: Task) -> list[Change]:
-    return _each_item(task, ITEM_REWRITES["duplicate_items"])
+@_rewriting(_ITEMS, "items twice")
+def _duplicate_items(place: Place, *_: Any) -> Rewrite:
+    twice = [place.value, copied(place.value)]
+    return Rewrite(True, twice[1:], Change("duplicate_items", place, place.value, twice))
 
 
-@_registered(ITEM, CHANGED, "items of arrays that have two parts or words", "an item broken in two")
-def _split_items(task: Task) -> list[Change]:
-    return _each_item(task, ITEM_REWRITES["split_items"])
-
-
-def _halves(place: Place, rng: random.Random, _: Sequence[Pool]) -> list[Any] | None:
+@_rewriting("items of arrays that have two parts or words", "an item broken in two")
+def _split_items(place: Place, rng: random.Random, _: Sequence[Pool]) -> Rewrite | None:
     """Break an item in two: a text between words, an object or array between its parts."""
     item = place.value
     parts: list[Any] = item.split() if isinstance(item, str) else []
@@ -231,7 +453,8 @@ def _halves(place: Place, rng: random.Random, _: Sequence[Pool]) -> list[Any] | 
         return None
     cut = rng.randrange(1, len(parts))
     halves = parts[:cut], parts[cut:]
-    return [" ".join(half) if isinstance(item, str) else type(item)(half) for half in halves]
+    new = [" ".join(half) if isinstance(item, str) else type(item)(half) for half in halves]
+    return Rewrite(False, new, Change("split_items", place, item, new))
 
 
 @_registered(
@@ -250,7 +473,8 @@ def _merge_items(task: Task) -> list[Change]:
             if both is None:
                 items.append(place.value)
             else:
-                changes.append(Change(places[place.key - 1], [items[-1], place.value], both))
+                before = [items[-1], place.value]
+                changes.append(Change(task.corruption, places[place.key - 1], before, both))
                 items[-1] = both
             joins = task.draws.hits(place.path)
         return changes, items
@@ -274,30 +498,14 @@ def merged(first: Any, second: Any) -> Any:
     return {**second, **first, **texts}
 
 
-@_registered(
-    ITEM,
-    CHANGED,
+@_rewriting(
     "items of arrays for which another document has other items",
     "an item of another document after it",
 )
-def _spurious_items(task: Task) -> list[Change]:
-    changes = _each_item(task, ITEM_REWRITES["spurious_items"])
-    return [c._replace(before=None, after=c.after[1]) for c in changes]
-
-
-def _with_borrowed(place: Place, rng: random.Random, donors: Sequence[Pool]) -> list[Any] | None:
-    """Put an item after an item that another document has in this array, and gold has not."""
+def _spurious_items(place: Place, rng: random.Random, donors: Sequence[Pool]) -> Rewrite | None:
     new = borrowed(donors, place.node.field, place.box, rng)
-    return None if new is MISSING else [place.value, new]
-
-
-#: Corruptions that change each item independently of the others.
-ITEM_REWRITES: dict[str, Rewrite] = {
-    "drop_items": lambda *_: [],
-    "duplicate_items": lambda place, *_: [place.value, copied(place.value)],
-    "split_items": _halves,
-    "spurious_items": _with_borrowed,
-}
+    change = Change("spurious_items", place, None, new)
+    return None if new is MISSING else Rewrite(True, [new], change)
 
 
 # --- structure --------------------------------------------------------------------------------
@@ -326,7 +534,7 @@ def _wrong_nesting(task: Task) -> list[Change]:
             else:
                 for name, value in box.pop(place.key).items():
                     box.setdefault(name, value)
-            changes.append(Change(place, before, place.value))
+            changes.append(Change(task.corruption, place, before, place.value))
     return changes[::-1]
 
 

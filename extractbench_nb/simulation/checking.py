@@ -209,13 +209,10 @@ def check_simulation(
         found[document] = _Found(ev, output)
     rows = []
     for run, document, change in record:
-        verdict: tuple[list[str], bool, str | None] = [], False, "no value"
+        verdict: tuple[str | None, bool, str | None] = None, False, "no value"
         if document in found:
             verdict = found[document].verdict(change)
-        outcomes, agrees, reason = verdict
-        names = ", ".join(outcomes) or None
-        labels = run, document, change.path, change.corruption, change.expected
-        rows.append((*labels, names, agrees, reason))
+        rows.append((run, document, change.path, change.corruption, change.expected, *verdict))
     return SimulationCheck(
         simulation.run,
         failures.reindex(index=order, columns=order, fill_value=0),
@@ -293,6 +290,12 @@ class _Way(NamedTuple):
     box: Any
     value: Any
 
+    def holds(self, change: _Change) -> bool:
+        """Whether the output has there what the record says; of items `_Layout` sees to it."""
+        if change.corruption == "omit":
+            return self.value is MISSING and isinstance(self.box, dict)
+        return change.level == ITEM or _alike(self.value, change.after)
+
 
 class _TracedOutput:
     """The output that a record is about: where gold's places are in it, and what they hold."""
@@ -315,15 +318,6 @@ class _TracedOutput:
             else:
                 self._rewrites[above[-1]][change.item] = change
 
-    def held(self, change: _Change) -> _Way | None:
-        """Return the way to a change, if what the record says of it is so."""
-        way = self.way(change.path)
-        if way is None or change.level == ITEM:
-            return way
-        if change.corruption == "omit":
-            return way if way.value is MISSING and isinstance(way.box, dict) else None
-        return way if _alike(way.value, change.after) else None
-
     def way(self, path: str) -> _Way | None:
         """Return the way to a place of gold; None if the output is not as the record says."""
         gold, value, box = self._gold, self._value, None
@@ -331,7 +325,10 @@ class _TracedOutput:
         for above, key in _steps(path):
             box = value
             if isinstance(key, str):
-                gold, value = _member(gold, key), _member(value, key)
+                gold, value = (
+                    part.get(key, MISSING) if isinstance(part, dict) else MISSING
+                    for part in (gold, value)
+                )
                 continue
             layout = self._layout(above, gold, value)
             if layout is None or key not in layout.own:
@@ -344,12 +341,12 @@ class _TracedOutput:
     def _layout(self, array: str, gold: Any, value: Any) -> _Layout | None:
         """Return where the items of an array are, if they are there."""
         if array not in self._layouts:
-            layout = None
-            if isinstance(gold, list) and isinstance(value, list):
-                layout = self._laid_out(array, gold)
+            lists = isinstance(gold, list) and isinstance(value, list)
+            layout = self._laid_out(array, gold) if lists else None
+            if layout is not None:
                 same = len(layout.written) == len(value) and all(
-                    one is MISSING or _alike(one, other)
-                    for one, other in zip(layout.written, value, strict=True)
+                    item is MISSING or _alike(item, other)
+                    for item, other in zip(layout.written, value, strict=True)
                 )
                 layout = layout if same else None
             self._layouts[array] = layout
@@ -357,16 +354,22 @@ class _TracedOutput:
 
     def _laid_out(self, array: str, gold: list[Any]) -> _Layout:
         layout = _Layout({}, {}, [])
+        order = list(range(len(gold)))
+        moved = sorted(self._moves[array], key=lambda change: change.item)
+        for change, other in zip(moved, moved[1:] + moved[:1], strict=True):
+            if change.item < len(gold) and _alike(other.before, change.after):
+                order[change.item] = other.item
         rewrites = self._rewrites[array]
-        for i in self._order(array, len(gold)):
-            original = MISSING if f"{array}[{i}]" in self.touched else gold[i]
-            change, before = rewrites.get(i), rewrites.get(i - 1)
-            if change is None and before is not None and before.corruption == "merge_items":
+        merged = {i + 1 for i, change in rewrites.items() if change.corruption == "merge_items"}
+        for i in order:
+            rewrite = rewrites.get(i)
+            if rewrite is None and i in merged:
                 continue
-            corruption = None if change is None else change.corruption
+            corruption = None if rewrite is None else rewrite.corruption
             invented = corruption == "spurious_items"
-            kept = [original] if change is None or invented else []
-            written = kept + (change.items() if change is not None else [])
+            original = MISSING if f"{array}[{i}]" in self.touched else gold[i]
+            written = [original] if rewrite is None or invented else []
+            written += [] if rewrite is None else rewrite.items()
             indices = list(range(len(layout.written), len(layout.written) + len(written)))
             layout.written.extend(written)
             layout.own[i] = indices[:1] if invented else indices
@@ -374,22 +377,6 @@ class _TracedOutput:
             if corruption == "merge_items":
                 layout.own[i + 1] = indices
         return layout
-
-    def _order(self, array: str, items: int) -> list[int]:
-        """Return gold's indices in the output's order: each moved item is another one's value."""
-        order = list(range(items))
-        moved = sorted(self._moves[array], key=lambda change: change.item)
-        free = [*moved[1:], *moved[:1]]
-        for change in moved:
-            other = next((one for one in free if _alike(one.before, change.after)), None)
-            if other is not None and change.item < items:
-                free.remove(other)
-                order[change.item] = other.item
-        return order
-
-
-def _member(value: Any, key: str) -> Any:
-    return value.get(key, MISSING) if isinstance(value, dict) else MISSING
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -466,17 +453,22 @@ class _Found:
                     self.theirs[array][index] = _Theirs(item, None if one is None else one[0])
         self.aligned = {array for array, _ in self.partners}
 
-    def verdict(self, change: _Change) -> tuple[list[str], bool, str | None]:
+    def verdict(self, change: _Change) -> tuple[str | None, bool, str | None]:
         """Return what is found of a change, whether that is what is expected, and why not."""
         if change.level == ITEM and change.item is None:
-            return [], False, None
+            return None, False, None
         outcomes = self._outcomes(change)
-        way = self.output.held(change)
-        if way is None:
-            return outcomes, False, None
+        names = ", ".join(outcomes) or None
+        way = self.output.way(change.path)
+        if way is None or not way.holds(change):
+            return names, False, None
         wanted = {change.expected} if change.expected else {_RIGHT, _WRONG}
-        agrees = bool(outcomes) and {*outcomes} <= wanted and self._sees(change, way)
-        return outcomes, agrees, None if agrees else self._reason(change, way, outcomes)
+        agrees = bool(outcomes) and {*outcomes} <= wanted
+        if change.level == VALUE:  # an outcome counts only if it is about what was put there
+            agrees = agrees and self._compares(change)
+        elif change.corruption in ("hallucinate", "shuffle_items"):
+            agrees = agrees and all(self._state(stop) == _OWN for stop in way.stops)
+        return names, agrees, None if agrees else self._reason(change, way, outcomes)
 
     def _outcomes(self, change: _Change) -> list[str]:
         """Return what is found where something was changed, each outcome once."""
@@ -513,13 +505,6 @@ class _Found:
         leaves = self.leaves.get(change.path, ())
         there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _THERE)
         return any(_alike(value, change.after) for value in there)
-
-    def _sees(self, change: _Change, way: _Way) -> bool:
-        """Whether an outcome that was expected is about what was put there."""
-        if change.level == VALUE:
-            return self._compares(change)
-        own = change.corruption in ("hallucinate", "shuffle_items")
-        return not own or all(self._state(stop) == _OWN for stop in way.stops)
 
     def _reason(self, change: _Change, way: _Way, outcomes: list[str]) -> str | None:
         """Return why something else is found than expected, or None."""

@@ -8,7 +8,7 @@ from itertools import islice
 from numbers import Real
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from extractbench_nb._json import json_text, read_document
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import refuse_non_json
 from extractbench_nb.extraction.parsing import Conformance, Location, touches
-from extractbench_nb.schema.nodes import Node, Schema
+from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import (
     CORRUPTIONS,
@@ -25,6 +25,7 @@ from extractbench_nb.simulation.catalogue import (
     ITEM_REWRITES,
     STRUCTURE,
     Corruption,
+    Rewrite,
     chosen,
     merged,
 )
@@ -138,20 +139,25 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     [['$.year', 'sign', 2031, -2031]]
     """
     check_share("rate", rate)
+    (what,) = chosen([corruption])
+    document, how = _read(schema, gold, strength, donors)
+    changes = corrupt_one_way(document, what, Draws(str(seed), rate), how)
+    return Corrupted(document.value, RECORD_COLUMNS.from_rows(record_rows(changes)))
+
+
+#: How values are corrupted: how much of each changes, and the values of other documents.
+How: TypeAlias = tuple[float, Sequence[Pool]]
+
+
+def _read(schema: Any, gold: Any, strength: float, donors: Iterable[Any]) -> tuple[Document, How]:
+    """Read what a user hands over to be corrupted."""
     check_share("strength", strength, above=0)
     root = parse_schema(schema).root
-    (what,) = chosen([corruption])
-    value = _read(gold, "gold")
-    pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
-    made, changes = corrupted_copy(root, value, what, Draws(str(seed), rate), (strength, pools))
-    rows = record_rows((what.name, change) for change in changes)
-    return Corrupted(made, RECORD_COLUMNS.from_rows(rows))
-
-
-def _read(source: Any, what: str) -> Any:
-    value = copied(read_document(source, what))
-    refuse_non_json(value)
-    return value
+    values = []
+    for what, source in (("gold", gold), *(("donor", donor) for donor in donors)):
+        values.append(copied(read_document(source, what)))
+        refuse_non_json(values[-1])
+    return Document(root, values[0]), (strength, [pool_of(root, value) for value in values[1:]])
 
 
 def check_share(name: str, value: Any, above: float | None = None) -> None:
@@ -162,28 +168,15 @@ def check_share(name: str, value: Any, above: float | None = None) -> None:
         raise InputError(f"{name}={value!r}; expected {expected}")
 
 
-def corrupted_copy(
-    root: Node,
-    gold: Any,
-    corruption: Corruption,
-    draws: Draws,
-    how: tuple[float, Sequence[Pool]],
-) -> tuple[Any, list[Change]]:
-    """Corrupt a copy of gold."""
-    document = Document(root, gold)
-    own = Draws(f"{draws.seed}\x1f{corruption.name}", draws.rate)
-    changes = corruption.apply(Task(document, own, *how))
-    return document.value, changes
+def corrupt_one_way(
+    document: Document, corruption: Corruption, draws: Draws, how: How
+) -> list[Change]:
+    """Corrupt a document in one way."""
+    of_corruption = replace(draws, seed=f"{draws.seed}\x1f{corruption.name}")
+    return corruption.apply(Task(corruption.name, document, of_corruption, *how))
 
 
 _NESTING, _SHUFFLE, _MERGE = "wrong_nesting", "shuffle_items", "merge_items"
-
-
-class Mixed(NamedTuple):
-    """A corrupted copy and its changes, each with its corruption, in document order."""
-
-    value: Any
-    changes: list[tuple[str, Change]]
 
 
 def corrupt_mixed(
@@ -238,12 +231,9 @@ def corrupt_mixed(
     [['$.year', 'sign'], ['$.tags[0]', 'drop_items']]
     """
     check_rates(rates)
-    check_share("strength", strength, above=0)
-    root = parse_schema(schema).root
-    pools = [pool_of(root, _read(donor, "donor")) for donor in donors]
-    document = Document(root, _read(gold, "gold"))
-    made = mixed_copy(document, rates, str(seed), (strength, pools))
-    return Corrupted(made.value, RECORD_COLUMNS.from_rows(record_rows(made.changes)))
+    document, how = _read(schema, gold, strength, donors)
+    changes = corrupt_several_ways(document, rates, str(seed), how)
+    return Corrupted(document.value, RECORD_COLUMNS.from_rows(record_rows(changes)))
 
 
 def check_rates(rates: Any, name: str = "rates") -> None:
@@ -256,23 +246,23 @@ def check_rates(rates: Any, name: str = "rates") -> None:
         check_share(f"{name}[{corruption!r}]", rate)
 
 
-def record_rows(changes: Iterable[tuple[str, Change]]) -> list[tuple[Any, ...]]:
+def record_rows(changes: Iterable[Change]) -> list[tuple[Any, ...]]:
     """Return the rows of a record: path, field, corruption, item, before, after."""
     rows = []
-    for name, (place, before, after) in changes:
+    for name, place, before, after in changes:
         item = place.key if isinstance(place.key, int) else None
         rows.append((place.path, place.node.field, name, item, copied(before), copied(after)))
     return rows
 
 
-def mixed_copy(
+def corrupt_several_ways(
     document: Document,
     rates: Mapping[str, float],
     seed: str,
-    how: tuple[float, Sequence[Pool]],
+    how: How,
     allowed: Conformance | None = None,
-) -> Mixed:
-    """Corrupt a document in several ways; only as `allowed` permits, if it is given."""
+) -> list[Change]:
+    """Corrupt a document in several ways, only as `allowed` permits; in document order."""
     draws = {
         name: Draws(f"{seed}\x1f{name}", rates[name])
         for name, corruption in CORRUPTIONS.items()
@@ -282,16 +272,7 @@ def mixed_copy(
     mixture.plan()
     mixture.change_values(allowed)
     mixture.write_arrays(allowed)
-    return Mixed(document.value, mixture.changes())
-
-
-class _Rewrite(NamedTuple):
-    """The rewriting of one item: whether it stays, the items after it, and the recorded change."""
-
-    name: str
-    stays: bool
-    added: list[Any]
-    change: Change
+    return mixture.changes()
 
 
 @dataclass(slots=True)
@@ -299,13 +280,12 @@ class _Array:
     """An array and the changes of its items, by gold's index."""
 
     items: list[Any]
-    rewrites: dict[int, _Rewrite] = field(default_factory=dict)
-    moved: list[Place] = field(default_factory=list)
-    gold: dict[int, Any] = field(default_factory=dict)
+    rewrites: dict[int, Rewrite] = field(default_factory=dict)
+    moved: list[tuple[Place, Any]] = field(default_factory=list)
     _before: list[Any] = field(default_factory=list)
     _origin: list[int] = field(default_factory=list)
 
-    def _moves(self) -> list[tuple[Place, Place]]:
+    def _moves(self) -> list[tuple[tuple[Place, Any], tuple[Place, Any]]]:
         """Pair each moved item with the next, which takes its place; one alone cannot move."""
         moved = self.moved if len(self.moved) > 1 else []
         return list(zip(moved, moved[1:] + moved[:1], strict=True))
@@ -314,9 +294,11 @@ class _Array:
         """Write the array from its items at the time of the first call."""
         self._before = self._before or list(self.items)
         order = list(range(len(self._before)))
-        for place, other in self._moves():
+        for (place, _), (other, _) in self._moves():
             order[place.key] = other.key
-        gone = {i + 1 for i, rewrite in self.rewrites.items() if rewrite.name == _MERGE}
+        gone = {
+            i + 1 for i, rewrite in self.rewrites.items() if rewrite.change.corruption == _MERGE
+        }
         new: list[tuple[int, Any]] = []
         for i in order:
             rewrite = self.rewrites.get(i)
@@ -330,39 +312,29 @@ class _Array:
         """Return the indices of the gold items behind an index; with None, of all that changed."""
         return {i for i in self.rewrites if index is None or i == self._origin[index]}
 
-    def changes(self) -> list[tuple[str, Change]]:
-        """Return the changes with the names of their corruptions, moves last."""
-        rewrites = [(item.name, item.change) for _, item in sorted(self.rewrites.items())]
-        moves = [Change(p, self.gold[p.key], self.gold[other.key]) for p, other in self._moves()]
-        return rewrites + [(_SHUFFLE, change) for change in moves]
+    def changes(self) -> list[Change]:
+        """Return the changes, moved items last."""
+        rewrites = [rewrite.change for _, rewrite in sorted(self.rewrites.items())]
+        moves = self._moves()
+        return rewrites + [Change(_SHUFFLE, *item, other) for item, (_, other) in moves]
 
 
-def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> _Rewrite | None:
+def _rewrite_item(name: str, place: Place, seed: str, donors: Sequence[Pool]) -> Rewrite | None:
     """Plan a corruption of one item; None if it does not apply."""
     if name == _MERGE:
-        before = place.box[place.key : place.key + 2]
+        before = copied(place.box[place.key : place.key + 2])
         both = merged(*copied(before)) if len(before) > 1 else None
-        change = Change(place, copied(before), copied(both))
-        return None if both is None else _Rewrite(name, False, [both], change)
+        change = Change(name, place, before, copied(both))
+        return None if both is None else Rewrite(False, [both], change)
     # the text that seeds a split has always named the item's place in an array of its own
     how = "\x1f$[0]\x1fhow" if name == "split_items" else ""
-    rng = generator(f"{seed}\x1f{place.path}{how}")
-    new = ITEM_REWRITES[name](place, rng, donors)
-    if new is None:
-        return None
-    if name == "spurious_items":
-        return _Rewrite(name, True, new[1:], Change(place, None, new[1]))
-    change = Change(place, place.value, copied(new) if new else None)
-    stays = name == "duplicate_items"
-    return _Rewrite(name, stays, copied(new[1:] if stays else new), change)
+    return ITEM_REWRITES[name](place, generator(f"{seed}\x1f{place.path}{how}"), donors)
 
 
 class _Mixture:
     """A document and the corruptions that are drawn for it."""
 
-    def __init__(
-        self, document: Document, draws: Mapping[str, Draws], how: tuple[float, Sequence[Pool]]
-    ) -> None:
+    def __init__(self, document: Document, draws: Mapping[str, Draws], how: How) -> None:
         self.document, self.draws, self.how = document, draws, how
         # found in gold, before anything is changed
         self.arrays = {place.path: _Array(place.value) for place in document.arrays}
@@ -371,7 +343,7 @@ class _Mixture:
         self.taken: set[str] = set()
         self.closed: set[str] = set()
         self.nested: set[str] = set()
-        self.done: list[tuple[str, Change]] = []
+        self.done: list[Change] = []
 
     def plan(self) -> None:
         """Choose the corruptions of items and of levels, outer places first."""
@@ -412,8 +384,7 @@ class _Mixture:
             if CORRUPTIONS[name].level != ITEM or not draws.hits(place.path):
                 continue
             if name == _SHUFFLE:
-                array.moved.append(place)
-                array.gold[place.key] = copied(place.value)
+                array.moved.append((place, copied(place.value)))
             else:
                 rewrite = _rewrite_item(name, place, draws.seed, self.how[1])
                 if rewrite is None:
@@ -436,18 +407,18 @@ class _Mixture:
             if CORRUPTIONS[name].level == ITEM:
                 continue
             allowed_here = self.nested.__contains__ if name == _NESTING else is_free
-            limited = replace(draws, allowed=allowed_here)
-            changes = CORRUPTIONS[name].apply(Task(self.document, limited, *self.how))
-            self.done.extend((name, change) for change in changes)
+            own = replace(draws, allowed=allowed_here)
+            changes = CORRUPTIONS[name].apply(Task(name, self.document, own, *self.how))
+            self.done.extend(changes)
             self.taken.update(change.place.path for change in changes)
         while allowed is not None:
-            locations = [(i, _location(change.place)) for i, (_, change) in enumerate(self.done)]
+            locations = [(i, _location(change.place)) for i, change in enumerate(self.done)]
             guilty: set[int] = set()
             for where, cause in allowed.faults(self.document.value):
                 here = {i for i, location in locations if touches(location, cause)}
                 guilty |= here or {i for i, location in locations if touches(location, where)}
             for i in sorted(guilty, reverse=True):
-                place, before, _ = self.done.pop(i)[1]
+                _, place, before, _ = self.done.pop(i)
                 if place.path in self.keyless:
                     del place.box[place.key]
                 else:
@@ -479,13 +450,13 @@ class _Mixture:
             if not guilty:
                 return
 
-    def changes(self) -> list[tuple[str, Change]]:
-        """Return the changes in document order."""
+    def changes(self) -> list[Change]:
+        """Return what was done, in document order."""
         done = self.done + [change for array in self.arrays.values() for change in array.changes()]
         order = {place.path: i for i, place in enumerate(self.document.places)}
 
-        def position(change: tuple[str, Change]) -> tuple[int, str]:
-            path = change[1].place.path
+        def position(change: Change) -> tuple[int, str]:
+            path = change.place.path
             return order.get(path, len(order)), path
 
         return sorted(done, key=position)
@@ -510,9 +481,11 @@ def _arrays_above(
     return above[::-1]
 
 
-def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random) -> Mixed | None:
-    """Write one scalar as a type that the schema does not allow there."""
-    changed = {change.place.path for _, change in mixed.changes}
+def violated(
+    document: Document, changes: Iterable[Change], allowed: Conformance, rng: Random
+) -> Change | None:
+    """Write one scalar that was not changed as a type that the schema does not allow there."""
+    changed = {change.place.path for change in changes}
     places = [
         place
         for place in document.places
@@ -527,8 +500,7 @@ def violated(document: Document, mixed: Mixed, allowed: Conformance, rng: Random
         others += [] if isinstance(before, list | dict) else [[before]]
         for after in others:
             place.put(after)
-            if allowed.faults(mixed.value):
-                change = Change(place, before, copied(after))
-                return Mixed(mixed.value, [*mixed.changes, ("wrong_type", change)])
+            if allowed.faults(document.value):
+                return Change("wrong_type", place, before, copied(after))
         place.put(before)
     return None

@@ -26,10 +26,17 @@ from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
 from extractbench_nb.schema.nodes import Node, Schema
 from extractbench_nb.schema.parse import parse_schema
-from extractbench_nb.simulation.catalogue import CORRUPTIONS, Corruption, chosen
-from extractbench_nb.simulation.corrupt import check_share, corrupted_copy
-from extractbench_nb.simulation.documents import Change, Draws, Pool, copied, pool_of
-from extractbench_nb.simulation.values import LARGEST, corrupt, kind_of, kinds
+from extractbench_nb.simulation.catalogue import (
+    CORRUPTIONS,
+    LARGEST,
+    Corruption,
+    chosen,
+    corrupt,
+    kind_of,
+    kinds,
+)
+from extractbench_nb.simulation.corrupt import check_share, corrupt_one_way
+from extractbench_nb.simulation.documents import Change, Document, Draws, Pool, copied, pool_of
 from extractbench_nb.stats.intervals import Drawing, mean_intervals
 
 # --- metrics and profiles ---------------------------------------------------------------------
@@ -384,9 +391,10 @@ def _document_readings(
     """Corrupt and evaluate one document at all rates."""
 
     def corrupted(rate: float, repeat: int = 0) -> tuple[Any, list[Change]]:
+        copy = Document(document.declared.root, document.gold)
         draws = Draws(f"{settings.seed}\x1f{document.name}\x1f{repeat}", rate)
-        how = settings.strength, document.donors
-        return corrupted_copy(document.declared.root, document.gold, corruption, draws, how)
+        changes = corrupt_one_way(copy, corruption, draws, (settings.strength, document.donors))
+        return copy.value, changes
 
     if not corrupted(1.0)[1]:
         return
@@ -401,7 +409,7 @@ def _document_readings(
                 if not changes:
                     document.uncorrupted[subject] = reading
                 elif reading is not None:
-                    place, before, after = changes[0]
+                    _, place, before, after = changes[0]
                     reading = reading._replace(
                         changed=len(changes),
                         document=document.name,

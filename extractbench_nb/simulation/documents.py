@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
-from extractbench_nb._json import bracketed
+from extractbench_nb._json import bracketed, leaf_texts
 from extractbench_nb.engine.pairing import resolve_union
 from extractbench_nb.schema.nodes import MISSING, Node
 
@@ -203,16 +203,18 @@ _TRIES = 20
 
 
 class Change(NamedTuple):
-    """One change: at which place of gold, what stood there and what stands there instead."""
+    """One change: the corruption, the place in gold, what stood there and what stands there."""
 
+    corruption: str
     place: Place
     before: Any
     after: Any
 
 
 class Task(NamedTuple):
-    """A document to corrupt, the draws, how much of a value changes, and who lends values."""
+    """What a corruption works on: the document, the draws, how much changes, who lends values."""
 
+    corruption: str
     document: Document
     draws: Draws
     strength: float
@@ -223,21 +225,9 @@ def pool_of(root: Node, value: Any) -> Pool:
     """Collect the values that a document can lend to others of its schema."""
     found = defaultdict(list)
     for place in Document(root, value).places:
-        if _says_something(place.value):
+        if any(leaf_texts(place.value)):  # a value that is not null or empty
             found[place.node.field].append(place.value)
     return dict(found)
-
-
-def _says_something(value: Any) -> bool:
-    """Whether there is a scalar in a value, at any depth, that is not null or empty."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict | list):
-            waiting.extend(one.values() if isinstance(one, dict) else one)
-        elif one is not None and one != "":
-            return True
-    return False
 
 
 def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: random.Random) -> Any:

@@ -30,8 +30,7 @@ from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 from extractbench_nb.simulation.corrupt import (
     RECORD_COLUMNS,
-    Mixed,
-    mixed_copy,
+    corrupt_several_ways,
     record_rows,
     violated,
 )
@@ -264,8 +263,8 @@ def simulate(
     for document in maker.documents:
         output, changes = maker.output(document)
         outputs.append((name, *document[:3], *output))
-        for row, (corruption, _) in zip(record_rows(changes), changes, strict=True):
-            record.append((name, document.id, CORRUPTIONS[corruption].level, *row))
+        for row, change in zip(record_rows(changes), changes, strict=True):
+            record.append((name, document.id, CORRUPTIONS[change.corruption].level, *row))
     return Simulation(
         name,
         model,
@@ -321,18 +320,18 @@ class _Maker:
             to = [document.id for document in self.documents if document.kind == kind]
             self.failures |= assigned(profile.failures_of(kind), to, f"{self.seed}\x1f{kind}")
 
-    def output(self, document: _Document) -> tuple[tuple[Any, ...], list[tuple[str, Change]]]:
+    def output(self, document: _Document) -> tuple[tuple[Any, ...], list[Change]]:
         """Return raw, meta, failure, variant and wrapping of one output, and the changes in it."""
         failure = self.failures[document.id]
         rng = generator(f"{self.seed}\x1f{document.id}\x1foutput")
         spoken, wrapping, error = Spoken(None, None, None), None, None
-        changes: list[tuple[str, Change]] = []
+        changes: list[Change] = []
         if failure in CALL_FAILURES and not (failure == "refused" and rng.random() < 1 / 2):
             error = call_error(failure, self.profile.provider)
         else:
-            mixed = self._mixed(document, failure, rng)
-            spoken, wrapping = self._spoken(document, failure, mixed.value, rng)
-            changes = [] if failure in _EMPTY else mixed.changes
+            value, made = self._corrupted(document, failure, rng)
+            spoken, wrapping = self._spoken(document, failure, value, rng)
+            changes = [] if failure in _EMPTY else made
         meta = {
             "finish_reason": spoken.finish_reason,
             "prompt_tokens": None,
@@ -366,33 +365,30 @@ class _Maker:
             spoken = spoken._replace(raw=wrap(wrapping, spoken.raw, cut_off=cut_off))
         return spoken, wrapping
 
-    def _mixed(self, document: _Document, failure: str, rng: Random) -> Mixed:
+    def _corrupted(
+        self, document: _Document, failure: str, rng: Random
+    ) -> tuple[Any, list[Change]]:
         """Corrupt gold; what the schema does not allow is done only where that is the failure."""
-        rates = self.profile.corruptions_of(document.kind)
-        if failure != "schema_violation":
-            mixed = self._corrupted(document, rates, fits=failure == "none")[1]
-            left = mixed.value or failure not in TEXT_FAILURES
-            return mixed if left else self._corrupted(document, {}, fits=False)[1]
-        for these in (rates, {}):  # a document with one value has none left where that is changed
-            copy, mixed, allowed = self._corrupted(document, these, fits=True)
-            found = violated(copy, mixed, allowed, rng) if allowed is not None else None
-            if found is not None:
-                return found
+        schema, gold = self.schemas[document.schema], self.gold[document.id]
+        others = [d for d in self.documents if d.schema == document.schema and d is not document]
+        how = self.profile.strength, [self.pools[other.id] for other in others]
+        seed = f"{self.seed}\x1f{document.id}"
+        breaks = failure == "schema_violation"
+        allowed = Conformance(schema, gold) if breaks or failure == "none" else None
+        # where nothing is left to break, as in a document with one value, it is not changed before
+        for rates in (self.profile.corruptions_of(document.kind), {}):
+            copy = Document(schema.root, gold)
+            changes = corrupt_several_ways(copy, rates, seed, how, allowed)
+            if breaks and allowed is not None:
+                violation = violated(copy, changes, allowed, rng)
+                if violation is not None:
+                    return copy.value, [*changes, violation]
+            elif copy.value or not rates or failure not in TEXT_FAILURES:
+                return copy.value, changes
         raise InputError(
             f"document {document.id!r}: no schema_violation is possible, its schema allows every "
             "type at every place"
         )
-
-    def _corrupted(
-        self, document: _Document, rates: Mapping[str, float], *, fits: bool
-    ) -> tuple[Document, Mixed, Conformance | None]:
-        schema, gold = self.schemas[document.schema], self.gold[document.id]
-        copy = Document(schema.root, gold)
-        others = [d for d in self.documents if d.schema == document.schema and d is not document]
-        how = self.profile.strength, [self.pools[other.id] for other in others]
-        allowed = Conformance(schema, gold) if fits else None
-        seed = f"{self.seed}\x1f{document.id}"
-        return copy, mixed_copy(copy, rates, seed, how, allowed), allowed
 
 
 #: Failures whose text shows nothing of the document, and those that have nothing around them.

@@ -163,13 +163,8 @@ class ModelProfile:
         mapping of str to float
             Weight by failure.
         """
-        if kind in self.failures or ANY in self.failures:
-            return self.failures.get(kind, self.failures.get(ANY, {}))
-        total: dict[str, float] = {}
-        for weights in self.failures.values():
-            for failure, weight in weights.items():
-                total[failure] = total.get(failure, 0) + weight
-        return total or {"none": 1}
+        weights = self.failures.get(kind, self.failures.get(ANY))
+        return weights or _summed(self.failures.values()) or {"none": 1}
 
     def corruptions_of(self, kind: str) -> Mapping[str, float]:
         """Return the rates of corruptions for a kind; the mean of all kinds if it has none.
@@ -184,11 +179,19 @@ class ModelProfile:
         mapping of str to float
             Rate by corruption.
         """
-        if kind in self.corruptions or ANY in self.corruptions:
-            return self.corruptions.get(kind, self.corruptions.get(ANY, {}))
-        names = dict.fromkeys(name for rates in self.corruptions.values() for name in rates)
-        count = len(self.corruptions)
-        return {n: sum(r.get(n, 0) for r in self.corruptions.values()) / count for n in names}
+        rates = self.corruptions.get(kind, self.corruptions.get(ANY))
+        if rates is not None:
+            return rates
+        total = _summed(self.corruptions.values())
+        return {name: rate / len(self.corruptions) for name, rate in total.items()}
+
+
+def _summed(mappings: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for one in mappings:
+        for name, number in one.items():
+            total[name] = total.get(name, 0) + number
+    return total
 
 
 def _mapping(name: str, value: Any) -> Mapping[Any, Any]:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from extractbench_nb._concurrency import undisturbed
+from extractbench_nb._files import file_hash
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.benchmark.dataset import Dataset
@@ -151,15 +152,15 @@ class _Recognition:
             for document in dataset.listing.loc[with_pdf, "document"]
         }
         self._texts: dict[str, str] = {}
-        self._hashes: dict[str, bytes] = {}
         self._lock = Lock()
 
     def document(self, asked: _Asked) -> str:
         """Find the document that a request is about."""
         said = "\n".join(asked.texts)
         if asked.files:
-            sent = {sha256(data).digest() for data in asked.files if data}
-            documents, what = [d for d in self._pdfs if self._hash(d) in sent], "PDF"
+            sent = {sha256(data).hexdigest() for data in asked.files if data}
+            documents = [d for d, pdf in self._pdfs.items() if file_hash(pdf) in sent]
+            what = "PDF"
         else:
             documents = [d for d in self._pdfs if self.text(d) and self.text(d) in said]
             documents, what = _longest(documents, self.text), "text"
@@ -187,15 +188,6 @@ class _Recognition:
                     text = sendable(document_text(self._pdfs[document]))
                 self._texts[document] = text
             return self._texts[document]
-
-    def _hash(self, document: str) -> bytes:
-        with self._lock:
-            if document not in self._hashes:
-                content = b""
-                with suppress(OSError):  # where it is gone: nobody sends an empty file
-                    content = self._pdfs[document].read_bytes()
-                self._hashes[document] = sha256(content).digest()
-            return self._hashes[document]
 
 
 def _longest(documents: Sequence[str], text: Callable[[str], str]) -> list[str]:

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.extraction.failures import failure_positions
-from extractbench_nb.extraction.lengths import validity_by_length
+from extractbench_nb.extraction.failures import failure_positions, validity_by_length
 from extractbench_nb.extraction.reading import predictions
 from tests.benchmarks.evaluators import label
 

@@ -13,7 +13,7 @@ import extractbench_nb as xb
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.baseline import TALLY_COLUMNS, BaselineTables
-from extractbench_nb.extraction.lengths import rate_interval, valid_interval
+from extractbench_nb.extraction.failures import rate_interval, valid_interval
 from extractbench_nb.paper.cells import MODELS
 from extractbench_nb.paper.tables import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.simulation.profiles import model_profiles

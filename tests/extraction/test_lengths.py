@@ -13,7 +13,7 @@ from scipy.stats import binomtest, spearmanr
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.lengths import (
+from extractbench_nb.extraction.failures import (
     LENGTH_COLUMNS,
     LENGTH_CORRELATION_COLUMNS,
     LENGTHS,

@@ -9,8 +9,12 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.benchmark.published import rows_of
-from extractbench_nb.extraction.failures import failure_modes, failure_positions
-from extractbench_nb.extraction.lengths import length_correlations, validity_by_length
+from extractbench_nb.extraction.failures import (
+    failure_modes,
+    failure_positions,
+    length_correlations,
+    validity_by_length,
+)
 from extractbench_nb.paper.cells import DOMAIN_TABLES, MODELS, SCHEMAS
 from extractbench_nb.simulation.outputs import simulate
 from extractbench_nb.simulation.profiles import model_profile

@@ -147,6 +147,12 @@ def test_base_units(a, b):
         ("GPT-4 in Q2", ["GPT", "4", "in", "Q2"]),
         ("don't", ["dont"]),
         ("(555) 010-4477", ["555", "010", "4477"]),
+        ("KH-1736g", ["KH", "1736", "g"]),  # a code, not grams
+        ("KH-1736 g", ["KH", "1736 g"]),
+        ("3m x 4m", ["3m", "x", "4m"]),
+        ("twenty thirty", ["twenty", "thirty"]),
+        ("five one", ["five", "one"]),
+        ("twenty five one", ["twenty five", "one"]),
         ("", []),
     ],
 )

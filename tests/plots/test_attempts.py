@@ -10,8 +10,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.failures import failure_modes
-from extractbench_nb.extraction.lengths import LENGTHS, validity_by_length
+from extractbench_nb.extraction.failures import LENGTHS, failure_modes, validity_by_length
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.simulation.profiles import ModelProfile
 

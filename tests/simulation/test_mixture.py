@@ -11,7 +11,7 @@ import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.parsing import Conformance, touches
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
-from extractbench_nb.simulation.corrupt import corrupt_document, corrupt_mixed, mixed_copy
+from extractbench_nb.simulation.corrupt import corrupt_document, corrupt_mixed, corrupt_several_ways
 from extractbench_nb.simulation.documents import Document, pool_of
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
@@ -219,20 +219,21 @@ def test_what_the_schema_does_not_allow_is_taken_back(rates: dict[str, float], s
     donors = [pool_of(schema.root, {"id": "XYZ", "state": "closed", "rows": [{"k": "new key"}]})]
     allowed = Conformance(schema, STRICT_GOLD)
     document = Document(schema.root, STRICT_GOLD)
-    mixed = mixed_copy(document, rates, str(seed), (1.0, donors), allowed)
-    assert not allowed.faults(mixed.value)
-    names = {name for name, _ in mixed.changes}
+    changes = corrupt_several_ways(document, rates, str(seed), (1.0, donors), allowed)
+    assert not allowed.faults(document.value)
+    names = {change.corruption for change in changes}
     assert not names & {"wrong_nesting", "wrong_type"}
-    assert (mixed.value == STRICT_GOLD) or mixed.changes
+    assert (document.value == STRICT_GOLD) or changes
 
 
 @pytest.mark.parametrize("name", ["drop_items", "split_items", "omit", "case"])
 def test_taking_back_goes_no_further_than_it_must(name: str) -> None:
     schema = xb.parse_schema(STRICT)
     allowed = Conformance(schema, STRICT_GOLD)
-    mixed = mixed_copy(Document(schema.root, STRICT_GOLD), {name: 1}, "0", (1.0, []), allowed)
-    assert not allowed.faults(mixed.value)
-    told = sorted(change.place.path for _, change in mixed.changes)
+    document = Document(schema.root, STRICT_GOLD)
+    changes = corrupt_several_ways(document, {name: 1}, "0", (1.0, []), allowed)
+    assert not allowed.faults(document.value)
+    told = sorted(change.place.path for change in changes)
     rows = [f"$.rows[{i}]" for i in range(6)]
     assert (
         told

@@ -10,9 +10,8 @@ import pytest
 from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.field_metrics.registry import REGISTRY, metric
 from extractbench_nb.judges.base import Verdict
-from extractbench_nb.simulation.catalogue import CHANGED, KEPT
+from extractbench_nb.simulation.catalogue import CHANGED, KEPT, VALUE_CORRUPTIONS, kinds
 from extractbench_nb.simulation.curves import SENSITIVITY_COLUMNS, sensitivity
-from extractbench_nb.simulation.values import VALUE_CORRUPTIONS, kinds
 
 TEXT = "The loan of 25 million euros to Oak Street Limited is due on 6 April 2031"
 TEXTS = [name for name in VALUE_CORRUPTIONS if "string" in kinds(name)]

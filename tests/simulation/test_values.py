@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractbench_nb.simulation.catalogue import VALUE_CORRUPTIONS, corrupt, kind_of, kinds
 from extractbench_nb.simulation.documents import Draws, generator, some
-from extractbench_nb.simulation.values import VALUE_CORRUPTIONS, corrupt, kind_of, kinds
 
 TEXT = "The loan of 25 million euros is due on 6 April 2031 and Limited to one Street"
 TEXTS = sorted(name for name in VALUE_CORRUPTIONS if "string" in kinds(name))
