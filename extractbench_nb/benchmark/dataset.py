@@ -439,7 +439,7 @@ class Dataset:
         return document.pdf
 
     def __repr__(self) -> str:
-        """Return the counts, the folder, where it comes from and one line per schema."""
+        """Return counts, folder, licence and origin, and one line per schema."""
         counts, source, schemas = self._described()
         lines = [f"Dataset {self.name!r}: {counts}", f"  {self.root}"]
         lines += [f"  {source}"] if source else []
@@ -449,7 +449,7 @@ class Dataset:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return the same as a small table; every text escaped."""
+        """Return the same as static HTML; every text is escaped."""
         counts, source, schemas = self._described()
         rows = [tuple(map(escape, schema)) for schema in schemas]
         return (
@@ -460,12 +460,14 @@ class Dataset:
         )
 
     def _described(self) -> tuple[str, str, list[tuple[str, str, str]]]:
-        """Return counts, licence and origin, and each schema: domain, folder, documents."""
+        """Return the texts of a repr: counts, licence and origin, cells of each schema's row."""
         schemas = []
         for schema in self._schemas:
-            pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
-            without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
-            schemas.append((schema.domain, schema.folder, plural(len(pdfs), "document") + without))
+            pdfs = [document.pdf for document in self._documents if document.schema == schema.id]
+            documents = plural(len(pdfs), "document")
+            if None in pdfs:
+                documents += f", {pdfs.count(None)} without PDF"
+            schemas.append((schema.domain, schema.folder, documents))
         runs = len(list(list_folders(self.root / RUN_FOLDER)))
         counts = (
             plural(len(self._documents), "document"),

@@ -267,8 +267,8 @@ def is_map_of_arrays(node: Node) -> bool:
 def _branch_index(node: Node, value: Any) -> int:
     branches = node.children.branches
     if value is not MISSING and value is not None and not isinstance(value, Unusable):
-        if isinstance(value, dict) and (told := _told_by_discriminator(node, value)) is not None:
-            return told
+        if isinstance(value, dict) and (index := _discriminated_branch(node, value)) is not None:
+            return index
         for fits in (_fits_fully, _fits_type):
             for index, branch in enumerate(branches):
                 if fits(branch, value):
@@ -276,8 +276,11 @@ def _branch_index(node: Node, value: Any) -> int:
     return next((i for i, b in enumerate(branches) if b.kind != "null"), 0)
 
 
-def _told_by_discriminator(node: Node, value: dict[str, Any]) -> int | None:
-    """Return the branch that a key's value names: no other branch allows it there."""
+def _discriminated_branch(node: Node, value: dict[str, Any]) -> int | None:
+    """Return the index of the only branch that allows the value of some key; None if there is none.
+
+    The key of a declared ``discriminator`` is tried first.
+    """
     keyword = node.keywords.get("discriminator")
     named = keyword.get("propertyName") if isinstance(keyword, Mapping) else None
     branches = node.children.branches
@@ -291,22 +294,26 @@ def _told_by_discriminator(node: Node, value: dict[str, Any]) -> int | None:
 
 
 def _allows(branch: Node, name: str, value: Any) -> bool | None:
-    """Whether a branch names this value of a key; None if it leaves the key open."""
+    """Whether a branch lists this value for a key; None if it does not restrict the key."""
     if branch.kind == "union":
         return _any_of(_allows(inner, name, value) for inner in branch.children.branches)
     child = branch.children.properties.get(name) if branch.kind == "object" else None
-    return False if child is None else _names(child, value)
+    return False if child is None else _allows_value(child, value)
 
 
-def _names(node: Node, value: Any) -> bool | None:
+def _allows_value(node: Node, value: Any) -> bool | None:
+    """Whether a node lists a value; None if it has neither ``const`` nor ``enum``."""
     if node.kind == "union":
-        return _any_of(_names(branch, value) for branch in node.children.branches)
+        return _any_of(_allows_value(branch, value) for branch in node.children.branches)
     return value is None if node.kind == "null" else _listed(node, value)
 
 
 def _any_of(answers: Iterable[bool | None]) -> bool | None:
-    found = set(answers)
-    return True if True in found else None if None in found else False
+    """Combine three-valued answers by "or"; None is unknown."""
+    distinct = set(answers)
+    if True in distinct:
+        return True
+    return None if None in distinct else False
 
 
 def _listed(node: Node, value: Any) -> bool | None:
@@ -331,7 +338,7 @@ def _fits_type(branch: Node, value: Any) -> bool:
 
 
 def _fits_fully(branch: Node, value: Any) -> bool:
-    """Type, enum, const and whole numbers; for objects also required, unknown and listed keys."""
+    """Whether type, enum, const and whole numbers fit; in objects also the keys."""
     if not _fits_type(branch, value):
         return False
     if branch.kind == "union":
@@ -344,16 +351,19 @@ def _fits_fully(branch: Node, value: Any) -> bool:
 
 
 def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
-    below = branch.children
-    if any(child.required and name not in value for name, child in below.properties.items()):
+    """Whether an object has all required keys, declared keys only, and only listed values."""
+    properties = branch.children.properties
+    if any(key not in properties and branch.children.entry(key) is None for key in value):
         return False
-    if any(key not in below.properties and below.entry(key) is None for key in value):
-        return False
-    return not any(
-        _names(child, value[name]) is False
-        for name, child in below.properties.items()
-        if name in value and not (value[name] is None and child.nullable)
-    )
+    for name, child in properties.items():
+        if name not in value:
+            if child.required:
+                return False
+            continue
+        is_null = value[name] is None and child.nullable
+        if not is_null and _allows_value(child, value[name]) is False:
+            return False
+    return True
 
 
 class Part(NamedTuple):

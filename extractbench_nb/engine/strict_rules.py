@@ -150,29 +150,30 @@ def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pa
 
 
 def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
-    """Return the leaves that gold does not have as many of, whatever the order of items."""
-    known: dict[str, Counter[str]] = defaultdict(Counter)
-    ours = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
-    for path, value in ours.items():
-        known[_INDEX.sub("[]", path)][json_text(value)] += 1
-    places: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    theirs = dict(leaves(part.value, part.path))
-    for path, value in theirs.items():
-        places[_INDEX.sub("[]", path)].append((path, value))
-    # where gold has an object or array, it has something at that path
-    containers, paired = _containers(ours), _containers(theirs)
+    """Return the predicted leaves in excess of gold's, counted per path without indices."""
+    gold = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
+    gold_values: dict[str, Counter[str]] = defaultdict(Counter)
+    for path, value in gold.items():
+        gold_values[_INDEX.sub("[]", path)][json_text(value)] += 1
+    predicted = dict(leaves(part.value, part.path))
+    predicted_leaves: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    for path, value in predicted.items():
+        predicted_leaves[_INDEX.sub("[]", path)].append((path, value))
+    gold_containers, predicted_containers = _containers(gold), _containers(predicted)
     invented = []
-    for place, here in places.items():
-        spare = known[place].total() + max(0, containers[place] - paired[place])
-        # equal values first, then equal paths: what is left over is what gold does not have
+    for field, candidates in predicted_leaves.items():
+        values = gold_values[field]
+        # a leaf may also stand for an object or array that gold has at this path
+        containers = max(0, gold_containers[field] - predicted_containers[field])
+        # leaves with a value of gold's count first, then those with a path of gold's
         ranked = sorted(
-            here, key=lambda leaf: (json_text(leaf[1]) not in known[place], leaf[0] not in ours)
+            candidates, key=lambda leaf: (json_text(leaf[1]) not in values, leaf[0] not in gold)
         )
-        invented.extend(ranked[spare:])
+        invented.extend(ranked[values.total() + containers :])
     return invented
 
 
 def _containers(paths: Iterable[str]) -> Counter[str]:
     """Count the objects and arrays that hold leaves, by their path without indices."""
-    within = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
-    return Counter(_INDEX.sub("[]", path) for path in within)
+    containers = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
+    return Counter(_INDEX.sub("[]", path) for path in containers)

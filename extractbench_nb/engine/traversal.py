@@ -156,7 +156,7 @@ AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
 
 
 class Traversal:
-    """Compares two documents and leaves a tree of records behind.
+    """Compares two documents; the result is a tree of records.
 
     ``top`` stands for the two documents; its children are the records outside of arrays.
     ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited.
@@ -172,7 +172,7 @@ class Traversal:
 
     @cached_property
     def align(self) -> Align | AwaitedAlign:
-        """What pairs the items of an array, made when the first array asks for it."""
+        """The function that pairs the items of an array; made for the first array."""
         return choose_aligner(self.alignment, self.scorer)
 
     @cached_property
@@ -181,7 +181,7 @@ class Traversal:
         return inspect.iscoroutinefunction(self.align)
 
     def descend(self, root: Node, gold: Any, predicted: Any) -> None:
-        """Go down: everything outside of arrays first, then array by array, outer before inner."""
+        """Record everything outside of arrays, then array by array, outer before inner."""
         self.enter(self.top, root, gold, predicted, ROOT)
         while self._aligned < len(self.arrays) and not self.waits:
             array = self.arrays[self._aligned]
@@ -196,22 +196,22 @@ class Traversal:
                 self._accept(array, Alignment(pairs))
 
     def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
-        """Score every leaf below two values that is not inside an array; note the arrays."""
+        """Record every leaf and array below two values; inside of arrays comes after alignment."""
         profile, counted = self.scorer.profile, parent is self.top
-        # what is in arrays the published package leaves to a language model
+        # the published package leaves values inside arrays to a language model, without pairing
         released = profile.package_010_pairing and counted
         points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
-        for at, ours, theirs, suffix in points:
+        for child, ours, theirs, suffix in points:
             record: Leaf
-            if at.kind == "array":
-                record = self._array(at, ours, theirs, paths.below(suffix), counted)
+            if child.kind == "array":
+                record = self._array(child, ours, theirs, paths.below(suffix), counted)
             else:
-                verdicts = list(self.scorer.verdicts(at, ours, theirs))
-                record = Leaf(at, paths.below(suffix), ours, theirs, counted, verdicts)
+                verdicts = list(self.scorer.verdicts(child, ours, theirs))
+                record = Leaf(child, paths.below(suffix), ours, theirs, counted, verdicts)
             parent.children.append(record)
-            for place, verdict in enumerate(record.verdicts):
+            for position, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:
-                    self.pending.append((record, place, verdict))
+                    self.pending.append((record, position, verdict))
 
     def _array(self, node: Node, gold: Any, predicted: Any, paths: Paths, counted: bool) -> Leaf:
         """Record an array. Where a side is absent or broken, the verdict is known already."""
@@ -235,10 +235,10 @@ class Traversal:
         else:
             array.pairs = [self._pair(array, i, j) for i, j in found.pairs]
             change = {"calls": found.calls}
-        for place, verdict in enumerate(array.verdicts):
+        for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                own = {"metric": verdict.metric, "weight": verdict.weight}
-                array.verdicts[place] = verdict._replace(**{**change, **own})
+                kept = {"metric": verdict.metric, "weight": verdict.weight}
+                array.verdicts[position] = verdict._replace(**{**change, **kept})
                 change = {**change, "calls": ()}  # the calls are counted once
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
@@ -266,7 +266,10 @@ class Traversal:
         return bool(self.pending or self._aligned < len(self.arrays))
 
     async def settle(self) -> None:
-        """Await all that is open at once, again and again; a failure is a verdict too."""
+        """Await open verdicts and alignments, all at once, until none is left.
+
+        An exception becomes a verdict.
+        """
 
         async def verdict_of(pending: Pending) -> Any:
             return await pending.call()
@@ -282,8 +285,8 @@ class Traversal:
             self.pending, self._aligned = [], len(self.arrays)
             calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
             results = await asyncio.gather(*calls, return_exceptions=True)
-            for (leaf, place, verdict), result in zip(pending, results, strict=False):
-                leaf.verdicts[place] = verdict.finish(result)
+            for (leaf, position, verdict), result in zip(pending, results, strict=False):
+                leaf.verdicts[position] = verdict.finish(result)
             for array, result in zip(arrays, results[len(pending) :], strict=True):
                 self._accept(array, result)
 
