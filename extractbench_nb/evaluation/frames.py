@@ -152,7 +152,7 @@ CALL_COLUMNS = FrameSpec(
         Column("field", "string", "path with the indices taken out"),
         Column("metric", "string", "metric that asked"),
         Column("model", "string", "LiteLLM id of the model"),
-        Column("cached", "bool", "whether the answer was at hand: nothing was asked for it"),
+        Column("cached", "bool", "whether the answer came from the cache, without a request"),
         Column("attempts", "int64", "requests that were made", "0 and up"),
         Column("prompt_tokens", "Int64", "tokens asked, as the provider counts", "0 and up", True),
         Column("completion_tokens", "Int64", "tokens answered", "0 and up", True),
@@ -167,14 +167,14 @@ CALL_COLUMNS = FrameSpec(
 
 
 def total_cost(calls: pd.DataFrame) -> float:
-    """Sum what the calls cost, in US dollars; NaN if one had an answer of unknown cost."""
+    """Sum the cost of calls in US dollars; NaN if the cost of an answer is unknown."""
     answered = calls["answer"].notna() | calls["score"].notna()
     unknown = answered & ~calls["cached"] & calls["cost_usd"].isna()
     return nan if unknown.any() else float(calls["cost_usd"].sum())
 
 
 def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``judge_calls``, one row per call; also of pairs that came to nothing."""
+    """Yield the cells of ``judge_calls``, one row per call, also of pairs that do not count."""
     for leaf in in_order(top, apart=True):
         for verdict in settled(leaf):
             config = leaf.node.config
@@ -189,11 +189,17 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
 def in_order(
     top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True, apart: bool = False
 ) -> Iterator[Leaf]:
-    """Yield the records in document order: an array, then what is in its pairs."""
-    stack = list(reversed(top))
+    """Yield the records in document order: an array, then the records of its pairs.
+
+    The options say whether to enter arrays at all, missed and spurious items (`one_sided`), and
+    pairs that are too unlike to count (`apart`).
+    """
     entered = {"matched", "partial"}
-    entered |= {"missed", "spurious"} if one_sided else set()
-    entered |= {"apart"} if apart else set()
+    if one_sided:
+        entered |= {"missed", "spurious"}
+    if apart:
+        entered.add("apart")
+    stack = list(reversed(top))
     while stack:
         leaf = stack.pop()
         yield leaf
@@ -204,12 +210,12 @@ def in_order(
 
 
 def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``fields`` for one place, one row per metric."""
+    """Yield the cells of ``fields`` for one record, one row per metric."""
     node = leaf.node
     gold_state, predicted_state = states(leaf)
     gold = None if leaf.gold is MISSING else leaf.gold
     predicted = None if leaf.predicted is MISSING else leaf.predicted
-    if isinstance(predicted, Unusable):  # the container that stands in its place
+    if isinstance(predicted, Unusable):  # the broken container that stands in its place
         predicted = predicted.value if predicted_state == PRESENT else None
     for verdict in settled(leaf):
         yield (

@@ -189,7 +189,7 @@ _WRITERS = {
 
 
 class Inputs(NamedTuple):
-    """What was compared; `problem` is the parser's message where the prediction did not parse."""
+    """What was compared; `problem` is the parser's message if the prediction did not parse."""
 
     schema: Schema
     gold: Any
@@ -211,13 +211,13 @@ class Evaluation:
     meta : mapping
         Profile, judge, alignment, seconds.
     notes : list of tuple
-        Warnings that arose on the way.
+        Warnings of the evaluation itself.
 
     Attributes
     ----------
     fields, arrays, matches, judge_calls : pandas.DataFrame
-        One row per field and metric; an array; an item; a call of a model. Each access gives a
-        copy.
+        One row per field and metric; per array; per item; per call of a model. Each access
+        returns a copy.
     summary : pandas.Series
         Scores and counts over the counted nodes, as floats. Scores are in [0, 1]; where nothing is
         counted they are 1 and ``evaluated`` is 0.
@@ -241,7 +241,7 @@ class Evaluation:
         meta: Mapping[str, Any],
         notes: list[Note],
     ) -> None:
-        self.__dict__.update(
+        self.__dict__.update(  # since __setattr__ refuses
             _top=tuple(top),
             _profile=profile,
             _inputs=inputs,
@@ -250,11 +250,11 @@ class Evaluation:
         )
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a result is frozen."""
+        """Raise `AttributeError`: a result is frozen."""
         raise AttributeError(f"an Evaluation is frozen; cannot set {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle and copy the frames; the records behind them stay, warnings are found anew."""
+        """Return the frames without the records behind them; warnings are computed again."""
         frames = ("_fields", "_arrays", "_matches", "_judge_calls", "_summary")
         kept = (*frames, "_profile", "_inputs", "_meta")
         return {name: getattr(self, name) for name in kept} | {"_notes": self._notes, "_top": ()}

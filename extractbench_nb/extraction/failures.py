@@ -30,14 +30,15 @@ POSITION_COLUMNS = FrameSpec(
     ),
 )
 
-#: The name of what is summed up.
+#: Label of sums.
 _TOTAL = "total"
 
 
 class AttemptGroups(NamedTuple):
-    """Attempts put into groups by columns: their labels, the row of a first attempt, the numbers.
+    """Attempts grouped by the columns `names`.
 
-    There is one label and one first row per group, and one number per attempt.
+    `labels` and `first` (the row of its first attempt) have one entry per group; `numbers` has the
+    number of its group for each attempt.
     """
 
     names: list[str]
@@ -47,17 +48,17 @@ class AttemptGroups(NamedTuple):
 
 
 def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> AttemptGroups:
-    """Put attempts into groups by their values in some columns."""
+    """Group attempts by their values in some columns."""
     refuse_missing(attempts, (), "attempts")
     names = [] if by is None else _columns(attempts, by)
     codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
     for name in names:
         try:
-            of_column, found = pd.factorize(attempts[name], use_na_sentinel=False)
+            column_codes, column_values = pd.factorize(attempts[name], use_na_sentinel=False)
         except TypeError:
             raise InputError(f"by is {name!r}; its values cannot be compared") from None
-        codes.append(of_column.astype(np.int64))
-        values.append(list(found))
+        codes.append(column_codes.astype(np.int64))
+        values.append(list(column_values))
     keys, first, numbers = np.unique(
         np.column_stack(codes), axis=0, return_index=True, return_inverse=True
     )
@@ -76,11 +77,14 @@ def _columns(attempts: pd.DataFrame, by: Any) -> list[str]:
     known = [name for name in attempts.columns if name != "failure"]
     for name in names:
         if isinstance(name, str) and name == "failure":
-            raise InputError("by is 'failure', how attempts end; name another column, as 'run'")
+            raise InputError("by is 'failure', which makes the rows; name another column, as 'run'")
         if not isinstance(name, Hashable) or name not in known:
-            same = [repr(one) for one in known if str(one) == str(name)]
-            near = f"did you mean {same[0]}?" if same else nearest(name, map(str, known))
-            raise InputError(f"by is {name!r}; {near}")
+            same_text = [repr(column) for column in known if str(column) == str(name)]
+            if same_text:  # of another type, as 1 for "1"
+                hint = f"did you mean {same_text[0]}?"
+            else:
+                hint = nearest(name, map(str, known))
+            raise InputError(f"by is {name!r}; {hint}")
     return list(dict.fromkeys(names))
 
 
@@ -108,8 +112,8 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     by : str or iterable of str, optional
-        What the columns are: ``run``, ``domain``, ``schema``, ``document`` or any other column but
-        ``failure``, one of your own too; or several, as ``["mode", "run", "domain"]``.
+        Column whose values become the columns of the table: ``run``, ``domain``, ``schema``,
+        ``document`` or any other but ``failure``; or several, as ``["mode", "run", "domain"]``.
 
     Returns
     -------
@@ -122,7 +126,7 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     Raises
     ------
     InputError
-        `attempts` is not a frame, there is no such column, it is the failure itself, its values
+        `attempts` is not a frame, `by` is not a column or is ``failure``, the values of the column
         cannot be compared, or one of them is ``total``.
 
     Examples
@@ -143,11 +147,11 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     total           0  1  1     2
     """
     groups = group_attempts(attempts, by)
-    failed = count_failures(attempts, groups)[1:]
-    kinds = np.flatnonzero(failed.any(axis=1))
-    rows = np.vstack([failed[kinds], failed.sum(axis=0)])
+    counts = count_failures(attempts, groups)[1:]  # without valid outputs, "none"
+    occurring = np.flatnonzero(counts.any(axis=1))
+    rows = np.vstack([counts[occurring], counts.sum(axis=0)])
     cells = np.column_stack([rows, rows.sum(axis=1)])
-    names = [*(FAILURES[1 + kind] for kind in kinds), _TOTAL]
+    names = [*(FAILURES[1 + kind] for kind in occurring), _TOTAL]
     index = pd.Index(names, dtype=object, name="failure")
     return pd.DataFrame(cells, index, _column_index(groups))
 

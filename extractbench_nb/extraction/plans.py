@@ -176,26 +176,28 @@ def _file_tokens(path: Path, model: str) -> int:
 
 
 def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Dataset, list[str]]:
-    """Find what is to be asked about."""
+    """Return the dataset and the ids of the documents to extract."""
     if isinstance(documents, Dataset):
         if dataset is not None and dataset != documents:
-            raise InputError("documents is a Dataset, and dataset= is another one; give one")
-        return documents, [str(one) for one in documents.listing["document"]]
+            raise InputError(
+                "documents is a Dataset, but dataset is a different one; pass only one"
+            )
+        return documents, documents.listing["document"].tolist()
     if dataset is None and isinstance(documents, str | os.PathLike):
-        given = repr(os.fspath(documents))
+        path = repr(os.fspath(documents))
         raise InputError(
-            f"documents is {given}; expected a Dataset, or a list of ids; load_dataset({given}) "
+            f"documents is {path}; expected a Dataset, or a list of ids; load_dataset({path}) "
             "reads a dataset"
         )
     if not isinstance(dataset, Dataset):
-        found = type(dataset).__name__
-        raise InputError(f"dataset is {found}; expected the Dataset that the documents are from")
-    chosen = list(dict.fromkeys(_ids(documents)))
-    if not chosen:
-        raise InputError("documents: there are none")
-    for one in chosen:
-        dataset.pdf_path(one)
-    return dataset, chosen
+        kind = type(dataset).__name__
+        raise InputError(f"dataset is {kind}; expected the Dataset that the documents are from")
+    ids = list(dict.fromkeys(_ids(documents)))
+    if not ids:
+        raise InputError("documents is empty; expected at least one id")
+    for document in ids:
+        dataset.pdf_path(document)  # raises if the id is unknown or has no PDF
+    return dataset, ids
 
 
 def _ids(documents: object) -> list[str]:
@@ -207,46 +209,46 @@ def _ids(documents: object) -> list[str]:
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise InputError(f"documents is {documents!r}; expected a Dataset, or a list of its ids")
     ids = list(documents)
-    for one in ids:
-        if not isinstance(one, str):
-            raise InputError(f"documents: {one!r} is not an id; expected a text")
+    for document in ids:
+        if not isinstance(document, str):
+            raise InputError(f"documents: {document!r} is not an id; expected a text")
     return ids
 
 
 def describe_documents(
     dataset: Dataset, documents: Iterable[str], *, structured: bool = False
 ) -> dict[str, dict[str, str]]:
-    """Say what a run keeps of its documents: where they belong, and what decides their requests."""
+    """Return what ``run.json`` records of each document: domain, schema, and hashes of its inputs."""
     listing = dataset.listing.set_index("document")
-    found: dict[str, dict[str, str]] = {}
-    known: dict[str, dict[str, str]] = {}
-    for one in documents:
-        schema = str(listing.loc[one, "schema"])
-        if schema not in known:
+    descriptions: dict[str, dict[str, str]] = {}
+    schemas: dict[str, dict[str, str]] = {}
+    for document in documents:
+        schema = str(listing.loc[document, "schema"])
+        if schema not in schemas:
             plain = plain_schema(dataset.schema(schema))
             data = canonical(plain).encode("utf-8", "surrogatepass")
-            known[schema] = {"schema_sha256": hashlib.sha256(data).hexdigest()[:_HASHED]}
+            schemas[schema] = {"schema_sha256": hashlib.sha256(data).hexdigest()[:_HASHED]}
             if structured:
                 breaches = strict_breaches(plain)
                 more = f" and {len(breaches) - 1} more" if len(breaches) > 1 else ""
-                known[schema]["strict"] = f"false: {breaches[0]}{more}" if breaches else "true"
-        domain = str(listing.loc[one, "domain"])
-        found[one] = {"domain": domain, "schema": schema, **known[schema]}
+                schemas[schema]["strict"] = f"false: {breaches[0]}{more}" if breaches else "true"
+        domain = str(listing.loc[document, "domain"])
+        descriptions[document] = {"domain": domain, "schema": schema, **schemas[schema]}
         with suppress(MissingPdfError):
-            if (digest := file_hash(dataset.pdf_path(one))) is not None:
-                found[one]["pdf_sha256"] = digest[:_HASHED]
-    return found
+            if (digest := file_hash(dataset.pdf_path(document))) is not None:
+                descriptions[document]["pdf_sha256"] = digest[:_HASHED]
+    return descriptions
 
 
 def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) -> list[Task]:
-    """Read what is needed to ask, so that what is broken is found before anything is asked."""
+    """Read schemas and PDFs of all documents, so that broken files raise before any request."""
     listing = dataset.listing.set_index("document")
-    ids = {one: str(listing.loc[one, "schema"]) for one in documents}
-    plain = {schema: plain_schema(dataset.schema(schema)) for schema in set(ids.values())}
-    strict = {schema: not strict_breaches(known) for schema, known in plain.items()}
+    schema_of = {document: str(listing.loc[document, "schema"]) for document in documents}
+    plain = {schema: plain_schema(dataset.schema(schema)) for schema in set(schema_of.values())}
+    strict = {schema: not strict_breaches(content) for schema, content in plain.items()}
     tasks = [
-        Task(one, plain[schema], dataset.pdf_path(one), strict=strict[schema])
-        for one, schema in ids.items()
+        Task(document, plain[schema], dataset.pdf_path(document), strict=strict[schema])
+        for document, schema in schema_of.items()
     ]
     if document_input != "text":
         for task in tasks:
@@ -256,43 +258,43 @@ def make_tasks(dataset: Dataset, documents: Iterable[str], document_input: str) 
     if empty := [repr(task.document) for task in tasks if not task.text]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
-            "files, with document_input='file', or leave out what has none"
+            "files, with document_input='file', or leave these documents out"
         )
     return tasks
 
 
 def _check_pdf(path: Path) -> None:
-    """Refuse what is not a PDF; its provider may read one that PDFium cannot open."""
+    """Raise `InputError` for a file that is not a PDF; it need not be one that PDFium can open."""
     try:
-        if not path.is_file():  # a pipe would have to be waited for
+        if not path.is_file():  # reading a pipe could block
             raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
         with path.open("rb") as file:
             is_pdf = _MAGIC in file.read(_HEAD)
     except OSError as error:
         raise InputError(f"PDF {str(path)!r} cannot be read: {error.strerror or error}") from None
     if not is_pdf:
-        read_pages(path)
+        read_pages(path)  # raises with the reason
 
 
 def refuse_other_run(
     folder: RunFolder, ours: Mapping[str, Any], documents: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """Raise `InputError` that names the first thing in which a folder's run differs."""
+    """Raise `InputError` that names the first difference from the run in a folder."""
     theirs, where = folder.description, repr(str(folder.path))
     for name in _DECIDING:
         if theirs.get(name) != ours[name]:
             raise InputError(
                 f"{where} holds a run whose {name} is {theirs.get(name)!r}, asked for is "
-                f"{ours[name]!r}; take it up as it began, or name another folder"
+                f"{ours[name]!r}; resume with the same settings, or use another folder"
             )
-    known = theirs.get("documents", {})
-    schemas = {about.get("schema"): about.get("schema_sha256") for about in known.values()}
+    stored = theirs.get("documents", {})
+    schemas = {about.get("schema"): about.get("schema_sha256") for about in stored.values()}
     for document, about in documents.items():
-        kept = {"schema_sha256": schemas.get(about["schema"]), **known.get(document, {})}
+        kept = {"schema_sha256": schemas.get(about["schema"]), **stored.get(document, {})}
         for name, what in _DECIDING_OF_DOCUMENTS:
             before, now = kept.get(name), about.get(name)
             if before is not None and now is not None and before != now:
                 raise InputError(
-                    f"{where} holds a run in which the {what} of {document!r} was another one "
-                    f"({name} was {before}, now it is {now}); restore it, or name another folder"
+                    f"{where} holds a run in which the {what} of {document!r} was different "
+                    f"({name} was {before}, now it is {now}); restore it, or use another folder"
                 )

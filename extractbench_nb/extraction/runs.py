@@ -133,12 +133,12 @@ class Run:
 
     @property
     def unasked(self) -> list[str]:
-        """Ids of the documents that are to be asked about and have no output yet, in order."""
+        """Ids of the run's documents that have no output yet, in order."""
         folder = RunFolder.open(self.folder)
         return sorted({*folder.description.get("documents", {})} - {*folder.documents})
 
     def read(self, document: str) -> Output:
-        """Read what the model said about a document.
+        """Read the model's response for a document.
 
         Parameters
         ----------
@@ -158,11 +158,11 @@ class Run:
         return RunFolder.open(self.folder).read(document)
 
     def __repr__(self) -> str:
-        """Return model and mode, the folder, and what came of the documents."""
+        """Return model and mode, the folder, and counts of documents and costs."""
         return "\n".join([self._title(), f"  {self.folder}", *(f"  {x}" for x in self._counts())])
 
     def _repr_html_(self) -> str:
-        """Return the same as HTML; every text escaped."""
+        """Return the same as static HTML; every text is escaped."""
         lines = "".join(f"<br>{document_text(line, 300)}" for line in self._counts())
         return card_html(self._title(), f"<code>{escape(str(self.folder))}</code>{lines}", limit=80)
 
@@ -173,21 +173,22 @@ class Run:
         return f"{kind} of {about['model']!r}{mode}"
 
     def _counts(self) -> list[str]:
-        frame, unasked = self.outputs, self.unasked
-        failed = frame["error_reason"].value_counts(sort=False).sort_index()
-        total = len(frame) + len(unasked)
-        words = [f"{len(frame) - int(failed.sum())} of {total} documents answered"]
-        words += [f"{count} {reason}" for reason, count in failed.items()]
-        lines = [", ".join(words)]
-        costs = frame["cost_usd"]
+        """Return lines about answers and failures, costs, and documents that were not asked."""
+        outputs, unasked = self.outputs, self.unasked
+        failures = outputs["error_reason"].value_counts(sort=False).sort_index()
+        answered, total = len(outputs) - int(failures.sum()), len(outputs) + len(unasked)
+        counts = [f"{answered} of {total} documents answered"]
+        counts += [f"{count} {reason}" for reason, count in failures.items()]
+        lines = [", ".join(counts)]
+        costs = outputs["cost_usd"]
         if costs.notna().any():
             lines.append(f"{costs.sum():.6g} US dollars at list prices")
-        unknown = int((costs.isna() & frame["error_reason"].isna()).sum())
+        unknown = int((costs.isna() & outputs["error_reason"].isna()).sum())
         if unknown:
             lines.append(f"{unknown} of unknown cost: no price, or no usage reported")
         if unasked:
             why = f": {self.stopped}" if self.stopped else ""
-            lines.append(f"{len(unasked)} not asked{why}; extract with the same folder goes on")
+            lines.append(f"{len(unasked)} not asked{why}; extract with the same folder continues")
         return lines
 
 

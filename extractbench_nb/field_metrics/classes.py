@@ -393,12 +393,12 @@ class MetricRegistry:
             A class or function that takes nothing and returns the metric.
         override : bool, optional
             Whether to replace another metric of that name. A class or function that is defined
-            anew, as when a notebook cell runs again, needs no leave to take its own place.
+            again, as when a notebook cell is rerun, may always replace itself.
 
         Raises
         ------
         ConfigError
-            The name is taken or no name, or the factory makes no metric.
+            The name is taken or not a non-empty str, or `factory` is not callable.
         """
         given: object = metric_id
         if not isinstance(given, str) or not given:
@@ -460,8 +460,8 @@ class MetricRegistry:
                 "evaluate(node, config)",
             )
         for alias in aliases:
-            found = self._entries.get(alias)
-            if found is not None and found.name != metric_id and not override:
+            existing = self._entries.get(alias)
+            if existing is not None and existing.name != metric_id and not override:
                 raise ConfigError(
                     None, f"alias {alias!r} is the name of a metric; override=True replaces it"
                 )
@@ -471,43 +471,43 @@ class MetricRegistry:
         return metric_id
 
     def _link(self) -> None:
-        """Put every alias beside the metric that it stands for, once that is there."""
+        """Enter the aliases of all metrics that are registered."""
         for alias, target in self._aliases.items():
             if target in self._entries:
                 self._entries[alias] = self._entries[target]
 
     def has_metric(self, metric_id: str) -> bool:
-        """Say whether a name or alias is known.
+        """Return whether a name or alias is registered.
 
         Parameters
         ----------
         metric_id : str
-            The name.
+            The name or alias.
 
         Returns
         -------
         bool
-            Whether it is.
+            Whether it is registered.
         """
         return self._aliases.get(metric_id, metric_id) in self._entries
 
     def create_metric(self, metric_id: str) -> Any:
-        """Make the metric of a name.
+        """Create a metric by name.
 
         Parameters
         ----------
         metric_id : str
-            The name, or an alias.
+            The name or an alias.
 
         Returns
         -------
         BaseMetric
-            A new one, with ``metric_id`` and ``evaluate``.
+            A new metric, with ``metric_id`` and ``evaluate``.
 
         Raises
         ------
         UnknownMetricError
-            There is none of that name.
+            No metric has that name.
         """
         entry = self._entries.get(self._aliases.get(metric_id, metric_id))
         if entry is None:
@@ -518,17 +518,17 @@ class MetricRegistry:
         return _OfFunction(entry)
 
     def available_metrics(self) -> tuple[str, ...]:
-        """List the metrics.
+        """List the names of all metrics.
 
         Returns
         -------
         tuple of str
-            Their names, without aliases.
+            The names, without aliases.
         """
         return tuple(dict.fromkeys(entry.name for entry in self._entries.values()))
 
     def unregister_metric(self, metric_id: str) -> None:
-        """Take a metric out, with its aliases; nothing happens if there is none.
+        """Remove a metric and its aliases, if it is registered.
 
         Parameters
         ----------
@@ -536,8 +536,8 @@ class MetricRegistry:
             Its name, or an alias.
         """
         target = self._aliases.get(metric_id, metric_id)
-        gone = [name for name, entry in self._entries.items() if entry.name == target]
-        for name in (*gone, target, metric_id):
+        names = [name for name, entry in self._entries.items() if entry.name == target]
+        for name in (*names, target, metric_id):
             self._entries.pop(name, None)
         self._aliases = {a: t for a, t in self._aliases.items() if a != metric_id and t != target}
         self._descriptors.pop(target, None)

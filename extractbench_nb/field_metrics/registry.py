@@ -355,16 +355,17 @@ def metrics() -> pd.DataFrame:
     >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
     '|gold - predicted| <= tolerance * |gold|'
     """
+    without_aliases = {entry.name: entry for entry in REGISTRY.entries.values()}
     return METRIC_COLUMNS.from_rows(
         (
-            m.name,
-            ", ".join(m.applies_to),
-            m.defaults,
-            "; ".join(f"{p.name}: {p.expected}" for p in m.params),
-            m.pass_rule,
-            m.judged,
-            m.source,
-            m.summary,
+            metric.name,
+            ", ".join(metric.applies_to),
+            metric.defaults,
+            "; ".join(f"{param.name}: {param.expected}" for param in metric.params),
+            metric.pass_rule,
+            metric.judged,
+            metric.source,
+            metric.summary,
         )
-        for m in {entry.name: entry for entry in REGISTRY.entries.values()}.values()
+        for metric in without_aliases.values()
     )

@@ -35,7 +35,7 @@ _TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
 
 
 def find_violations(subject: Subject) -> Iterator[Finding]:
-    """Find what JSON Schema Draft 2020-12 forbids, wrong types told apart from the rest."""
+    """Find violations of JSON Schema Draft 2020-12; wrong types have a kind of their own."""
     places = {place.path: place for place in subject.places}
     for path, keyword, message, value in violations(subject.schema, subject.gold):
         place = places.get(path)
@@ -53,31 +53,35 @@ def find_violations(subject: Subject) -> Iterator[Finding]:
 
 
 def find_undeclared(subject: Subject) -> Iterator[Finding]:
-    """Find keys that the schema does not know; what is below one is not told again.
+    """Find keys that the schema does not declare; keys below them are not reported.
 
-    Where items of an array carry their own index, that is one finding for all of them.
+    A key that holds the item's own index is reported once for all items of the array.
     """
     paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
-    indices: dict[str, list[Place]] = defaultdict(list)
+    index_keys: dict[str, list[Place]] = defaultdict(list)
     for place in subject.places:
         if place.path not in paths:
             continue
-        # the index, from 0 or 1, of the item that holds it
-        index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
-        start = place.value - int(index[1]) if index and type(place.value) is int else None
-        if place.key in INDEX_KEYS and start in (0, 1):
-            indices[place.field].append(place)
+        item_index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
+        is_index = (
+            place.key in INDEX_KEYS
+            and item_index is not None
+            and type(place.value) is int
+            and place.value - int(item_index[1]) in (0, 1)  # counted from 0 or from 1
+        )
+        if is_index:
+            index_keys[place.field].append(place)
         else:
             yield place.finding("undeclared_key", "the schema does not declare this key")
-    for name, places in indices.items():
+    for field_path, places in index_keys.items():
         message = f"{len(places)} items carry their own index, which the schema does not declare"
-        yield Finding(places[0].path, name, "item_index", message, places[0].value)
+        yield Finding(places[0].path, field_path, "item_index", message, places[0].value)
 
 
 def find_empty_required(subject: Subject) -> Iterator[Finding]:
     """Find required keys whose value is empty: ``""``, blanks, ``[]``, ``{}``.
 
-    A null is a violation where the schema does not allow it, and an answer where it does.
+    A null is not reported: it is a violation if the schema forbids it, and a value otherwise.
     """
     for place in subject.places:
         value = place.value.strip() if isinstance(place.value, str) else place.value
