@@ -258,15 +258,17 @@ def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: s
 
 def _print_arrays(ev: Evaluation) -> None:
     """Print the arrays with missed or spurious items, and those without an alignment."""
-    is_aligned = ev.arrays["matched"].notna()
-    unmatched = ev.arrays["missed"] + ev.arrays["spurious"]
-    differ = ev.arrays.assign(is_aligned=is_aligned)[~is_aligned | unmatched.gt(0).fillna(False)]
+    import pandas as pd
+
+    arrays = ev.arrays
+    unmatched = arrays["missed"] + arrays["spurious"]
+    differ = arrays[unmatched.isna() | (unmatched > 0)]
     for a in differ.head(_MOST).itertuples():
-        if a.is_aligned:
+        if pd.isna(a.matched):
+            counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
+        else:
             counts = f"{a.matched} of {a.gold_items} matched"
             counts += f", {a.missed} missed, {a.spurious} spurious"
-        else:
-            counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
         _print_text(f"  {'array':<13} {a.path}: {counts}")
     if len(differ) > _MOST:
         _print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")

@@ -80,10 +80,8 @@ def _columns(attempts: pd.DataFrame, by: Any) -> list[str]:
             raise InputError("by is 'failure', which makes the rows; name another column, as 'run'")
         if not isinstance(name, Hashable) or name not in known:
             same_text = [repr(column) for column in known if str(column) == str(name)]
-            if same_text:  # of another type, as 1 for "1"
-                hint = f"did you mean {same_text[0]}?"
-            else:
-                hint = nearest(name, map(str, known))
+            # the column may be of another type: 1 for "1"
+            hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
             raise InputError(f"by is {name!r}; {hint}")
     return list(dict.fromkeys(names))
 

@@ -240,7 +240,8 @@ def _check_description(description: Any, path: Path) -> None:
     if description["format"] > FORMAT:
         raise InputError(
             f"{str(path)!r} was written by a newer version of this package (format "
-            f"{description['format']}, {__version__} reads up to {FORMAT}); update it to read this run"
+            f"{description['format']}; version {__version__} reads up to format {FORMAT}); update "
+            "the package to read this run"
         )
     kind, model = description.get("kind"), description.get("model")
     if kind not in KINDS or not isinstance(model, str):

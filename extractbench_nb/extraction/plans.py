@@ -218,7 +218,7 @@ def _ids(documents: object) -> list[str]:
 def describe_documents(
     dataset: Dataset, documents: Iterable[str], *, structured: bool = False
 ) -> dict[str, dict[str, str]]:
-    """Return what ``run.json`` records of each document: domain, schema, and hashes of its inputs."""
+    """Return what ``run.json`` records of each document: domain, schema, hashes of its inputs."""
     listing = dataset.listing.set_index("document")
     descriptions: dict[str, dict[str, str]] = {}
     schemas: dict[str, dict[str, str]] = {}

@@ -332,10 +332,9 @@ _MAX_TAIL = 3
 
 
 def find_placeholders(subject: Subject) -> Iterator[Finding]:
-    """Find placeholders for absent values (``NA``, ``unknown``, ``-``) that the schema does not list.
+    """Find placeholders of absent values (``NA``, ``-``, ...) that the schema does not list.
 
-    A schema has such a word if it is its default, one of its constants or examples, or stands
-    quoted in the description.
+    A schema lists a word as default, constant or example, or in quotes in the description.
     """
     for place in subject.texts():
         if is_placeholder(place.value) and fold(place.value) not in _declared_words(place.node):
