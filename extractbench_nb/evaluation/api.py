@@ -307,10 +307,10 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
 
 
 def refuse_non_json(document: Any, what: str = "gold") -> int:
-    """Raise `InputError` for the first value that JSON cannot hold; count the levels of containers.
+    """Raise `InputError` for the first value that is not JSON; return the levels of containers.
 
-    In a prediction only Pydantic models and dataclasses are refused. Other values that JSON cannot
-    hold stay: they have a type that no schema has.
+    In a prediction only Pydantic models and dataclasses raise. Other values that are not JSON stay,
+    and fail as values of a wrong type.
     """
     stack: list[tuple[Any, Any, int]] = [((), document, 1)]
     seen: set[int] = set()
@@ -335,7 +335,7 @@ def refuse_non_json(document: Any, what: str = "gold") -> int:
 
 
 def _path(place: Any) -> str:
-    """Write the path of a place: the place of its container, the container, and its key there."""
+    """Write a path that is given as a chain (path of the container, container, key)."""
     steps = []
     while place:
         place, container, key = place
@@ -344,7 +344,7 @@ def _path(place: Any) -> str:
 
 
 def _plain_hint(value: Any) -> str:
-    """Say how a model, a dataclass or what is left in their dumps becomes a JSON value."""
+    """Return a hint how to turn a model, a dataclass or a value of their dumps into JSON."""
     if callable(getattr(value, "model_dump", None)):
         return "; pass its model_dump(mode='json')"
     if isinstance(value, _DUMPED):

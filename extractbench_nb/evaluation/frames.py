@@ -260,7 +260,7 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
     if a.unaligned:
         return
     paired = {p.gold_index: p for p in a.pairs if p.status in ("matched", "partial")}
-    theirs = {p.predicted_index for p in paired.values()}
+    paired_predicted = {p.predicted_index for p in paired.values()}
     for i, gold in enumerate(a.gold_items):
         pair = paired.get(i)
         if pair is None or pair.predicted_index is None:
@@ -270,7 +270,7 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
             verdict = pair.status, pair.similarity, pair.failed_fields
             yield (a.paths.gold, i, j, *verdict, gold, a.predicted_items[j])
     for j, predicted in enumerate(a.predicted_items):
-        if j not in theirs:
+        if j not in paired_predicted:
             yield (a.paths.gold, None, j, "spurious", None, (), None, predicted)
 
 
@@ -279,7 +279,7 @@ _LONGEST_NAME = 300
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of the array that a path or the name of a field means."""
+    """Return the instance path of an array, given by its path or its field."""
     paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
@@ -293,13 +293,13 @@ def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
         if exact in paths:
             return exact
     wanted = {path, path.removesuffix("[]"), path.removeprefix("$.").removesuffix("[]")}
-    found = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
-    if len(found) == 1:
-        return found[0]
+    of_field = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
+    if len(of_field) == 1:
+        return of_field[0]
     shown = repr(one_line(path, _LONGEST_NAME))
-    if found:
+    if of_field:
         raise InputError(
-            f"field {shown} has {len(found):,} arrays: {_named(found)}; name one by its path"
+            f"field {shown} has {len(of_field):,} arrays: {_named(of_field)}; pass the path of one"
         )
     near = nearest(path[:_LONGEST_NAME], {n for n in (*paths, *fields) if len(n) <= _LONGEST_NAME})
     raise InputError(f"there is no array {shown}; {near}")

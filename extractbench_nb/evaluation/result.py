@@ -52,7 +52,7 @@ _WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
 def outcome_counts(ev: Evaluation) -> dict[str, int]:
-    """Count the counted rows by outcome, those that occur, the most frequent first."""
+    """Count the counted rows by outcome, the most frequent first."""
     fields = ev._fields
     counts = fields.loc[fields["counted"], "outcome"].value_counts()
     return {str(name): int(n) for name, n in counts.items()}
@@ -75,12 +75,12 @@ def card_text(ev: Evaluation) -> str:
 
 
 def _why(row: Any) -> str:
-    said = "" if row.reasoning is pd.NA else f": {row.reasoning}"
-    return f"{row.outcome} ({row.reason}){said}"
+    reasoning = "" if row.reasoning is pd.NA else f": {row.reasoning}"
+    return f"{row.outcome} ({row.reason}){reasoning}"
 
 
 def scores_text(ev: Evaluation) -> str:
-    """Write scores, counts by outcome, and what the reader must know to trust them."""
+    """Write scores, counts by outcome, and caveats of the scores."""
     s = ev.summary
     head = " · ".join(f"{name} {s[name]:.3f}" for name in _SCORES)
     counts = ", ".join(f"{n} {name}" for name, n in outcome_counts(ev).items())
@@ -146,8 +146,8 @@ def _worst_html(ev: Evaluation) -> str:
 def _arrays_html(ev: Evaluation) -> str:
     arrays = ev._arrays
     arrays = arrays[arrays["counted"] & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
-    off = (arrays["missed"] + arrays["spurious"] > 0).fillna(True)
-    differ = arrays[off.astype(bool)].sort_values("f1", kind="stable")
+    unmatched = arrays["missed"] + arrays["spurious"]
+    differ = arrays[unmatched.isna() | (unmatched > 0)].sort_values("f1", kind="stable")
     same = len(arrays) - len(differ)
     notes = [f"{plural(same, 'array')} matched completely"] if same else []
     if len(differ) > _MOST_ARRAYS:

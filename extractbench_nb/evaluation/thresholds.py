@@ -41,7 +41,7 @@ _ARRAY_METRIC = "array_llm"
 class Knob(NamedTuple):
     """A threshold that can be changed: the param of one metric of one field.
 
-    ``key`` is what people call it: ``align_threshold``, ``pass_threshold``, or the item's field.
+    ``key`` is its name for users: ``align_threshold``, ``pass_threshold``, or the item's field.
     """
 
     key: str
@@ -56,13 +56,13 @@ Settings = Mapping[tuple[str, str, str], float]
 
 
 def _thresholds(array: Node) -> list[Knob]:
-    """List the thresholds that decide what becomes of the items of an array."""
-    own = [
+    """List the thresholds that decide about the items of an array."""
+    of_array = [
         Knob(key, array.field, _ARRAY_METRIC, key, pass_threshold(array, key, default))
         for key, default in ((ALIGN, 0.5), (PASS, 0.7))
         if any(spec.metric_id == _ARRAY_METRIC for spec in _specs(array))
     ]
-    found: dict[tuple[str, str], Knob] = {}
+    of_items: dict[tuple[str, str], Knob] = {}
     for node, spec in ((below, spec) for below in _below(array) for spec in _specs(below)):
         entry = REGISTRY.entries.get(spec.metric_id)
         param = PASS if spec.metric_id == _ARRAY_METRIC else entry and entry.threshold
@@ -71,11 +71,11 @@ def _thresholds(array: Node) -> list[Knob]:
             value = spec.params.get(param, default)
             mark = float(value if isinstance(value, int | float) else default)
             knob = Knob(node.field, node.field, spec.metric_id, param, mark)
-            found.setdefault((knob.field, knob.metric), knob)
-    names = Counter(field for field, _ in found)
-    return own + [
+            of_items.setdefault((knob.field, knob.metric), knob)
+    names = Counter(field for field, _ in of_items)
+    return of_array + [
         knob if names[knob.field] == 1 else knob._replace(key=f"{knob.field} {knob.metric}")
-        for knob in found.values()
+        for knob in of_items.values()
     ]
 
 
@@ -84,7 +84,7 @@ def _specs(node: Node) -> tuple[MetricSpec, ...]:
 
 
 def _below(array: Node) -> Iterator[Node]:
-    """Walk the nodes below an array; a recursive reference is not unfolded."""
+    """Yield the nodes below an array; a recursive reference is not unfolded."""
     stack = list(reversed(list(array.children)))
     while stack:
         node = stack.pop()
@@ -96,7 +96,7 @@ def _below(array: Node) -> Iterator[Node]:
 
 
 def _configured(node: Node, settings: Settings) -> NodeConfig | None:
-    """Return the config of a node with `settings` applied; the same object if none concerns it."""
+    """Return the config of a node with `settings` applied; the same object if none applies."""
     config, changed = node.config, False
     specs = []
     for spec in config.metrics if config is not None else ():

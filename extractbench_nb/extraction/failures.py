@@ -230,13 +230,13 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
 
 
 def check_bins(bins: object) -> None:
-    """Refuse a number of bins that is not a whole number of 1 or more."""
+    """Raise `InputError` unless `bins` is a whole number of 1 or more."""
     if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
         raise InputError(f"bins={bins!r}; expected a whole number of 1 or more")
 
 
 def _parts(attempts: pd.DataFrame, bins: int) -> Counts:
-    """Return the part in which each text breaks; one past the last for those without a place."""
+    """Return the part in which each text breaks; one past the last for those without position."""
     parts = np.full(len(attempts), bins, dtype=np.int64)
     cut_off = (attempts["failure"] == "truncated_json").tolist()
     pairs = zip(attempts["offset"].tolist(), attempts["characters"].tolist(), strict=True)
@@ -245,8 +245,8 @@ def _parts(attempts: pd.DataFrame, bins: int) -> Counts:
             continue
         size = 0 if pd.isna(characters) else characters
         if not 0 <= offset <= size:
-            at = f"{offset:.16g} of {size:.16g} characters"
-            raise InputError(f"attempts: row {row} breaks at {at}")
+            position = f"{offset:.16g} of {size:.16g} characters"
+            raise InputError(f"attempts: row {row} breaks at {position}")
         part = int(offset) * bins // max(int(size), 1)
         parts[row] = bins - 1 if cut_off[row] else min(part, bins - 1)
     return parts

@@ -35,35 +35,35 @@ DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
 
 
 def documents_of(dataset: DatasetLike) -> Documents:
-    """Return the dataset that was given, or read the one that was named."""
+    """Return a dataset; a name or path is loaded."""
     if dataset is None or isinstance(dataset, str | os.PathLike):
         return load_dataset(dataset)
     if not all(hasattr(dataset, part) for part in ("documents", "schema", "gold")):
-        found = type(dataset).__name__
-        raise InputError(f"dataset is {found}; expected a Dataset, a name or a path")
+        kind = type(dataset).__name__
+        raise InputError(f"dataset is {kind}; expected a Dataset, a name or a path")
     return dataset
 
 
 def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
-    """Return the dataset that was given, or read the one that was named; with its files."""
-    known = documents_of(dataset)
-    if not isinstance(known, Dataset):
-        found = type(known).__name__
-        raise InputError(f"dataset is {found}; expected a Dataset, a name or a path")
-    return known
+    """Return a `Dataset` with files; a name or path is loaded."""
+    loaded = documents_of(dataset)
+    if not isinstance(loaded, Dataset):
+        kind = type(loaded).__name__
+        raise InputError(f"dataset is {kind}; expected a Dataset, a name or a path")
+    return loaded
 
 
 INPUTS = ("auto", "file", "text")
 
 _NO_KEY = "A model on a server of your own needs none: name its address by api_base="
 _HASHED = 16
-#: Tokens of the picture of a page, at most: providers' documentation says 258 (Gemini) to 4,784
+#: Most tokens of the image of a page: providers' documentation says 258 (Gemini) to 4,784
 #: (Claude), and 25,501 for a high-detail image and gpt-4o-mini.
 _PER_PAGE, _PER_PAGE_OF_MINI = 5_000, 26_000
 _STRICT_IF_POSSIBLE = "json_schema, strict where the schema keeps the rules"
 _MAGIC = b"%PDF-"
 _HEAD = 1024
-#: What must be the same where a run is taken up, and what of its documents.
+#: Entries that must be equal when a run is resumed: of its documents, and of the run.
 _DECIDING_OF_DOCUMENTS = (
     ("schema", "name of the schema"),
     ("schema_sha256", "schema"),
@@ -73,7 +73,7 @@ _DECIDING = ("kind", "model", "mode", "prompt_version", "document_input", "param
 
 
 class Task(NamedTuple):
-    """One document to ask about; `text` is None if the PDF itself is sent."""
+    """One document to extract; `text` is None if the PDF itself is sent."""
 
     document: str
     plain: Mapping[str, Any]
@@ -93,7 +93,7 @@ class Options:
     document_input: str
 
     def __post_init__(self) -> None:
-        """Check the words."""
+        """Check mode and document_input."""
         for name, value, known in (
             ("mode", self.prompt.mode, MODES),
             ("document_input", self.document_input, INPUTS),
@@ -103,33 +103,33 @@ class Options:
 
     @property
     def is_structured(self) -> bool:
-        """Whether the schema is given as the format of the answer."""
+        """Whether the schema is sent as the response format."""
         return self.prompt.mode == "structured"
 
     def check(self) -> None:
-        """Check, offline, that the model can be asked in this mode; `InputError` says why not."""
+        """Check, offline, that the model supports this mode, or raise `InputError`."""
         check_model(self.settings, otherwise=_NO_KEY)
         if not self.is_structured:
             return
         model = self.settings.model
         if "response_format" not in (litellm().get_supported_openai_params(model=model) or ()):
             raise InputError(
-                f"mode='structured': LiteLLM knows of no response format of {model!r}, and would "
-                "leave the schema out; use mode='prompt'"
+                f"mode='structured': LiteLLM knows no response format for {model!r} and would "
+                "drop the schema; use mode='prompt'"
             )
 
-    def input_of(self, kept: Mapping[str, Any]) -> str:
-        """Choose ``"file"`` or ``"text"``: as asked, else as the run began, else what it can."""
+    def input_of(self, run: Mapping[str, Any]) -> str:
+        """Return ``"file"`` or ``"text"``: as asked, as in a resumed run, or as the model supports."""
         if self.document_input != "auto":
             return self.document_input
-        known = kept.get("document_input")
-        if known is not None:
-            return str(known)
-        can = litellm().utils.supports_pdf_input(self.settings.model)
-        return "file" if can else "text"
+        stored = run.get("document_input")
+        if stored is not None:
+            return str(stored)
+        takes_pdf = litellm().utils.supports_pdf_input(self.settings.model)
+        return "file" if takes_pdf else "text"
 
     def describe(self, document_input: str, dataset: str) -> dict[str, Any]:
-        """Write down what the run is."""
+        """Return the description of the run for ``run.json``."""
         return describe_run(
             "extraction",
             self.settings.model,
@@ -147,7 +147,7 @@ class Options:
         )
 
     def request(self, task: Task) -> ModelRequest:
-        """Return the request for one document; the PDF is read now."""
+        """Return the request for one document; this reads the PDF."""
         pdf = task.pdf if task.text is None else None
         limited = pdf is not None and self.settings.budget_usd is not None
         return ModelRequest(
@@ -166,11 +166,11 @@ class Options:
 
 
 def _file_tokens(path: Path, model: str) -> int:
-    """Bound what a provider bills for a PDF: its text, and a picture of each page."""
+    """Return an upper bound of the tokens billed for a PDF: its text, and an image per page."""
     per_page = _PER_PAGE_OF_MINI if "gpt-4o-mini" in model else _PER_PAGE
     try:
         pages = read_pages(path)
-    except InputError:  # the provider may read it all the same
+    except InputError:  # the provider may be able to read it
         return path.stat().st_size
     return sum(per_page + most_tokens(page) for page in pages)
 

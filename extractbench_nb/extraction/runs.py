@@ -57,7 +57,7 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
         Column("error_reason", "string", "why there is no output", ", ".join(REASONS), True),
         Column("error", "string", "the provider's message", "", True),
         Column("raw", "object", "the text as received, a str", "", True),
-        Column("meta", "object", "how the call went, a dict"),
+        Column("meta", "object", "details of the call, a dict"),
     ),
 )
 
@@ -66,12 +66,12 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
 class Run:
     """The responses of a model to documents, kept in a folder.
 
-    Made by `extract`, or from a folder by `Run.open`. Frames are read anew at every access.
+    Made by `extract`, or from a folder by `Run.open`. Each access to a frame reads the folder.
 
     Attributes
     ----------
     folder : pathlib.Path
-        Where it is.
+        The folder.
     stopped : str or None
         Why `extract` left documents unasked: the budget, a refused key. Not kept in the folder.
     """
@@ -91,7 +91,7 @@ class Run:
         Returns
         -------
         Run
-            Its outputs are read when asked for.
+            Its outputs are read on access.
 
         Raises
         ------
@@ -109,18 +109,19 @@ class Run:
     def outputs(self) -> pd.DataFrame:
         """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
         folder = RunFolder.open(self.folder)
-        about = folder.description
-        run = about["model"] if about["kind"] == "simulation" else folder.path.resolve().name
+        description = folder.description
+        is_simulation = description["kind"] == "simulation"
+        run = description["model"] if is_simulation else folder.path.resolve().name
         rows = []
         for document in folder.documents:
-            place = about.get("documents", {}).get(document) or {}
+            about = description.get("documents", {}).get(document) or {}
             raw, meta = folder.read(document)
             error = meta.get("error") or {}
             cells = meta | {
                 "run": run,
                 "document": document,
-                "domain": place.get("domain") or None,
-                "schema": place.get("schema") or None,
+                "domain": about.get("domain") or None,
+                "schema": about.get("schema") or None,
                 "raw_characters": None if raw is None else len(raw),
                 "error_reason": error.get("reason"),
                 "error": error.get("message"),
@@ -167,10 +168,10 @@ class Run:
         return card_html(self._title(), f"<code>{escape(str(self.folder))}</code>{lines}", limit=80)
 
     def _title(self) -> str:
-        about = self.description
-        mode = f", mode {about['mode']!r}" if about.get("mode") else ""
-        kind = "Simulation" if about["kind"] == "simulation" else "Run"
-        return f"{kind} of {about['model']!r}{mode}"
+        description = self.description
+        mode = f", mode {description['mode']!r}" if description.get("mode") else ""
+        kind = "Simulation" if description["kind"] == "simulation" else "Run"
+        return f"{kind} of {description['model']!r}{mode}"
 
     def _counts(self) -> list[str]:
         """Return lines about answers and failures, costs, and documents that were not asked."""

@@ -168,7 +168,7 @@ def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked
 def _read_pdf(
     dataset: Dataset, row: Any, kinds: frozenset[str], checked: Checked
 ) -> PdfText | None:
-    """Read the PDF where a wanted kind needs it."""
+    """Read the PDF if a wanted kind needs it."""
     if not kinds & (_USE_PDF | _PDF_KINDS):
         return None
     if not row.has_pdf:
@@ -196,8 +196,8 @@ def audit(
 ) -> Audit:
     """Search a dataset for possible errors in its annotation.
 
-    Gold is checked against its schema, itself and the text of its PDF. The findings are suspicious
-    places, each with the nearest text or form as a suggestion if there is one.
+    Gold is checked against its schema, itself and the text of its PDF. A finding is a suspicious
+    value, with the nearest text or form as a suggestion if there is one.
 
     Parameters
     ----------
@@ -221,12 +221,12 @@ def audit(
 
     Notes
     -----
-    A text is found in a PDF if its letters and digits stand there in a row, whatever the case,
+    A text is found in a PDF if its letters and digits occur there in sequence, whatever the case,
     spacing, punctuation, accents and line breaks; a text of twelve words or more also if it
-    stands there in pieces of four words or more. A number is found if the PDF has it in any scale
+    occurs there in pieces of four words or more. A number is found if the PDF has it in any scale
     from thousandths of millions to billions, with thousands separators, or in words; a date in
     any form. Fields of which less than half of the values are found (labels, codes, calculated
-    values) get one finding of kind ``field_not_quoted`` a document, not one a value.
+    values) get one finding of kind ``field_not_quoted`` per document instead of one per value.
 
     Examples
     --------
@@ -243,39 +243,41 @@ def audit(
     shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
-    found = [(c, f) for c in checked for f in _settled(c, unquoted) if f.kind in wanted]
-    findings = [
+    findings = [(c, f) for c in checked for f in _merged(c, unquoted) if f.kind in wanted]
+    finding_rows = [
         (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
          f.message, f.value, f.suggestion, f.page)
-        for c, f in found
+        for c, f in findings
     ]  # fmt: skip
-    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
-    documents = [
+    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in findings)
+    document_rows = [
         (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
          len(c.looked_up), [f for _, f in c.looked_up].count(None),
          *(counts[id(c), name] for name in SEVERITIES))
         for c in checked
     ]  # fmt: skip
-    return Audit(ds.name, AUDIT_COLUMNS.from_rows(findings), AUDITED_COLUMNS.from_rows(documents))
+    return Audit(
+        ds.name, AUDIT_COLUMNS.from_rows(finding_rows), AUDITED_COLUMNS.from_rows(document_rows)
+    )
 
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
-    """Return schema and definition of which less than half of all values were found."""
+    """Return the fields (schema, definition) with less than half of all values in the PDFs."""
     quoted = defaultdict(list)
     for document in checked:
         for name, finding in document.looked_up:
             quoted[document.schema, name].append(finding is None)
     rare = {
         key
-        for key, found in quoted.items()
-        if len(found) >= _FEWEST_SOUGHT and sum(found) < _QUOTED_SHARE * len(found)
+        for key, is_found in quoted.items()
+        if len(is_found) >= _FEWEST_SOUGHT and sum(is_found) < _QUOTED_SHARE * len(is_found)
     }
-    # an undeclared key means what the declared ones of its name mean
+    # an undeclared key is taken for the declared ones of the same name
     return frozenset(rare | {(schema, name.rsplit("/", 1)[-1]) for schema, name in rare})
 
 
-def _settled(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
-    """Return a document's findings in order, with one for each field that is not quoted."""
+def _merged(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
+    """Return a document's findings by kind; those of an unquoted field are merged into one."""
     findings = list(checked.findings)
     sought = Counter(name for name, _ in checked.looked_up)
     missing = Counter(name for name, finding in checked.looked_up if finding is not None)

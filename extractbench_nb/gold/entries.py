@@ -62,14 +62,14 @@ class Subject:
     pdf: PdfText | None = None
 
     def texts(self) -> Iterator[Place]:
-        """Walk the texts that are not blank."""
+        """Yield the texts that are not blank."""
         for place in self.places:
             if isinstance(place.value, str) and place.value.strip():
                 yield place
 
 
 def walk(schema: Schema, document: Any) -> Iterator[Place]:
-    """Walk all values of a document, containers before what they hold."""
+    """Yield all values of a document, containers before their members."""
     stack = [Place("$", "", schema.root, document)]
     while stack:
         place = stack.pop()
@@ -121,7 +121,7 @@ _MIN_JOINED = 6
 
 
 def find_wording_faults(subject: Subject) -> Iterator[Finding]:
-    """Find words that PDF extraction cut or joined, line breaks, and debris at a text's ends."""
+    """Find words that PDF extraction cut or joined, line breaks, and stray marks at the ends."""
     vocabulary = Counter(word for place in subject.texts() for word in words_of(place.value))
     vocabulary += subject.pdf.counts if subject.pdf is not None else Counter()
     for place in subject.texts():
@@ -132,9 +132,9 @@ def find_wording_faults(subject: Subject) -> Iterator[Finding]:
 
 
 def _cut_words(place: Place, pdf: PdfText | None, vocabulary: Counter[str]) -> Iterator[Finding]:
-    found = [m for m in _CUT.finditer(place.value) if (m[2] or m[4]).lower() not in _SUSPENDED]
-    if found:
-        cut = [" ".join(m[0].split()) for m in found]
+    hyphens = [m for m in _CUT.finditer(place.value) if (m[2] or m[4]).lower() not in _SUSPENDED]
+    if hyphens:
+        cut = [" ".join(match[0].split()) for match in hyphens]
         better = _CUT.sub(lambda m: _rejoined(m, vocabulary), place.value)
         yield place.finding("broken_word", f"cut in two: {shown(cut)}", better)
     elif pdf is not None and (pairs := list(_torn(place.value, pdf))):
@@ -155,8 +155,8 @@ def _rejoined(match: re.Match[str], vocabulary: Counter[str]) -> str:
     if second.lower() in _SUSPENDED:
         return match[0]
     begin, end = first.casefold(), second.casefold()
-    compound = min(vocabulary[begin], vocabulary[end]) > 1 and not vocabulary[begin + end]
-    return f"{first}-{second}" if compound else first + second
+    is_compound = min(vocabulary[begin], vocabulary[end]) > 1 and not vocabulary[begin + end]
+    return f"{first}-{second}" if is_compound else first + second
 
 
 def _torn(text: str, pdf: PdfText) -> Iterator[tuple[str, str]]:
@@ -172,15 +172,15 @@ def _torn(text: str, pdf: PdfText) -> Iterator[tuple[str, str]]:
 
 def _glued_words(place: Place, pdf: PdfText | None) -> Iterator[Finding]:
     text = " ".join(part for part in place.value.split() if not _LINK.search(part))
-    found = _MISSING_SPACE.findall(text)
-    better = [re.sub(r"([,;])", r"\1 ", words) for words in found]
+    glued = _MISSING_SPACE.findall(text)
+    better = [re.sub(r"([,;])", r"\1 ", words) for words in glued]
     if pdf is not None:
         words = dict.fromkeys(_LETTERS.findall(unify(text)))
         pairs = [pair for word in words if (pair := _unglue(word, pdf))]
-        found += ["".join(pair) for pair in pairs]
+        glued += ["".join(pair) for pair in pairs]
         better += [" ".join(pair) for pair in pairs]
-    if found:
-        yield place.finding("glued_words", f"no space in {shown(found)}", ", ".join(better[:3]))
+    if glued:
+        yield place.finding("glued_words", f"no space in {shown(glued)}", ", ".join(better[:3]))
 
 
 def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
@@ -291,7 +291,7 @@ def find_variants(subject: Subject) -> Iterator[Finding]:
 
 
 def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """Pair names that are alike and mean the same, the rarer one first; the most alike first."""
+    """Yield pairs of similar names with one meaning, rarer name first; most similar pairs first."""
     import numpy as np
     from rapidfuzz import fuzz, process
 
@@ -313,7 +313,7 @@ def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _is_slip(name: str, other: str) -> bool:
-    """Say whether one long word has one letter wrong, missing, too much or out of place."""
+    """Whether the names differ in one long word, by a letter wrong, missing, extra or swapped."""
     from rapidfuzz.distance import OSA
 
     words = (normalize(name).split(), normalize(other).split())

@@ -777,7 +777,7 @@ def test_no_run_has_two_schemas_or_two_pdfs(
         run(asked, dataset=again, document_input="file")
         assert len(server.requests) == 2
         return
-    with pytest.raises(xb.InputError, match=message + ".*name another folder"):
+    with pytest.raises(xb.InputError, match=message + ".*use another folder"):
         run(asked, dataset=again, document_input="file")
     assert len(server.requests) == 1
     assert {path.name: path.read_bytes() for path in done.folder.iterdir()} == before
