@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -258,17 +259,15 @@ def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: s
 
 def _print_arrays(ev: Evaluation) -> None:
     """Print the arrays with missed or spurious items, and those without an alignment."""
-    import pandas as pd
-
     arrays = ev.arrays
     unmatched = arrays["missed"] + arrays["spurious"]
     differ = arrays[unmatched.isna() | (unmatched > 0)]
     for a in differ.head(_MOST).itertuples():
-        if pd.isna(a.matched):
-            counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
-        else:
+        if isinstance(a.matched, Integral):
             counts = f"{a.matched} of {a.gold_items} matched"
             counts += f", {a.missed} missed, {a.spurious} spurious"
+        else:
+            counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
         _print_text(f"  {'array':<13} {a.path}: {counts}")
     if len(differ) > _MOST:
         _print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")

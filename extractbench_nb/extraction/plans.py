@@ -119,7 +119,7 @@ class Options:
             )
 
     def input_of(self, run: Mapping[str, Any]) -> str:
-        """Return ``"file"`` or ``"text"``: as asked, as in a resumed run, or as the model supports."""
+        """Return ``"file"`` or ``"text"``: as asked, as in a resumed run, or as the model can."""
         if self.document_input != "auto":
             return self.document_input
         stored = run.get("document_input")
