@@ -395,16 +395,16 @@ class Compared(NamedTuple):
             case "number_tolerance":
                 default = _RELEASED_TOLERANCE if released else None
                 details["tolerance"] = self._param("tolerance", float, default)
-                one, two = _number(gold), _number(extracted)
-                if one is None or two is None:
+                ours, theirs = _number(gold), _number(extracted)
+                if ours is None or theirs is None:
                     details |= {"gold": gold, "extracted": extracted}
                 else:
-                    details["delta"] = round(abs(one - two), 12)
+                    details["delta"] = round(abs(ours - theirs), 12)
             case "string_semantic" | "string_llm" | "array_llm":
-                said = {"reasoning": reasoning} if reasoning is not None else {}
+                answer = {"reasoning": reasoning} if reasoning is not None else {}
                 details["pass_threshold"] = self._param("pass_threshold", float)
-                details["structured_output"] = {"score": self.score, **said}
-                details |= said
+                details["structured_output"] = {"score": self.score, **answer}
+                details |= answer
         return details
 
     def _param(self, name: str, convert: Callable[[Any], Any], default: Any = None) -> Any:
