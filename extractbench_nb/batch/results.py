@@ -183,7 +183,7 @@ class Source(Protocol):
     """Where the frames of a batch are: in memory, or in the files of a folder."""
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Make one of the frames fields, arrays, matches, judge_calls and summary."""
+        """Build one of the frames fields, arrays, matches, judge_calls and summary."""
         ...
 
     def save(self, folder: Path) -> None:

@@ -544,12 +544,12 @@ def load_dataset(
 
 def _sample_root() -> Path:
     package = Path(__file__).resolve().parents[1]
-    places = (package / "_sample", package.parent / "dataset")
-    for place in places:
-        if place.is_dir():
-            return place
+    folders = (package / "_sample", package.parent / "dataset")
+    for folder in folders:
+        if folder.is_dir():
+            return folder
     raise DatasetError(
-        "the sample dataset is not installed: looked in " + " and ".join(map(str, places))
+        "the sample dataset is not installed: looked in " + " and ".join(map(str, folders))
     )
 
 
@@ -567,7 +567,7 @@ def _extractbench_root() -> Path:
             )
         return root
     raise DatasetError(
-        "the ExtractBench dataset is not here: fetch_dataset('extractbench') downloads it; for a "
+        "the ExtractBench dataset was not found: fetch_dataset('extractbench') downloads it; for a "
         "copy of your own pass load_dataset('extractbench', path=...) or set the environment "
         f"variable {EXTRACTBENCH_VARIABLE} to its folder"
     )

@@ -4,7 +4,7 @@ The layout::
 
     run.json                 settings that determine the outputs, and their origin
     {document}.raw.txt       the text as received; absent if there was none
-    {document}.meta.json     how the call went; written last, so it marks a complete output
+    {document}.meta.json     details of the call; written last, so it marks a complete output
     .lock                    locked by the process that writes here; the file stays
     simulation.json          of a simulation: its settings and its record of changes
 """
@@ -36,13 +36,13 @@ RUN_FILE = "run.json"
 _RAW, _META = ".raw.txt", ".meta.json"
 _LOCK = ".lock"
 _PACKAGES = ("litellm", "pandas", "pypdfium2")
-#: Bytes of a file's name, where the system does not tell.
+#: Largest number of bytes in a file name, if the system does not tell.
 _LONGEST_NAME = 255
 _LARGEST = 2**63 - 1
 
 
 class Output(NamedTuple):
-    """What one document gave: the text as received, None if there was none, and the meta."""
+    """The output for one document: the text as received, or None, and the details of the call."""
 
     raw: str | None
     meta: dict[str, Any]

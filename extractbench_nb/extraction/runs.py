@@ -293,7 +293,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     extractbench_nb.errors.InputError: mode is 'json'; known are prompt, structured
     """
     read_environment()
-    given = {"temperature": temperature, "max_tokens": max_tokens}
+    optional = {"temperature": temperature, "max_tokens": max_tokens}
     settings = Settings(
         model,
         timeout=timeout,
@@ -302,7 +302,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         retry_wait=retry_wait,
         budget_usd=budget_usd,
         api_base=api_base,
-        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
+        **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
     )
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
     path = folder_path(folder)
@@ -310,13 +310,13 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     check_names(path, ids)
     begun = RunFolder.open(path) if is_run(path) else None
     if begun is not None and not resume:
-        raise InputError(f"{str(path)!r} holds a run; resume=True takes it up, or name another")
+        raise InputError(f"{str(path)!r} holds a run; pass resume=True, or use another folder")
     sent_as = options.input_of(begun.description if begun else {})
-    ours = options.describe(sent_as, chosen.name)
-    abouts = describe_documents(chosen, ids, structured=options.is_structured)
+    description = options.describe(sent_as, chosen.name)
+    documents_now = describe_documents(chosen, ids, structured=options.is_structured)
     if begun is not None:
-        refuse_other_run(begun, ours, abouts)
-    open_ids = [one for one in ids if begun is None or _is_open(begun, one)]
+        refuse_other_run(begun, description, documents_now)
+    open_ids = [name for name in ids if begun is None or _is_open(begun, name)]
     if open_ids:
         options.check()
     tasks = make_tasks(chosen, open_ids, sent_as)
@@ -327,18 +327,19 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         return Run(path)
     with RunFolder(make_folder(path), {}).alone():
         # another call may have begun the same run since
-        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, ours)
-        refuse_other_run(run, ours, abouts)
-        known = run.description.get("documents", {})
-        run.update({"documents": {**known, **{one: abouts[one] for one in open_ids}}})
-        still = [task for task in tasks if _is_open(run, task.document)]
-        stopped = run_anywhere(_ask_all(options, still, run, progress=progress))
+        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, description)
+        refuse_other_run(run, description, documents_now)
+        recorded = run.description.get("documents", {})
+        added = {name: documents_now[name] for name in open_ids}
+        run.update({"documents": {**recorded, **added}})
+        open_tasks = [task for task in tasks if _is_open(run, task.document)]
+        stopped = run_anywhere(_ask_all(options, open_tasks, run, progress=progress))
         run.update({"ended": now()})
     return Run(path, stopped)
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
-    """Whether to ask: there is no output, its text was removed, or the call failed in passing."""
+    """Whether to ask: no output, its text was removed, or the call failed for a passing reason."""
     if not folder.has(document):
         return True
     raw, meta = folder.read(document)
@@ -351,21 +352,21 @@ def _is_open(folder: RunFolder, document: str) -> bool:
 async def _ask_all(
     options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
 ) -> str | None:
-    """Ask about all documents; return why some were left, or None."""
+    """Ask about all documents; return why some were not asked, or None."""
     queue = CallQueue(options.settings, None)
     turns = asyncio.Semaphore(options.settings.max_concurrency)
-    left: list[str] = []
+    stop_reasons: list[str] = []
 
     async def ask(task: Task) -> None:
         async with turns:
-            if left:
+            if stop_reasons:
                 return
             request = await asyncio.to_thread(options.request, task)
             sent = "file" if task.text is None else "text"
             try:
                 output = await BACKGROUND.run(call_model(queue, request, sent))
             except NotAskedError as error:
-                left.append(str(error))
+                stop_reasons.append(str(error))
                 return
             folder.write(task.document, *output)
             bar.update()
@@ -373,4 +374,4 @@ async def _ask_all(
     name = f"extract {options.settings.model}"
     with progress_bar(shown=progress, total=len(tasks), desc=name, unit="document") as bar:
         await asyncio.gather(*(ask(task) for task in tasks))
-    return left[0] if left else None
+    return stop_reasons[0] if stop_reasons else None

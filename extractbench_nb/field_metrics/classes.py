@@ -62,7 +62,7 @@ class MetricResult:
 
 
 def error_result(error: BaseException) -> MetricResult:
-    """Return the result that stands for a metric that failed, as the published package has it."""
+    """Return the published package's result of a metric that failed."""
     details = {"error": str(error), "error_type": type(error).__name__}
     return MetricResult("unknown", 0.0, False, details)
 
@@ -80,12 +80,12 @@ class MetricConfig:
     params : dict or None, optional
         Its params.
     **unknown : object
-        Refused.
+        Any other argument raises an error.
 
     Raises
     ------
     ConfigError
-        A field that is none of these.
+        An unknown field, or `metric_id` is not a str.
 
     Examples
     --------
@@ -111,30 +111,30 @@ class MetricConfig:
             object.__setattr__(self, name, value)
 
     def model_dump(self, *, exclude_none: bool = False) -> dict[str, Any]:
-        """Return the config as a schema holds it.
+        """Return the config as a dict, as in a schema.
 
         Parameters
         ----------
         exclude_none : bool, optional
-            Whether to leave out what is None.
+            Whether to leave out entries that are None.
 
         Returns
         -------
         dict
-            metric_id, weight, params.
+            The entries ``metric_id``, ``weight`` and ``params``.
         """
-        found = {"metric_id": self.metric_id, "weight": self.weight, "params": self.params}
-        return {k: v for k, v in found.items() if not (exclude_none and v is None)}
+        config = {"metric_id": self.metric_id, "weight": self.weight, "params": self.params}
+        return {k: v for k, v in config.items() if not (exclude_none and v is None)}
 
 
 def refuse_unknown(what: str, unknown: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """Raise `ConfigError` for the first of the fields that are not known."""
+    """Raise `ConfigError` for the first unknown field."""
     for name in unknown:
         raise ConfigError(None, f"{what} has no field {name!r}; {nearest(name, known)}")
 
 
 class MetricContext:
-    """The place that a metric is asked about: both values, and what the schema says there.
+    """The context of a metric: both values, and what the schema says of them.
 
     Parameters
     ----------
