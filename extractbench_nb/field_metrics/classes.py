@@ -245,11 +245,11 @@ class MetricContext:
 
     @property
     def schema_path(self) -> str:
-        """Where the node stands in the schema."""
+        """The path of the node in the schema."""
         return self._node.schema_path
 
     def __repr__(self) -> str:
-        """Write where it is and what the two values are."""
+        """Return the path and both values."""
         return f"MetricContext({self.schema_path!r}, {self._gold!r}, {self._extracted!r})"
 
 
@@ -259,7 +259,7 @@ class BaseMetric:
     Attributes
     ----------
     metric_id : str
-        What an ``evaluation_config`` says.
+        The name in an ``evaluation_config``.
     recurse_into_children : bool
         Part of the published interface; here children of objects are always evaluated.
 
@@ -281,14 +281,14 @@ class BaseMetric:
     recurse_into_children: bool = True
 
     async def evaluate(self, node: Any, config: MetricConfig | None = None) -> MetricResult:
-        """Compare the two values of a place.
+        """Compare a gold and an extracted value.
 
         Parameters
         ----------
         node : MetricContext
-            The place.
+            The values and their schema.
         config : MetricConfig, optional
-            What the schema says about the metric, its params above all.
+            The config that the schema declares for the metric, with its params.
 
         Returns
         -------
@@ -299,14 +299,14 @@ class BaseMetric:
 
 
 class UnknownMetricError(ConfigError, KeyError):
-    """A name that no metric has; a `KeyError` too, which the published package raises.
+    """An unknown metric; also a `KeyError`, which the published package raises.
 
     Parameters
     ----------
     pointer : str or None
-        JSON Pointer of the place that names it; None if no schema is involved.
+        JSON Pointer in the schema that names it; None if no schema is involved.
     problem : str
-        What was found and what would be right.
+        What was found and what is expected.
     """
 
     __str__ = ConfigError.__str__
@@ -314,16 +314,16 @@ class UnknownMetricError(ConfigError, KeyError):
 
 @dataclass(frozen=True, slots=True)
 class _OfClass:
-    """The function of a registry entry: a fresh metric from its factory, asked once."""
+    """The function of a registry entry: creates a metric for each call."""
 
     factory: Callable[[], Any]
 
     async def __call__(
         self, node: Node, gold: Any, extracted: Any, spec: MetricSpec
     ) -> MetricResult:
-        place = MetricContext(node, gold, extracted)
+        context = MetricContext(node, gold, extracted)
         config = MetricConfig(spec.metric_id, spec.weight, dict(spec.params) or None)
-        result = self.factory().evaluate(place, config)
+        result = self.factory().evaluate(context, config)
         if inspect.isawaitable(result):
             result = await result
         if isinstance(result, MetricResult):
@@ -336,7 +336,7 @@ class _OfClass:
 
 @dataclass(frozen=True, slots=True)
 class _OfFunction(BaseMetric):
-    """A metric that is a function, in the form of a class."""
+    """Wraps a metric that is a function in the interface of a class."""
 
     entry: Metric
 
@@ -354,23 +354,23 @@ class _OfFunction(BaseMetric):
         result = self.entry(gold, extracted, **params)
         if inspect.isawaitable(result):
             result = await result
-        found = result if isinstance(result, MetricScore) else MetricScore(float(result))
-        passed = found.score >= self.entry.pass_mark(params)
+        scored = result if isinstance(result, MetricScore) else MetricScore(float(result))
+        passed = scored.score >= self.entry.pass_mark(params)
         details = {"gold": gold, "extracted": extracted}
-        verdict = passed if found.passed is None else found.passed
-        return MetricResult(self.metric_id, float(found.score), verdict, details)
+        verdict = passed if scored.passed is None else scored.passed
+        return MetricResult(self.metric_id, float(scored.score), verdict, details)
 
 
 class MetricRegistry:
-    """Metrics by name; those that are classes are kept as factories, asked anew for every value.
+    """Metrics by name. A class is kept as a factory, which makes a metric for every call.
 
     Parameters
     ----------
     aliases : mapping of str to str, optional
-        Other names, by the name that they stand for.
+        From further names to the names of metrics.
     entries : Registry, optional
-        Where the metrics are kept; by default a new and empty place that no evaluation asks.
-        `global_metric_registry` keeps them where all evaluations look.
+        Where the metrics are kept; by default a new, empty registry that evaluations do not use.
+        `global_metric_registry` is the one that they use.
     """
 
     def __init__(
