@@ -101,11 +101,7 @@ def fetch_dataset(
     until = time.monotonic() + timeout
     root = make_folder(Path(path).expanduser() if path is not None else download_folder())
     hashes = {file: file_hash(root / file.path) for file in released_files()}
-    wanted = [
-        file
-        for file, digest in hashes.items()
-        if digest is None or file.sha256 not in (digest, None)
-    ]
+    wanted = [f for f, digest in hashes.items() if digest is None or f.sha256 not in (digest, None)]
     others = [file.path for file in wanted if path is not None and (root / file.path).exists()]
     if others:
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
