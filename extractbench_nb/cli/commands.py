@@ -263,10 +263,8 @@ def _print_arrays(ev: Evaluation) -> None:
     unmatched = arrays["missed"] + arrays["spurious"]
     differ = arrays[unmatched.isna() | (unmatched > 0)]
     for a in differ.head(_MOST).itertuples():
-        if isinstance(a.matched, Integral):
-            counts = f"{a.matched} of {a.gold_items} matched"
-            counts += f", {a.missed} missed, {a.spurious} spurious"
-        else:
+        counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
+        if not isinstance(a.matched, Integral):  # without an alignment, counts are missing
             counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
         _print_text(f"  {'array':<13} {a.path}: {counts}")
     if len(differ) > _MOST:
