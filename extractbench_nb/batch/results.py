@@ -40,7 +40,7 @@ __all__ = ["Evaluations", "FolderSource", "Source", "read_description"]
 class FolderSource:
     """The results in a folder, read from its files when they are asked for.
 
-    ``digest`` is that of the files that these results are; None if the files have none.
+    ``digest`` is the digest stored in the files when they were loaded; None if they have none.
     """
 
     folder: Path
@@ -48,7 +48,7 @@ class FolderSource:
     digest: str | None
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Read one of the frames."""
+        """Read a frame from its Parquet file."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -67,7 +67,7 @@ class FolderSource:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
 
     def save(self, folder: Path) -> None:
-        """Copy the files; nothing is written where they are of another batch by now."""
+        """Copy the files, unless another batch has replaced them since they were loaded."""
         self._refuse_other(self.folder / DESCRIPTION, read_description(self.folder).get("digest"))
         refuse_foreign(folder)
         make_folder(folder)
@@ -86,11 +86,13 @@ class FolderSource:
         folder = str(self.folder)
         if path.name != DESCRIPTION and read_description(self.folder).get("digest") == self.digest:
             raise InputError(
-                f"{str(path)!r} is not of the batch that {DESCRIPTION} tells of: writing it anew "
-                f"has begun and not ended; evaluate_runs(..., resume={folder!r})"
+                f"{str(path)!r} does not belong to the batch that {DESCRIPTION} describes: the "
+                "files were being replaced and the writing was interrupted; call "
+                f"evaluate_runs(..., resume={folder!r})"
             )
         raise InputError(
-            f"{folder!r} has been written anew since; load it again: load_evaluations({folder!r})"
+            f"{folder!r} has been rewritten since it was loaded; load it again: "
+            f"load_evaluations({folder!r})"
         )
 
 
@@ -108,8 +110,8 @@ def _digest_of(copy: Path, source: Path) -> str | None:
 
 
 def _parquet_digest(metadata: pq.FileMetaData) -> str | None:
-    found = (metadata.metadata or {}).get(DIGEST)
-    return None if found is None else str(found, "utf-8")
+    digest = (metadata.metadata or {}).get(DIGEST)
+    return None if digest is None else digest.decode()
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -126,11 +128,11 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    found = read_document(path, "batch")
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        kind = found.get("format") if isinstance(found, dict) else found
-        raise InputError(f"{str(path)!r} has format {kind!r}; this version reads {FORMAT}")
-    return found
+    description = read_document(path, "batch")
+    found = description.get("format") if isinstance(description, dict) else description
+    if not isinstance(description, dict) or found != FORMAT:
+        raise InputError(f"{str(path)!r} has format {found!r}; this version reads {FORMAT}")
+    return description
 
 
 _MOST_RUNS = 20
@@ -173,15 +175,15 @@ def _number(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-#: What is not known of one document is not known of all.
-_whole_sum = partial(pd.Series.sum, skipna=False)
+#: A sum that is missing if any of its values is missing.
+_strict_sum = partial(pd.Series.sum, skipna=False)
 
 
 class Source(Protocol):
     """Where the frames of a batch are: in memory, or in the files of a folder."""
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Make one of the frames fields, arrays, matches, judge_calls and summary."""
+        """Build one of the frames fields, arrays, matches, judge_calls and summary."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -201,7 +203,7 @@ class Evaluations:
     fields, arrays, matches, judge_calls : pandas.DataFrame
         The frames of `Evaluation`, led by run, document, domain and schema. Each access gives a
         copy. What is on disk is read when it is first asked for; `InputError` tells where the
-        files have been written anew by then.
+        files have been rewritten by then.
     summary : pandas.DataFrame
         One row per run and document: outcome, scores and counts, and the columns of the user's.
     by_run : pandas.DataFrame
@@ -251,7 +253,7 @@ class Evaluations:
         summary = self.summary
         groups = summary.groupby("run", sort=False)
         how: dict[str, Any] = {
-            c.name: "mean" if c.name in UNITS else _whole_sum if c.nullable else "sum"
+            c.name: "mean" if c.name in UNITS else _strict_sum if c.nullable else "sum"
             for c in BY_RUN.columns
             if c.name in SUMMARY.names
         }
@@ -272,9 +274,9 @@ class Evaluations:
         summary, keys = self.summary, ["run", "document"]
         documents = summary.drop_duplicates("document")[["document", "domain", "schema"]]
         pairs = summary[["run"]].drop_duplicates().merge(documents, how="cross")
-        there = pd.MultiIndex.from_frame(summary[keys])
-        is_there = pd.MultiIndex.from_frame(pairs[keys]).isin(there)
-        return pairs[~is_there].reset_index(drop=True)
+        evaluated = pd.MultiIndex.from_frame(summary[keys])
+        is_evaluated = pd.MultiIndex.from_frame(pairs[keys]).isin(evaluated)
+        return pairs[~is_evaluated].reset_index(drop=True)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -287,12 +289,12 @@ class Evaluations:
         Parameters
         ----------
         run, document : str or int
-            Which one.
+            Values of ``summary["run"]`` and ``summary["document"]``.
 
         Returns
         -------
         Evaluation
-            With warnings, inputs and its own card.
+            The same as `evaluate` returns, with warnings and inputs.
 
         Raises
         ------
@@ -300,16 +302,18 @@ class Evaluations:
             No such output, or its inputs are not available: the results were loaded or unpickled.
         """
         run, document = str(run), str(document)
-        summary = self.summary
-        if not ((summary["run"] == run) & (summary["document"] == document)).any():
-            runs = summary["run"].drop_duplicates().tolist()
-            known = summary.loc[summary["run"] == run, "document"] if run in runs else runs
-            what = f"run {run!r} has no document {document!r}" if run in runs else f"no run {run!r}"
-            raise InputError(f"{what}; {nearest(document if run in runs else run, known)}")
+        runs, documents = self.summary["run"], self.summary["document"]
+        if run not in runs.tolist():
+            raise InputError(f"no run {run!r}; {nearest(run, runs.unique().tolist())}")
+        of_run = documents[runs == run].tolist()
+        if document not in of_run:
+            hint = nearest(document, of_run)
+            raise InputError(f"run {run!r} has no document {document!r}; {hint}")
         if self._reevaluate is None:
             raise InputError(
-                f"the inputs of run {run!r}, document {document!r} are not at hand; "
-                "evaluate_runs(..., resume=folder) gives results that know theirs"
+                f"the inputs of run {run!r}, document {document!r} are not available, because the "
+                "results were loaded or unpickled; results of evaluate_runs(..., resume=folder) "
+                "have theirs"
             )
         return self._reevaluate(run, document)
 
@@ -329,8 +333,8 @@ class Evaluations:
         Raises
         ------
         InputError
-            The folder holds a batch that can be taken up, or files of the same names that `save`
-            did not write; or the results are in files that have been written anew since.
+            The folder holds a batch that can be resumed, or files of the same names that `save`
+            did not write; or the results were loaded from files that have been rewritten since.
         OutputError
             A file cannot be written.
         """
@@ -350,19 +354,19 @@ class Evaluations:
         return describe_frames(specs)
 
     def _frame(self, name: str) -> pd.DataFrame:
-        """Return a copy of a frame, which is made when it is first asked for."""
+        """Return a shallow copy of a frame; it is built on first use and cached."""
         frames = self.__dict__.setdefault("_frames", {})
         if name not in frames:
             frames[name] = self._source.frame(name)
-        found: pd.DataFrame = frames[name]
-        return found.copy(deep=False)
+        frame: pd.DataFrame = frames[name]
+        return frame.copy(deep=False)
 
     def __len__(self) -> int:
         """Count the outputs."""
         return len(self.summary)
 
     def __repr__(self) -> str:
-        """Write the scores of each run in a line."""
+        """Write one line of scores per run."""
         by_run = self.by_run
         shown = by_run.head(_MOST_RUNS)
         names = [one_line(run, _LONGEST) for run in shown["run"]]

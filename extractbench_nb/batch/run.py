@@ -304,7 +304,7 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     Returns
     -------
     Evaluations
-        Frames are read when they are asked for; where the folder has been written anew by then,
+        Frames are read when they are asked for; where the folder has been rewritten by then,
         that raises `InputError`. It cannot evaluate an output again: the inputs are not in the
         folder.
 

@@ -56,7 +56,7 @@ _LONGEST = 60
 
 
 def settings_of(context: Context) -> dict[str, Any]:
-    """Describe what must be the same when a batch is resumed."""
+    """Return the settings that must be equal when a batch is resumed."""
     alignment: Any = context.alignment
     options = fingerprint(alignment)
     aligner = alignment
@@ -82,7 +82,7 @@ def settings_of(context: Context) -> dict[str, Any]:
 
 
 def fingerprint(thing: Any) -> Any:
-    """Return what tells a judge or an aligner apart from others of its name.
+    """Return the options of a judge or an aligner: its attribute ``fingerprint``.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def fingerprint(thing: Any) -> Any:
 
 
 def _source_hash(function: Any) -> str:
-    """Hash the source of a function, or its code where it comes from no file."""
+    """Hash the source of a function, or its bytecode if the source is not available."""
     for thing in (function, type(function)):
         with suppress(OSError, TypeError):
             return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
@@ -115,31 +115,31 @@ def _source_hash(function: Any) -> str:
 def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
     """Raise `InputError` that names the first setting in which a folder's batch differs."""
     for name, value in ours.items():
-        found = theirs.get(name)
+        stored = theirs.get(name)
         if name == "metrics":
-            kept = found or {}
-            changed = [metric for metric, own in value.items() if kept.get(metric, own) != own]
+            stored = stored or {}
+            changed = [metric for metric, code in value.items() if stored.get(metric, code) != code]
             if changed:
                 raise InputError(f"{folder!r} was evaluated with another metric {changed[0]!r}")
-        elif found != value:
-            what, found, asked = _difference(name.removesuffix("_options"), found, value)
+        elif stored != value:
+            what, stored, asked = _first_difference(name.removesuffix("_options"), stored, value)
             raise InputError(
-                f"{folder!r} was evaluated with {what} {_shown(found)}, asked for is "
+                f"{folder!r} was evaluated with {what} {_shown(stored)}, asked for is "
                 f"{_shown(asked)}; resume with the same settings, or use another folder"
             )
 
 
-def _difference(what: str, found: Any, value: Any) -> tuple[str, Any, Any]:
-    """Go down to the first part in which two settings differ."""
+def _first_difference(what: str, stored: Any, asked: Any) -> tuple[str, Any, Any]:
+    """Return the innermost name and values of the first difference between two settings."""
     parts: Iterable[tuple[Any, Any, Any]] = ()
-    if isinstance(found, dict) and isinstance(value, dict):
-        parts = ((name, found.get(name), value.get(name)) for name in {**value, **found})
-    elif isinstance(found, list) and isinstance(value, list):
-        parts = ((n, *pair) for n, pair in enumerate(zip_longest(found, value), 1))
-    for step, one, other in parts:
-        if one != other:
-            return _difference(what if step == "name" else f"{what} {step}", one, other)
-    return what, found, value
+    if isinstance(stored, dict) and isinstance(asked, dict):
+        parts = ((key, stored.get(key), asked.get(key)) for key in {**asked, **stored})
+    elif isinstance(stored, list) and isinstance(asked, list):
+        parts = ((number, *pair) for number, pair in enumerate(zip_longest(stored, asked), 1))
+    for key, ours, theirs in parts:
+        if ours != theirs:
+            return _first_difference(what if key == "name" else f"{what} {key}", ours, theirs)
+    return what, stored, asked
 
 
 def _shown(value: Any) -> str:
@@ -150,7 +150,7 @@ def _shown(value: Any) -> str:
 # --- files ------------------------------------------------------------------------------------
 
 DESCRIPTION = "batch.json"
-#: The files of a batch; the last one to be written is the first.
+#: The files of a batch, the description first: it is written last.
 _NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
 #: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
 DIGEST = b"extractbench_nb_digest"
@@ -164,35 +164,38 @@ def write_files(
     extras: tuple[Column, ...],
     description: Mapping[str, Any],
 ) -> str:
-    """Write the files of a batch; all are complete before the first takes its name."""
+    """Write the files of a batch; none replaces an older one before all are complete.
+
+    Returns the digest of the results, which every file records.
+    """
     specs = {**FRAMES, "summary": summary_spec(extras)}
-    about = {**description, "extras": [[column.name, column.dtype] for column in extras]}
-    seen = hashlib.sha256(json.dumps(about).encode())
+    description = {**description, "extras": [[column.name, column.dtype] for column in extras]}
+    hasher = hashlib.sha256(json.dumps(description).encode())
     with ExitStack() as stack:
-        # entered first: takes its name last
-        text_file = stack.enter_context(replacing(folder / DESCRIPTION))
-        paths = {n: stack.enter_context(replacing(folder / f"{n}.parquet")) for n in specs}
+        # the stack closes in reverse order, so the description replaces its predecessor last
+        description_path = stack.enter_context(replacing(folder / DESCRIPTION))
+        paths = {name: stack.enter_context(replacing(folder / f"{name}.parquet")) for name in specs}
         with ExitStack() as files:
             writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
             for result in results:
                 row = value_to_text([result.ids, result.summary, result.extras]) or ""
                 parts = [result.parts[name] for name in PARTS]
                 for content in (row.encode("utf-8", "surrogatepass"), *parts):
-                    seen.update(hashlib.sha256(content).digest())
+                    hasher.update(hashlib.sha256(content).digest())
                 for name in PARTS:
                     writers[name].add(part_batch(name, result))
                 writers["summary"].add(summary_batch(specs["summary"], [result]))
-            digest = seen.hexdigest()
+            digest = hasher.hexdigest()
             for writer in writers.values():
                 writer.end(digest)
         rows = {name: writer.rows for name, writer in writers.items()}
-        text = json.dumps({**about, "rows": rows, "digest": digest}, indent=2)
-        text_file.write_text(text + "\n", encoding="utf-8")
+        text = json.dumps({**description, "rows": rows, "digest": digest}, indent=2)
+        description_path.write_text(text + "\n", encoding="utf-8")
     return digest
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
-    """Write the frames of one evaluation, each to a file of its name."""
+    """Write each frame of one evaluation to a Parquet file named after it."""
     make_folder(folder)
     frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
     frames["summary"] = SUMMARY, ev.summary.to_frame().T
@@ -215,7 +218,7 @@ def _cells(series: pd.Series[Any], column: Column) -> list[Any]:
 
 
 class _Writer:
-    """One file; collects rows until they make a row group."""
+    """Writes one Parquet file; collects rows until there are enough for a row group."""
 
     def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
         import pyarrow.parquet as pq
@@ -230,7 +233,7 @@ class _Writer:
         self.rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take rows, and write a row group when there are enough."""
+        """Add rows, and write a row group when there are enough."""
         self._waiting.append(batch)
         self._count += batch.num_rows
         if self._count >= _ROWS:
@@ -247,7 +250,7 @@ class _Writer:
         self._waiting, self._count = [], 0
 
     def end(self, digest: str) -> None:
-        """Write the rest, and which batch the file belongs to."""
+        """Write the remaining rows and the digest of the batch."""
         self.flush()
         self._file.add_key_value_metadata({DIGEST: digest})
 
@@ -263,12 +266,12 @@ def _refuse_file(folder: Path, option: str = "folder") -> None:
 def refuse_occupied(folder: Path, option: str = "folder") -> None:
     """Raise `InputError` where a folder holds files of a batch."""
     _refuse_file(folder, option)
-    found = next((name for name in (DATABASE, *_NAMES) if (folder / name).exists()), None)
-    if found is None:
+    file = next((name for name in (DATABASE, *_NAMES) if (folder / name).exists()), None)
+    if file is None:
         return
-    hint = f"take it up with resume={str(folder)!r}, or " if found == DATABASE else ""
+    hint = f"resume it with resume={str(folder)!r}, or " if file == DATABASE else ""
     raise InputError(
-        f"{option} {str(folder)!r} holds a batch already ({found}); {hint}use another folder"
+        f"{option} {str(folder)!r} holds a batch already ({file}); {hint}use another folder"
     )
 
 
@@ -309,7 +312,7 @@ def refuse_unfinishable(folder: Path) -> None:
     if (folder / DESCRIPTION).exists() and not (folder / DATABASE).exists():
         raise InputError(
             f"resume {str(folder)!r} holds saved results and no {DATABASE}; only a folder that "
-            "save_to or resume wrote can be taken up"
+            "save_to or resume wrote can be resumed"
         )
 
 
@@ -349,7 +352,7 @@ class MemorySource:
     description: Mapping[str, Any]
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Make one of the frames."""
+        """Build a frame."""
         import pyarrow as pa
 
         if name == "summary":
@@ -379,18 +382,18 @@ create table if not exists outputs (
 _COLUMNS = ("run", "document", "fingerprint", "summary", *PARTS, "digest")
 _SELECT = f"select {', '.join(_COLUMNS)} from outputs where run = ? and document = ?"  # noqa: S608 - no input in it
 _INSERT = f"insert or replace into outputs values ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - no input in it
-#: In place of the fingerprint of an output without all verdicts: equal to none, so that a batch
-#: which is resumed evaluates it again.
+#: Stored instead of the fingerprint of an output without all verdicts. It equals no fingerprint,
+#: so a resumed batch evaluates the output again.
 _OPEN = b""
 
 
 class FolderStorage:
-    """Keeps finished outputs in a database; only fingerprints of those at work are in memory."""
+    """Keeps finished outputs in a database; in memory, only fingerprints of those in progress."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan) -> None:
         self._connection, self._path, self._plan = connection, path, plan
-        self._at_work: dict[int, bytes] = {}
-        self._golds: dict[Path, bytes] = {}
+        self._fingerprints: dict[int, bytes] = {}
+        self._gold_hashes: dict[Path, bytes] = {}
 
     def has(self, place: int) -> bool:
         """Say whether the output at a place was finished, all verdicts given, with these inputs."""
@@ -399,14 +402,14 @@ class FolderStorage:
         found = self._read(cell)
         if found is not None and found[0] == fingerprint:
             return True
-        self._at_work[place] = fingerprint
+        self._fingerprints[place] = fingerprint
         return False
 
     def keep(self, finished: list[Finished]) -> None:
         """Keep the results of one chunk, all or none; they survive the end of the process."""
         rows = []
         for item in finished:
-            cell, fingerprint = self._plan.cells[item.place], self._at_work.pop(item.place)
+            cell, fingerprint = self._plan.cells[item.place], self._fingerprints.pop(item.place)
             row = (
                 escape(cell.run),
                 escape(cell.document),
@@ -442,7 +445,7 @@ class FolderStorage:
             return None
         *content, digest = row
         if digest != _digest(content):
-            raise _damaged(self._path, f"{cell.name} is not as it was written")
+            raise _damaged(self._path, f"{cell.name} has been changed since it was written")
         _, _, fingerprint, text, *parts = content
         try:
             summary = tuple(json.loads(unescape(text)))
@@ -451,14 +454,14 @@ class FolderStorage:
         return fingerprint, summary, dict(zip(PARTS, parts, strict=True))
 
     def _fingerprint(self, cell: Cell) -> bytes:
-        """Hash the content of a cell's schema, gold and prediction; a file of gold is read once."""
+        """Hash the content of a cell's schema, gold and prediction."""
         if not isinstance(cell.gold, Path):
-            gold = _content_hash(self._plan.gold(cell))
-        else:
-            if cell.gold not in self._golds:
-                self._golds[cell.gold] = _content_hash(cell.gold)
-            gold = self._golds[cell.gold]
-        content = cell.schema_key.encode() + gold + _content_hash(cell.predicted)
+            gold_hash = _content_hash(self._plan.gold(cell))
+        else:  # the runs share gold files: each is read once
+            if cell.gold not in self._gold_hashes:
+                self._gold_hashes[cell.gold] = _content_hash(cell.gold)
+            gold_hash = self._gold_hashes[cell.gold]
+        content = cell.schema_key.encode() + gold_hash + _content_hash(cell.predicted)
         return hashlib.sha256(content).digest()
 
 

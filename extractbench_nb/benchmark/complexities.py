@@ -45,9 +45,9 @@ DOMAIN_COLUMNS = FrameSpec(
         Column("pages", "Int64", "pages of all readable PDFs", "0 and up"),
         Column("gold_values", "Int64", "leaf values of all golds", "0 and up"),
         Column("mean_pages", "Float64", "average over readable PDFs", "1 and up", True),
-        Column("mean_gold_tokens", "Float64", "average a document", "0 and up", True),
-        Column("mean_fields", "Float64", "average a document", "0 and up", True),
-        Column("mean_array_items", "Float64", "average a document", "0 and up", True),
+        Column("mean_gold_tokens", "Float64", "average per document", "0 and up", True),
+        Column("mean_fields", "Float64", "average per document", "0 and up", True),
+        Column("mean_array_items", "Float64", "average per document", "0 and up", True),
         Column("mean_pdf_tokens", "Float64", "average over readable PDFs", "0 and up", True),
         Column("compression", "Float64", "PDF tokens / gold tokens, both readable", "", True),
     ),
@@ -158,7 +158,7 @@ FIELD_COLUMNS = FrameSpec(
         Column("counts", "string", "what it counts in a document"),
         SCHEMA,
         Column("documents", "int64", "documents counted", "1 and up"),
-        Column("mean", "Float64", "average a document", "any"),
+        Column("mean", "Float64", "average per document", "any"),
         Column("published", "Float64", "Table 6, where the paper has the schema", "", True),
         Column("difference", "Float64", "mean - published", "", True),
         Column("matches", "boolean", "equal after rounding to one decimal", "", True),
@@ -166,8 +166,8 @@ FIELD_COLUMNS = FrameSpec(
 )
 
 
-class _Place(NamedTuple):
-    """A value of a document: its path without indices, and how it is held."""
+class _Value(NamedTuple):
+    """A value of a document with its path, ``[]`` for any index, and what contains it."""
 
     path: tuple[str, ...]
     value: Any
@@ -176,7 +176,7 @@ class _Place(NamedTuple):
     of_first_item: bool
 
 
-#: What a field may be.
+#: What `Fields` may count: name and meaning of each candidate.
 DEFINITIONS: Mapping[str, str] = {
     "leaves_outside": "leaf values that no array holds",
     "leaves_outside_not_null": "leaf values that no array holds, without nulls",
@@ -210,12 +210,12 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     >>> count_fields({"tags": ["a", "b"]}, tags)["leaves"]
     2
     """
-    counts, places = statistics.count_gold(gold), list(_places(gold))
-    leaves = [p for p in places if not isinstance(p.value, dict | list)]
-    members = [p for p in places if p.path and not p.is_item]
-    outside = [p for p in places if not p.in_array]
-    leaf_members = [p for p in leaves if p.path and not p.is_item]
-    member_paths = {p.path for p in leaf_members}
+    counts, values = statistics.count_gold(gold), list(_values(gold))
+    leaves = [v for v in values if not isinstance(v.value, dict | list)]
+    members = [v for v in values if v.path and not v.is_item]
+    outside = [v for v in values if not v.in_array]
+    leaf_members = [v for v in leaves if v.path and not v.is_item]
+    member_paths = {v.path for v in leaf_members}
     parsed = parse_schema(schema)
     nodes, keys = list(parsed.nodes()), schema_complexity(parsed).keys
     declared = {tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in nodes}
@@ -223,19 +223,19 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     scalars = [point for point in scored if point.node.kind != "array"]
     return {
         "leaves_outside": counts.fields,
-        "leaves_outside_not_null": sum(not p.in_array and p.value is not None for p in leaves),
-        "leaves_and_arrays_outside": sum(not isinstance(p.value, dict) for p in outside),
-        "members_outside": sum(not p.in_array for p in members),
-        "top_members": sum(len(p.path) == 1 for p in members),
+        "leaves_outside_not_null": sum(not v.in_array and v.value is not None for v in leaves),
+        "leaves_and_arrays_outside": sum(not isinstance(v.value, dict) for v in outside),
+        "members_outside": sum(not v.in_array for v in members),
+        "top_members": sum(len(v.path) == 1 for v in members),
         "leaves": counts.gold_values,
         "leaf_members": len(leaf_members),
         "leaves_less_items": counts.gold_values - counts.array_items,
-        "leaf_paths": len({p.path for p in leaves}),
+        "leaf_paths": len({v.path for v in leaves}),
         "leaf_member_paths": len(member_paths),
-        "leaf_member_paths_not_null": len({p.path for p in leaf_members if p.value is not None}),
+        "leaf_member_paths_not_null": len({v.path for v in leaf_members if v.value is not None}),
         "declared_leaf_member_paths": len(member_paths & declared),
         "leaf_member_names": len({path[-1] for path in member_paths}),
-        "first_items": sum(p.of_first_item for p in leaf_members),
+        "first_items": sum(v.of_first_item for v in leaf_members),
         "schema_keys": keys,
         "schema_keys_outside": keys_outside_arrays(parsed),
         "schema_keys_less_arrays": keys - sum(node.kind == "array" for node in nodes),
@@ -247,18 +247,18 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     }
 
 
-#: Table 6 prints one decimal; a little more than half of it, for halves rounded either way.
-_HALF_DIGIT = 0.0501
+#: Table 6 prints one decimal: half a unit of it, and a little more for halves rounded either way.
+_ROUNDING = 0.0501
 
 
 def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     """Compare candidate definitions of the paper's column `Fields` (Table 6) with its values.
 
-    No definition gives all five published averages, and none more than two of them. `Credit`
-    (11.2) is the leaf values that no array holds, as this package counts them; `research` (10.3)
-    the paths of members with leaf values; `sports` (4.0) the schema's keys outside arrays, which
-    four of the five released documents do not have; `10-K/Q` (317.0) the schema's keys less its
-    arrays. None of these gives the 8.9 of the `resumes`.
+    No definition reproduces more than two of the five published averages. These reproduce one
+    each: leaf values outside arrays, which is what this package counts (`credit`, 11.2); paths of
+    members with leaf values (`research`, 10.3); keys of the schema outside arrays, although four
+    of the five released documents do not have them (`sports`, 4.0); keys of the schema less its
+    arrays (`10-K/Q`, 317.0). None of these gives the 8.9 of the `resumes`.
 
     Parameters
     ----------
@@ -286,13 +286,14 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
     rows = []
     for name, meaning in DEFINITIONS.items():
-        for schema, values in counts.groupby("schema", sort=False)[name]:
+        for schema_id, values in counts.groupby("schema", sort=False)[name]:
+            schema = str(schema_id)
             mean = int(values.sum()) / len(values)
-            published = printed.get(DOMAIN_OF_SCHEMA.get(str(schema), ""))
+            published = printed.get(DOMAIN_OF_SCHEMA.get(schema, ""))
             difference = None if published is None else mean - published
-            matches = None if difference is None else abs(difference) < _HALF_DIGIT
-            counted = (name, meaning, str(schema), len(values), mean)
-            rows.append((*counted, published, difference, matches))
+            matches = None if difference is None else abs(difference) < _ROUNDING
+            row = (name, meaning, schema, len(values), mean, published, difference, matches)
+            rows.append(row)
     frame = FIELD_COLUMNS.from_rows(rows)
     frame.attrs["source"] = _SHIPPED if ds is None else ds.name
     return frame
@@ -308,16 +309,18 @@ def _count_dataset(ds: Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["document", "schema", *DEFINITIONS])
 
 
-def _places(gold: Any) -> Iterator[_Place]:
-    stack = [_Place((), gold, False, False, True)]
+def _values(gold: Any) -> Iterator[_Value]:
+    """Yield a document's values, containers included."""
+    stack = [_Value((), gold, in_array=False, is_item=False, of_first_item=True)]
     while stack:
-        here = stack.pop()
-        yield here
-        if isinstance(here.value, dict):
-            for key, value in here.value.items():
-                below = (here.in_array, False, here.of_first_item)
-                stack.append(_Place((*here.path, key), value, *below))
-        elif isinstance(here.value, list):
-            path = (*here.path, "[]")
-            for index, value in enumerate(here.value):
-                stack.append(_Place(path, value, True, True, here.of_first_item and index == 0))
+        parent = stack.pop()
+        yield parent
+        if isinstance(parent.value, dict):
+            for key, value in parent.value.items():
+                path = (*parent.path, key)
+                stack.append(_Value(path, value, parent.in_array, False, parent.of_first_item))
+        elif isinstance(parent.value, list):
+            path = (*parent.path, "[]")
+            for index, value in enumerate(parent.value):
+                first = parent.of_first_item and index == 0
+                stack.append(_Value(path, value, True, True, first))

@@ -43,7 +43,7 @@ LICENCE = "MIT"
 class ReleasedFile(NamedTuple):
     """A file of the released dataset; size and hash are None if they are not known."""
 
-    #: Below the dataset's folder, and below the repository's root; ``/`` between the parts.
+    #: Relative to the dataset's folder, and (`source`) to the repository's root.
     path: str
     source: str
     size: int | None
@@ -65,7 +65,7 @@ def released_files() -> tuple[ReleasedFile, ...]:
 
 
 def download_folder() -> Path:
-    """Return the folder that `fetch_dataset` fills where no other is named."""
+    """Return the folder that `fetch_dataset` fills by default."""
     return cache_folder() / f"extractbench-{COMMIT[:12]}"
 
 
@@ -84,13 +84,13 @@ def check_files(root: Path) -> dict[str, int]:
     """
     counts = dict.fromkeys(_STATES, 0)
     for file in released_files():
-        found = file_hash(root / file.path)
-        if found is None:
+        digest = file_hash(root / file.path)
+        if digest is None:
             state = "missing"
         elif file.sha256 is None:
             state = "unverified"
         else:
-            state = "verified" if found == file.sha256 else "changed"
+            state = "verified" if digest == file.sha256 else "changed"
         counts[state] += 1
     return counts
 
@@ -101,7 +101,7 @@ _LONGEST = 200
 
 
 def origin_of(name: str) -> str | None:
-    """Say in a few words where a named dataset comes from; None for anybody's folder."""
+    """Return where a named dataset comes from; None for a user's folder."""
     if name == "extractbench":
         return f"{REPOSITORY} at {COMMIT[:12]}"
     return "part of extractbench_nb, all of it fictional" if name == "sample" else None
@@ -145,18 +145,18 @@ class DocumentFiles(NamedTuple):
 
 
 def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...]]:
-    """List the schema folders and documents below a folder and check them."""
+    """List the schema folders and documents of a dataset and check them."""
     folders = list(_schema_folders(root))
     if not folders:
         nested = next((f for f in list_folders(root) if any(_schema_folders(f))), None)
         hint = f"; did you mean {nested}?" if nested else ""
         raise DatasetError(f"{root}: found no {_LAYOUT} here{hint}")
-    taken = Counter(folder.name for folder in folders)
+    name_counts = Counter(folder.name for folder in folders)
     schemas = []
     documents: dict[str, DocumentFiles] = {}
     for folder in folders:
         domain, name = folder.parent.name, folder.name
-        schema_id = name if taken[name] == 1 else f"{domain}/{name}"
+        schema_id = name if name_counts[name] == 1 else f"{domain}/{name}"
         schemas.append(SchemaFolder(schema_id, domain, name, _schema_file(folder)))
         for gold in list_files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX):
             id_, pdf = gold.name.removesuffix(GOLD_SUFFIX), pdf_beside(gold)
@@ -184,7 +184,7 @@ def _schema_file(folder: Path) -> Path:
     if len(files) > 1:
         names = ", ".join(repr(file.name) for file in files)
         raise DatasetError(
-            f"{folder}: {len(files)} schema files ({names}), expected one: keep one schema a folder"
+            f"{folder}: {len(files)} schema files ({names}), expected one: keep one per folder"
         )
     return files[0]
 
@@ -195,17 +195,17 @@ def pdf_beside(gold: Path) -> Path:
 
 
 def list_folders(folder: Path) -> Iterator[Path]:
-    """List the folders in a folder in name order, hidden ones left out."""
+    """List the folders in a folder by name, without hidden ones."""
     return (entry for entry in _visible(folder) if entry.is_dir())
 
 
 def list_files(folder: Path, suffix: str) -> Iterator[Path]:
-    """List the files in a folder whose names end so, in name order, hidden ones left out."""
+    """List the files in a folder with a suffix by name, without hidden ones."""
     return (e for e in _visible(folder) if e.name.endswith(suffix) and e.is_file())
 
 
 def _visible(folder: Path) -> list[Path]:
-    """Entries of `folder` in name order without hidden ones; none if it is not a folder."""
+    """List the entries of a folder by name, without hidden ones; none if it is not a folder."""
     if not folder.is_dir():
         return []
     return sorted(
@@ -260,8 +260,7 @@ NAMED_DATASETS = ("extractbench", "sample")
 class Dataset:
     """Schemas, gold JSON and PDFs of one folder, read on first access.
 
-    Made by `load_dataset`. Frames are new objects at every access, so changing one
-    changes nothing here.
+    Made by `load_dataset`. Each access to a frame returns a new one.
 
     Attributes
     ----------
@@ -278,7 +277,7 @@ class Dataset:
 
     @property
     def listing(self) -> pd.DataFrame:
-        """One row per document, without any figure that would have to be counted.
+        """One row per document, without counts.
 
         Ordered by domain, schema and id (see `LISTING_COLUMNS`); no file is read.
         """
@@ -290,8 +289,8 @@ class Dataset:
 
         The columns of `listing`, then pages, gold_values, array_items, fields, gold_tokens,
         pdf_tokens and the SHA-256 of both files (see `DOCUMENT_COLUMNS`). Figures of known files
-        are shipped; others are counted once and kept in the cache folder. What a missing or
-        broken file would tell is missing.
+        are shipped; others are counted once and kept in the cache folder. Figures of a missing or
+        broken file are missing.
         """
         rows = []
         for document in self._documents:
@@ -439,7 +438,7 @@ class Dataset:
         return document.pdf
 
     def __repr__(self) -> str:
-        """Return the counts, the folder, where it comes from and one line per schema."""
+        """Return counts, folder, licence and origin, and one line per schema."""
         counts, source, schemas = self._described()
         lines = [f"Dataset {self.name!r}: {counts}", f"  {self.root}"]
         lines += [f"  {source}"] if source else []
@@ -449,7 +448,7 @@ class Dataset:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return the same as a small table; every text escaped."""
+        """Return the same as static HTML; every text is escaped."""
         counts, source, schemas = self._described()
         rows = [tuple(map(escape, schema)) for schema in schemas]
         return (
@@ -460,12 +459,14 @@ class Dataset:
         )
 
     def _described(self) -> tuple[str, str, list[tuple[str, str, str]]]:
-        """Return counts, licence and origin, and each schema: domain, folder, documents."""
+        """Return the texts of a repr: counts, licence and origin, cells of each schema's row."""
         schemas = []
         for schema in self._schemas:
-            pdfs = [d.pdf is not None for d in self._documents if d.schema == schema.id]
-            without = f", {pdfs.count(False)} without PDF" if not all(pdfs) else ""
-            schemas.append((schema.domain, schema.folder, plural(len(pdfs), "document") + without))
+            pdfs = [document.pdf for document in self._documents if document.schema == schema.id]
+            documents = plural(len(pdfs), "document")
+            if None in pdfs:
+                documents += f", {pdfs.count(None)} without PDF"
+            schemas.append((schema.domain, schema.folder, documents))
         runs = len(list(list_folders(self.root / RUN_FOLDER)))
         counts = (
             plural(len(self._documents), "document"),
@@ -542,12 +543,12 @@ def load_dataset(
 
 def _sample_root() -> Path:
     package = Path(__file__).resolve().parents[1]
-    places = (package / "_sample", package.parent / "dataset")
-    for place in places:
-        if place.is_dir():
-            return place
+    folders = (package / "_sample", package.parent / "dataset")
+    for folder in folders:
+        if folder.is_dir():
+            return folder
     raise DatasetError(
-        "the sample dataset is not installed: looked in " + " and ".join(map(str, places))
+        "the sample dataset is not installed: looked in " + " and ".join(map(str, folders))
     )
 
 
@@ -565,7 +566,7 @@ def _extractbench_root() -> Path:
             )
         return root
     raise DatasetError(
-        "the ExtractBench dataset is not here: fetch_dataset('extractbench') downloads it; for a "
+        "the ExtractBench dataset was not found: fetch_dataset('extractbench') downloads it; for a "
         "copy of your own pass load_dataset('extractbench', path=...) or set the environment "
         f"variable {EXTRACTBENCH_VARIABLE} to its folder"
     )

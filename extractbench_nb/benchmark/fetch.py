@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RETRIES = 2
 TIMEOUT_SECONDS = 30
 _CHUNK = 65_536
-#: Bytes of a file whose size is not known.
+#: Largest number of bytes to download for a file whose size is not known.
 _LARGEST = 50_000_000
 _MAGIC = b"%PDF-"
 _NOT_FOUND = 404
@@ -59,9 +59,8 @@ def fetch_dataset(
     is unverified (see `Dataset.provenance`), and where the source does not have it the document
     stays without PDF, with a warning.
 
-    Recorded data name the commit by its first eight digits; the whole hash is that of the public
-    commit which begins so. The hashes of the files come from a copy of the dataset: should the
-    source hold anything else, it is refused.
+    Recorded data name the commit by the first eight digits of its hash. The hashes of the files
+    come from a copy of the dataset; a downloaded file with another hash raises an error.
 
     Parameters
     ----------
@@ -75,7 +74,8 @@ def fetch_dataset(
     base_url : str, optional
         A mirror that serves the repository's files below this address.
     timeout : float, optional
-        Seconds for the whole download, above 0. A silent server is given up after 30 seconds.
+        Seconds for the whole download, above 0. A server that sends nothing for 30
+        seconds is an error.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def fetch_dataset(
     ------
     DatasetError
         If the name is not known, a file cannot be downloaded in time or is not the released one
-        (no more bytes are taken than that has), or a file of another content stands in `path` (it
-        is left as it is).
+        (a download stops at that file's size), or `path` holds a file with other content, which
+        is not changed.
     OutputError
         If the folder cannot be made.
     """
@@ -101,7 +101,7 @@ def fetch_dataset(
     until = time.monotonic() + timeout
     root = make_folder(Path(path).expanduser() if path is not None else download_folder())
     hashes = {file: file_hash(root / file.path) for file in released_files()}
-    wanted = [f for f, found in hashes.items() if found is None or f.sha256 not in (found, None)]
+    wanted = [f for f, digest in hashes.items() if digest is None or f.sha256 not in (digest, None)]
     others = [file.path for file in wanted if path is not None and (root / file.path).exists()]
     if others:
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
@@ -144,22 +144,23 @@ def _quiet_pooch() -> Iterator[ModuleType]:
 
 
 def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
+    """Download one file, or raise `DatasetError`; a PDF without known hash may be absent."""
     from requests import HTTPError, RequestException
 
     url = pooch.get_url(file.path)
     try:
-        most = file.size if file.size is not None else _LARGEST
-        pooch.fetch(file.path, downloader=partial(_download, most, until))
-    except _TooMuch as error:
+        max_bytes = file.size if file.size is not None else _LARGEST
+        pooch.fetch(file.path, downloader=partial(_download, max_bytes, until))
+    except _DownloadLimitError as error:
         raise DatasetError(_by_hand(url, str(error))) from None
     except HTTPError as error:
-        answer: Any = error.response
-        answer.close()  # pooch leaves it open
-        if file.sha256 is None and answer.status_code == _NOT_FOUND:
-            absent = f"{url} is not there; the document stays without its PDF ({file.path})"
+        response: Any = error.response
+        response.close()  # pooch leaves it open
+        if file.sha256 is None and response.status_code == _NOT_FOUND:
+            absent = f"{url} does not exist; the document stays without its PDF ({file.path})"
             warnings.warn(absent, stacklevel=3)
             return
-        status = f"{answer.status_code} {answer.reason}"
+        status = f"{response.status_code} {response.reason}"
         raise DatasetError(_by_hand(url, f"the server answered {status}")) from None
     except RequestException as error:
         reason: Any = getattr(error.args[0], "reason", error) if error.args else error
@@ -167,36 +168,39 @@ def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
             _by_hand(url, f"the connection failed ({type(reason).__name__})")
         ) from None
     except ValueError:
-        problem = "what came is not the released file" if file.sha256 else "what came is no PDF"
-        raise DatasetError(_by_hand(url, problem)) from None
+        expected = "the released file" if file.sha256 else "a PDF"
+        raise DatasetError(_by_hand(url, f"the downloaded file is not {expected}")) from None
     except OSError as error:
         raise DatasetError(f"{pooch.abspath}: cannot be written: {error.strerror}") from None
 
 
-class _TooMuch(Exception):  # noqa: N818 - it says what the server does
-    """A server sends more than a file has, or takes too long for it."""
+class _DownloadLimitError(Exception):
+    """A download exceeds the size of the file, or the time limit."""
 
 
-def _download(most: int, until: float, url: str, output_file: str, _: Pooch) -> None:
-    """Download a file of at most `most` bytes, or raise; pooch then removes what there is of it."""
+def _download(max_bytes: int, until: float, url: str, output_file: str, _: Pooch) -> None:
+    """Download at most `max_bytes` of a file, or raise; pooch then removes the partial file."""
     import requests
     from urllib3.exceptions import HTTPError
 
-    headers = {"Accept-Encoding": "identity"}  # a packed answer may unpack to anything
+    headers = {"Accept-Encoding": "identity"}  # a compressed response may expand to any size
     with (
         requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response,
         Path(output_file).open("wb") as file,
     ):
         response.raise_for_status()
-        read = getattr(response.raw, "read1", response.raw.read)  # what is there, not all of it
+        read = getattr(response.raw, "read1", response.raw.read)  # read1 returns what has arrived
         try:
             while content := read(_CHUNK):
                 file.write(content)
-                if file.tell() > most:
-                    raise _TooMuch(f"more than {most:,} bytes came, so it is not the released file")
+                if file.tell() > max_bytes:
+                    raise _DownloadLimitError(
+                        f"more than {max_bytes:,} bytes sent: this is not the released file"
+                    )
                 if time.monotonic() > until:
-                    raise _TooMuch(
-                        "the time is up; what is complete stays, and a second call goes on"
+                    raise _DownloadLimitError(
+                        "the timeout is reached; complete files are kept, and another call "
+                        "downloads the rest"
                     )
         except HTTPError as error:
             raise requests.ConnectionError(error) from None

@@ -66,7 +66,7 @@ class Figure(NamedTuple):
 
 
 def part_name(part: object) -> str:
-    """Check the name of a table.
+    """Return the name of a part of the paper as text, or raise `InputError`.
 
     Examples
     --------
@@ -82,15 +82,17 @@ def part_name(part: object) -> str:
 
 @cache
 def rows_of(part: str) -> tuple[Figure, ...]:
-    """Return the figures of one part."""
-    read: dict[str, Callable[[str], Any]] = {
+    """Return the figures of one part of the paper."""
+    converters: dict[str, Callable[[str], Any]] = {
         "value": lambda text: float(text) if text else None,
         "digits": lambda text: int(text) if text else None,
-        **dict.fromkeys(("bold", "red"), "1".__eq__),
+        "bold": lambda text: text == "1",
+        "red": lambda text: text == "1",
     }
     rows = shipped_rows(f"data/published/{PARTS[part]}")
     return tuple(
-        Figure(**{name: read.get(name, str)(row[name]) for name in Figure._fields}) for row in rows
+        Figure(**{name: converters.get(name, str)(row[name]) for name in Figure._fields})
+        for row in rows
     )
 
 

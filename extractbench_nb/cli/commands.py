@@ -50,10 +50,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Group(click.Group):
-    """Lists commands in the order in which they are defined below, not of the alphabet."""
+    """Lists commands in the order of their definition, not alphabetically."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names."""
+        """Return the names in that order."""
         return list(self.commands)
 
 
@@ -81,7 +81,7 @@ _judge_option = click.option(
     default="offline",
     show_default=True,
     metavar="NAME",
-    help="Who decides that two texts mean the same; 'offline' is deterministic.",
+    help="Decides whether two texts mean the same; 'offline' is deterministic.",
 )
 
 
@@ -104,12 +104,12 @@ _COUNTED = set(SUMMARY.names) - {*UNITS, "llm_cost_usd"}
 
 
 def _print_text(text: str) -> None:
-    """Print text that may come from documents; what a terminal would obey is replaced."""
+    """Print text that may come from documents; control characters are replaced."""
     click.echo("".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
 
 
 def _print_table(table: pd.DataFrame) -> None:
-    """Print a frame, a missing cell as a dash."""
+    """Print a frame; a missing cell is a dash."""
     cells = table.astype(object).where(table.notna(), "-")
     _print_text(cells.to_string(index=False, float_format="{:.3f}".format))
 
@@ -128,7 +128,7 @@ def _print_frame(frame: pd.DataFrame, *, as_json: bool, shown: Sequence[str] | N
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Turn a frame into JSON objects, one a row."""
+    """Turn a frame into JSON objects, one per row."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): _plain(cell) for name, cell in row.items()} for row in rows]
 
@@ -141,7 +141,7 @@ def _counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]
 
 
 def _plain(cell: Any) -> Any:
-    """Write a cell in what JSON has: NaN and missing are null, other things are their text."""
+    """Turn a cell into valid JSON: NaN and missing become null, unknown types their text."""
     import pandas as pd
 
     value = cell.item() if hasattr(cell, "item") else cell
@@ -175,7 +175,7 @@ def _fail(problem: str, status: int) -> NoReturn:
 
 # --- one document -----------------------------------------------------------------------------
 
-#: Arrays and wrong values that are printed, and characters of each side.
+#: Largest number of arrays, or of wrong values, to print; and of characters of a value.
 _MOST, _LONGEST = 20, 60
 _FAILURE = ("path", "outcome", "gold", "predicted")
 
@@ -258,12 +258,13 @@ def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: s
 
 
 def _print_arrays(ev: Evaluation) -> None:
+    """Print the arrays with missed or spurious items, and those without an alignment."""
     arrays = ev.arrays
-    off = (arrays["missed"] + arrays["spurious"] > 0).fillna(True)
-    differ = arrays[off.astype(bool)]
+    unmatched = arrays["missed"] + arrays["spurious"]
+    differ = arrays[unmatched.isna() | (unmatched > 0)]
     for a in differ.head(_MOST).itertuples():
         counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
-        if not isinstance(a.matched, Integral):
+        if not isinstance(a.matched, Integral):  # without an alignment, counts are missing
             counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
         _print_text(f"  {'array':<13} {a.path}: {counts}")
     if len(differ) > _MOST:
@@ -271,7 +272,7 @@ def _print_arrays(ev: Evaluation) -> None:
 
 
 def _print_failures(ev: Evaluation) -> None:
-    """Print the values that are wrong, those inside of array items included."""
+    """Print the wrong values, including those inside array items."""
     fields = ev.fields
     wrong = fields[~fields["passed"].fillna(False).astype(bool)]
     wrong = wrong[~wrong["path"].isin(ev.arrays["path"])]
@@ -284,7 +285,7 @@ def _print_failures(ev: Evaluation) -> None:
 
 # --- many documents ---------------------------------------------------------------------------
 
-#: Documents without output that are named; the others are counted.
+#: Largest number of documents without output to name per run.
 _NAMED = 3
 _MEANS = ["overall_score", "field_score", "pass_rate"]
 _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "judge_errors"]
@@ -299,11 +300,18 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
     "itself a dataset with runs.",
 )
 @click.option("--save-to", type=_FILE, metavar="FOLDER", help="Write results there, as Parquet.")
-@click.option("--resume", is_flag=True, help="Go on with what is in --save-to already.")
+@click.option("--resume", is_flag=True, help="Continue the batch in --save-to.")
 @click.option(
-    "-j", "--jobs", "n_jobs", default=1, show_default=True, help="Worker processes; -1: one a core."
+    "-j",
+    "--jobs",
+    "n_jobs",
+    default=1,
+    show_default=True,
+    help="Worker processes; -1: one per core.",
 )
-@click.option("--progress/--no-progress", default=True, help="Show a bar on standard error.")
+@click.option(
+    "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
+)
 @_scoring_options
 def batch(
     runs: str,
@@ -317,18 +325,17 @@ def batch(
 ) -> None:
     """Evaluate many model outputs.
 
-    Prints one line per run. RUNS is a folder that holds a folder for every run, with outputs named
-    after their documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON
-    counts as zero.
+    Prints one line per run. RUNS is a folder with one folder of outputs per run, named after their
+    documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON scores zero.
     """
     from extractbench_nb.batch.run import evaluate_runs
 
     if resume and save_to is None:
-        raise click.UsageError("--resume needs --save-to, the folder to go on with.")
+        raise click.UsageError("--resume needs --save-to, the folder of the batch to continue.")
     files = [save_to / name for name in ("batch.json", "finished.sqlite")] if save_to else []
     if not resume and any(file.exists() for file in files):
         raise InputError(
-            f"{str(save_to)!r} holds a batch; go on with it by --resume, or name another folder"
+            f"{str(save_to)!r} holds a batch; continue it with --resume, or use another folder"
         )
     source, gold = _runs_and_dataset(runs, dataset)
     evs = evaluate_runs(
@@ -339,12 +346,12 @@ def batch(
         resume=save_to if resume else None,
         **options,
     )
-    table, missing = evs.by_run, evs.missing
+    by_run, missing = evs.by_run, evs.missing
     if as_json:
-        by_run = [_counts_and_scores(row) for row in _records(table)]
-        _print_json({"runs": by_run, "missing": _records(missing)})
+        runs_json = [_counts_and_scores(row) for row in _records(by_run)]
+        _print_json({"runs": runs_json, "missing": _records(missing)})
         return
-    shown = table[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
+    shown = by_run[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
     _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
     for run, group in missing.groupby("run"):
         names = ", ".join(group["document"].head(_NAMED))
@@ -361,19 +368,19 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     if runs not in NAMED_DATASETS and not Path(runs).is_dir():
         raise InputError(f"no folder {runs!r} with runs, and no dataset of that name")
     try:
-        found = load_dataset(runs)
+        with_runs = load_dataset(runs)
     except DatasetError:
         if runs in NAMED_DATASETS:
             raise
         raise InputError(
-            f"{runs!r} is not a dataset; where are schemas and gold of its documents? "
-            "Name them with --dataset"
+            f"{runs!r} is not a dataset; give the dataset that has the schemas and gold of its "
+            "documents with --dataset"
         ) from None
-    if found.runs.empty:
+    if with_runs.runs.empty:
         raise InputError(
             f"dataset {runs!r} has no runs; name a folder of runs and --dataset {runs}"
         )
-    return found, found
+    return with_runs, with_runs
 
 
 @commands.command()
@@ -394,28 +401,29 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     default=0.95,
     show_default=True,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Of the intervals.",
+    help="Confidence level of the intervals.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the resampling.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the resampling.")
 @_json_option
 def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
-    """Tell runs from noise.
+    """Compare runs, with confidence intervals.
 
     Prints means with intervals, and paired differences with p-values. FOLDER is what
-    `batch --save-to` wrote. Documents are resampled, not fields. Where runs of several folders have
-    the same names, they are told apart as FOLDER/RUN.
+    `batch --save-to` wrote. Documents are resampled, not fields. If runs of several folders have
+    the same name, they are called FOLDER/RUN.
     """
     from extractbench_nb.stats.compare import compare_runs
 
-    found = compare_runs(_summaries(folders), **options)
+    comparison = compare_runs(_summaries(folders), **options)
     if as_json:
         names = ("scores", "differences", "domains", "domain_differences")
-        _print_json({name: _records(getattr(found, name)) for name in names})
+        _print_json({name: _records(getattr(comparison, name)) for name in names})
     else:
-        _print_text(repr(found))
+        _print_text(repr(comparison))
 
 
 def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
+    """Concatenate the summaries of saved batches; equal run names get a prefix."""
     import pandas as pd
 
     from extractbench_nb.batch.run import load_evaluations
@@ -425,12 +433,11 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     summaries = pd.concat(frames, ignore_index=True)
     if summaries.duplicated(["run", "document"]).any():
         names = [folder.resolve().name for folder in folders]
-        if len(set(names)) < len(names):  # in full where two end alike
-            names = list(map(str, folders))
-        origin = [
-            name for name, frame in zip(names, frames, strict=True) for _ in range(len(frame))
-        ]
-        summaries["run"] = pd.Series(origin, dtype="string") + "/" + summaries["run"]
+        if len(set(names)) < len(names):  # folders of the same name: their paths differ
+            names = [str(folder) for folder in folders]
+        lengths = [len(frame) for frame in frames]
+        prefixes = pd.Series(names, dtype="string").repeat(lengths).reset_index(drop=True)
+        summaries["run"] = prefixes + "/" + summaries["run"]
     return summaries
 
 
@@ -453,7 +460,7 @@ fish:  extractbench-nb completion fish | source     in ~/.config/fish/config.fis
 def schema(schema: Path, *, as_json: bool) -> None:
     """Print a schema as a tree.
 
-    Every node of the file SCHEMA with its type, metric and params.
+    Prints every node of the file SCHEMA with its type, metric and params.
     """
     from extractbench_nb.schema.parse import parse_schema
 
@@ -468,9 +475,9 @@ def schema(schema: Path, *, as_json: bool) -> None:
 @click.argument("name", required=False)
 @_json_option
 def datasets(name: str | None, *, as_json: bool) -> None:
-    """List datasets, or one's documents.
+    """List datasets, or the documents of one.
 
-    NAME is sample, extractbench or a folder. Without it: which named datasets are available.
+    NAME is sample, extractbench or a folder. Without it, the named datasets are listed.
     """
     from extractbench_nb.benchmark.dataset import load_dataset
 
@@ -500,7 +507,7 @@ def _print_datasets(*, as_json: bool) -> None:
             text = f"{name}: {row['documents']} documents in {row['where']}"
         except DatasetError as error:
             row["problem"] = str(error)
-            text = f"{name}: not at hand; {error}"
+            text = f"{name}: not available; {error}"
         rows.append(row)
         if not as_json:
             _print_text(text)
@@ -511,10 +518,7 @@ def _print_datasets(*, as_json: bool) -> None:
 @commands.command()
 @_json_option
 def metrics(*, as_json: bool) -> None:
-    """List metrics.
-
-    All that an evaluation_config can name.
-    """
+    """List the metrics that an evaluation_config can name."""
     from extractbench_nb.field_metrics.registry import metrics as all_metrics
 
     shown = ("metric", "applies_to", "pass_rule", "summary")
@@ -524,10 +528,7 @@ def metrics(*, as_json: bool) -> None:
 @commands.command()
 @_json_option
 def profiles(*, as_json: bool) -> None:
-    """Show the scoring rules.
-
-    Those of all profiles, side by side.
-    """
+    """Show the scoring rules of all profiles, side by side."""
     from extractbench_nb.engine.profiles import profiles as all_rules
 
     _print_frame(all_rules().reset_index(), as_json=as_json)
@@ -554,7 +555,7 @@ def completion(shell: str) -> None:
     """Print the completion script for a shell."""
     from click.shell_completion import get_completion_class
 
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - click knows the three
+    script_class = get_completion_class(shell)
+    assert script_class is not None  # noqa: S101 - click knows the three
     variable = f"_{COMMAND.upper().replace('-', '_')}_COMPLETE"
-    _print_text(found(commands, {}, COMMAND, variable).source())
+    _print_text(script_class(commands, {}, COMMAND, variable).source())

@@ -152,14 +152,14 @@ class ReportBuilder(builder.ReportBuilder):
 def format_markdown_table(
     field_outcomes: Iterable[FieldOutcome], max_reason_length: int = 50
 ) -> str:
-    """Write ``fields.md``.
+    """Return the text of ``fields.md``.
 
     Parameters
     ----------
     field_outcomes : iterable of FieldOutcome
-        The rows.
+        The fields, one per row of the table.
     max_reason_length : int, optional
-        Number of characters of a reason to keep.
+        Longest reason in characters; longer ones are cut.
 
     Returns
     -------

@@ -179,8 +179,8 @@ class StructuredEvaluator:
             The same as `evaluate` returns.
         """
         with _metric_calls(self.config):
-            found = await evaluate_async(json_schema, gold_json, extracted_json, **self._options)
-        return _published(found)
+            ev = await evaluate_async(json_schema, gold_json, extracted_json, **self._options)
+        return _published(ev)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -216,16 +216,17 @@ def _metric_calls(config: StructuredEvaluatorConfig) -> Iterator[None]:
 
 
 def _caller(config: AsyncEvaluationConfig) -> Callable[[Call], Awaitable[Any]]:
+    """Return a function that awaits a metric's call with timeout and retries."""
     turn = nullcontext() if config.parallel_traversal else asyncio.Lock()
     limit, pause = config.metric_timeout_seconds, config.sleep_base_seconds_for_retry
 
     async def attempt(call: Call) -> Any:
-        scope = asyncio.timeout(limit)
+        timeout = asyncio.timeout(limit)
         try:
-            async with scope:
+            async with timeout:
                 return await call()
         except TimeoutError:
-            if scope.expired():
+            if timeout.expired():  # else the metric raised it
                 raise TimeoutError(f"no result within {limit:g} seconds") from None
             raise
 
@@ -275,7 +276,7 @@ def _unquoted(match: re.Match[str]) -> str:
 def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
     """Return the results of a leaf by metric id."""
     specs = leaf.node.config.metrics if leaf.node.config is not None else ()
-    found = {}
+    results = {}
     for index, verdict in enumerate(settled(leaf)):
         params: Mapping[str, Any] = {}
         if index < len(specs) and specs[index].metric_id == verdict.metric:
@@ -284,10 +285,10 @@ def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
             params = PRESETS[verdict.metric].params
         result = verdict.result or _result(leaf, verdict, params, released)
         failed = verdict.outcome == "judge_error" and verdict.result is not None
-        own: object = result.metric_id
-        name = own if isinstance(own, str) else verdict.metric
-        found[f"error_{verdict.metric}" if failed else name] = result
-    return found
+        metric_id: object = result.metric_id  # a user's metric may set anything
+        name = metric_id if isinstance(metric_id, str) else verdict.metric
+        results[f"error_{verdict.metric}" if failed else name] = result
+    return results
 
 
 def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any], released: bool) -> MetricResult:
@@ -394,16 +395,16 @@ class Compared(NamedTuple):
             case "number_tolerance":
                 default = _RELEASED_TOLERANCE if released else None
                 details["tolerance"] = self._param("tolerance", float, default)
-                one, two = _number(gold), _number(extracted)
-                if one is None or two is None:
+                ours, theirs = _number(gold), _number(extracted)
+                if ours is None or theirs is None:
                     details |= {"gold": gold, "extracted": extracted}
                 else:
-                    details["delta"] = round(abs(one - two), 12)
+                    details["delta"] = round(abs(ours - theirs), 12)
             case "string_semantic" | "string_llm" | "array_llm":
-                said = {"reasoning": reasoning} if reasoning is not None else {}
+                answer = {"reasoning": reasoning} if reasoning is not None else {}
                 details["pass_threshold"] = self._param("pass_threshold", float)
-                details["structured_output"] = {"score": self.score, **said}
-                details |= said
+                details["structured_output"] = {"score": self.score, **answer}
+                details |= answer
         return details
 
     def _param(self, name: str, convert: Callable[[Any], Any], default: Any = None) -> Any:

@@ -33,7 +33,7 @@ class EvaluationConfig(Mapping[str, Any]):
     aggregation_weight : float or None, optional
         The weight among the fields.
     **unknown : object
-        Refused.
+        Any other argument raises an error.
 
     Raises
     ------
@@ -78,12 +78,12 @@ class EvaluationConfig(Mapping[str, Any]):
         ConfigError
             There is no such preset.
         """
-        found = PRESETS.get(str(preset))
-        if found is None:
+        metric = PRESETS.get(str(preset))
+        if metric is None:
             raise ConfigError(None, f"unknown preset {preset!r}; {nearest(preset, PRESETS)}")
-        if found.metric_id == "skip":
+        if metric.metric_id == "skip":
             return cls()
-        return cls([MetricConfig(found.metric_id, params=dict(found.params) or None)])
+        return cls([MetricConfig(metric.metric_id, params=dict(metric.params) or None)])
 
     def model_dump(self, *, exclude_none: bool = False) -> dict[str, Any]:
         """Return the config as plain dicts.
@@ -91,19 +91,19 @@ class EvaluationConfig(Mapping[str, Any]):
         Parameters
         ----------
         exclude_none : bool, optional
-            Whether to leave out what is None.
+            Whether to leave out entries that are None.
 
         Returns
         -------
         dict
-            metrics, aggregation_weight.
+            The entries ``metrics`` and ``aggregation_weight``.
         """
-        found: dict[str, Any] = {
+        config: dict[str, Any] = {
             "metrics": [metric.model_dump(exclude_none=exclude_none) for metric in self.metrics]
         }
         if self.aggregation_weight is not None or not exclude_none:
-            found["aggregation_weight"] = self.aggregation_weight
-        return found
+            config["aggregation_weight"] = self.aggregation_weight
+        return config
 
     def __getitem__(self, key: str) -> Any:
         """Return a value of the ``evaluation_config``."""

@@ -11,22 +11,22 @@ from extractbench_nb._json import json_type
 from extractbench_nb.display.text import clean, document_json, plural, trimmed, value_text
 
 _LONGEST_VALUE = 280
-#: Texts that share less than this are shown whole: their differences would be confetti.
+#: Lowest Levenshtein similarity of texts whose differences are marked.
 _ALIKE = 0.4
-#: Equal characters between two differences that are too few to be told apart.
-_SPECKLE = 3
+#: Fewer equal characters than this between two differences are marked with them.
+_SHORTEST_EQUAL = 3
 _NOTES = {"missing": "missing", "null": "null", "empty": "empty list"}
 
 
 class Segment(NamedTuple):
-    """A stretch of a value: ``same``, ``changed``, or a ``note`` of ours in place of one."""
+    """Part of a shown value; kind is ``same``, ``changed`` or ``note`` (text of ours)."""
 
     kind: str
     text: str
 
 
 def alone(value: Any, state: str = "present", *, limit: int = _LONGEST_VALUE) -> list[Segment]:
-    """Show one value as it is; an absent one and an array as a note."""
+    """Show one value without marks; an absent one or an array as a note."""
     if state in _NOTES or value is None:
         return [Segment("note", _NOTES.get(state, "null"))]
     if isinstance(value, list | tuple):
@@ -35,13 +35,13 @@ def alone(value: Any, state: str = "present", *, limit: int = _LONGEST_VALUE) ->
 
 
 def compared(gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE) -> Sides:
-    """Lay two values side by side, with what differs marked where they are short and alike."""
+    """Show two values; differences are marked if both are short and similar."""
     kinds = json_type(gold), json_type(extracted)
     if "array" in kinds or None in (gold, extracted):
         return alone(gold, limit=limit), alone(extracted, limit=limit)
     if kinds[0] == kinds[1]:
         ours, theirs = value_text(gold), value_text(extracted)
-    else:  # a text beside a value of another type is in the quotes of JSON
+    else:  # quotes tell the text "1" from the number 1
         ours, theirs = value_text([gold])[1:-1], value_text([extracted])[1:-1]
     if max(len(ours), len(theirs)) > 2 * limit:
         return [Segment("same", trimmed(ours, limit))], [Segment("same", trimmed(theirs, limit))]
@@ -56,8 +56,9 @@ def _marked(ours: str, theirs: str) -> Sides:
     steps = Levenshtein.opcodes(ours, theirs)
     left, right = [], []
     for i, step in enumerate(steps):
-        speckle = 0 < i < len(steps) - 1 and step.src_end - step.src_start < _SPECKLE
-        same = step.tag == "equal" and not speckle
+        between_differences = 0 < i < len(steps) - 1
+        is_short = step.src_end - step.src_start < _SHORTEST_EQUAL
+        same = step.tag == "equal" and not (between_differences and is_short)
         left.append((same, ours[step.src_start : step.src_end]))
         right.append((same, theirs[step.dest_start : step.dest_end]))
     return _segments(left), _segments(right)
@@ -73,19 +74,19 @@ def _segments(steps: Iterable[tuple[bool, str]]) -> list[Segment]:
     return segments
 
 
-#: Characters of a value that a page is ever sent.
+#: Largest number of characters of a value in a page.
 MOST = 100_000
-#: Texts of twice this length are still compared, in a row and where the whole value is shown.
+#: Differences are marked in texts of up to twice this length: in a row, and in the whole value.
 _COMPARED_IN_ROW = 2_000
 _COMPARED = 10_000
-#: Characters before the first difference that say where it is.
+#: Characters shown before the first difference.
 _LEAD = 40
 
 Sides = tuple[list[Segment], list[Segment]]
 
 
 class Pair(NamedTuple):
-    """Two values with their states, as a row of ``fields`` has them."""
+    """Two values with their states, as in a row of ``fields``."""
 
     gold: Any
     predicted: Any
@@ -102,7 +103,7 @@ class Side(NamedTuple):
 
 
 def excerpts(row: Any, limit: int = 160) -> Sides:
-    """Show both values shortly, from a little before the first difference."""
+    """Show an excerpt of both values that begins a little before the first difference."""
     if (row.gold_state, row.predicted_state) == ("present", "present"):
         gold, predicted = compared(row.gold, row.predicted, limit=_COMPARED_IN_ROW)
     else:
@@ -142,15 +143,14 @@ def whole(row: Any, limit: int = 2_000) -> tuple[Side, Side]:
 
 
 def _window(side: list[Segment], skipped: int, limit: int) -> list[Segment]:
-    """Leave out the first characters and what is beyond `limit`; a mark stands for each."""
-    shown = [Segment("note", "… ")] if skipped else []
-    left = limit
-    for kind, text in side:
-        kept = text[skipped:]
-        skipped = max(0, skipped - len(text))
-        if len(kept) > left:
-            return [*shown, Segment(kind, kept[:left]), Segment("note", " …")]
-        if kept:
-            shown.append(Segment(kind, kept))
-            left -= len(kept)
-    return shown
+    """Return `limit` characters after the first `skipped`; an ellipsis marks what is left out."""
+    window = [Segment("note", "… ")] if skipped else []
+    for kind, full_text in side:
+        text = full_text[skipped:]
+        skipped = max(0, skipped - len(full_text))
+        if len(text) > limit:
+            return [*window, Segment(kind, text[:limit]), Segment("note", " …")]
+        if text:
+            window.append(Segment(kind, text))
+            limit -= len(text)
+    return window

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def dollars(amount: float | None) -> str:
-    """Write an amount in US dollars: cents from a dollar on, else two digits that say something.
+    """Write an amount in US dollars: with cents from $1 on, below with two significant digits.
 
     Examples
     --------
@@ -27,16 +27,16 @@ def dollars(amount: float | None) -> str:
     return "$" + (f"{digits:.8f}".rstrip("0").rstrip(".") or "0")
 
 
-#: Levels of containers that a value keeps in a report; what is below becomes a short text.
+#: Levels of containers kept in a report; deeper containers are replaced by a short text.
 _LEVELS = 200
-#: Python refuses to write integers of more than 4,300 digits; these have fewer.
+#: Longer integers are written in hexadecimal: Python refuses to print more than 4,300 digits.
 _MOST_BITS = 14_000
-#: What is not printable and stays: line ends, tabs, and the joiners that scripts and emoji need.
+#: Characters that are not printable but kept: line ends, tabs, joiners of scripts and emoji.
 _KEPT = "\n\t\u200c\u200d"
 
 
 def document_json(value: Any, levels: int = _LEVELS) -> Any:
-    """Turn any value of a document into one that is valid JSON."""
+    """Turn any value of a document into one that JSON can represent."""
     if isinstance(value, dict | list | tuple):
         if not levels:
             return "… nested too deep"
@@ -59,7 +59,7 @@ def _text_of(value: Any) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Write a value as one text: strings as they are, null as nothing, all else as JSON."""
+    """Write a value as text: a string unchanged, null as the empty string, all else as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -68,7 +68,7 @@ def value_text(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Put U+FFFD in place of what no reader should obey: controls, bidi overrides, surrogates."""
+    """Replace control characters, bidi overrides and surrogates by U+FFFD."""
     if text.isprintable():
         return text
     return "".join(
@@ -77,7 +77,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Cut a text to `limit` characters, the last of which says that there was more."""
+    """Cut a text to `limit` characters; a cut text ends in an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -120,10 +120,10 @@ def fitted(text: str, width: int) -> str:
     line = " ".join(clean(text[: 4 * width]).split())
     if columns(line) <= width and len(text) <= 4 * width:
         return line
-    used, kept = 1, ""
+    start, used = "", 1  # the ellipsis takes one column
     for character in line:
         used += _columns(character)
         if used > width:
             break
-        kept += character
-    return kept + "…"
+        start += character
+    return start + "…"

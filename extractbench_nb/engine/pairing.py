@@ -13,7 +13,7 @@ from extractbench_nb.schema.nodes import BROKEN, MISFIT, MISSING, Node, Unusable
 
 
 class Point(NamedTuple):
-    """A place where two values meet and a score is due: a leaf or an array.
+    """A pair of values to score: a leaf or an array.
 
     ``suffix`` is the path from where pairing began; it is the same on both sides.
     """
@@ -46,9 +46,9 @@ def _collect(
 ) -> None:
     """Collect the points of two values.
 
-    With `asked` false, neither gold nor the schema calls for a value here: only the prediction
-    chose this branch of a union, or went on with a recursive object. Then only values of the
-    prediction are points. Other fields, absent on both sides, would count as correct.
+    With `asked` false, neither gold nor the schema expects a value here: only the prediction
+    chose this branch of a union, or continued a recursive object. Then only predicted values are
+    points; fields that are absent on both sides would count as correct.
     """
     if node.kind == "union":
         _collect_union(points, node, gold, predicted, suffix, asked)
@@ -82,7 +82,7 @@ def _collect_union(
             _collect(points, node, gold, predicted, suffix, asked=False)
             if len(points) > before:
                 return
-            # None of its keys is declared. Still, the value is invented.
+            # no key of the value is declared, but the value is invented all the same
             node = expected
             if expected.kind == "object" or not holds_something(predicted):
                 predicted = MISSING
@@ -90,7 +90,7 @@ def _collect_union(
 
 
 def holds_something(value: Any) -> bool:
-    """Whether there is a value that is neither null nor a container of nothing else."""
+    """Whether a value is or contains a scalar that is not null."""
     stack = [value]
     while stack:
         top = stack.pop()
@@ -117,15 +117,15 @@ def _collect_children(
     lack = None if gold is None else MISSING  # below null everything is null
     rest = MISSING if has_predicted else _below_broken(node, predicted)
     for name, child in below.properties.items():
-        one, two = ours.get(name, lack), theirs.get(name, rest)
-        _collect(points, child, one, two, suffix + child.step, asked)
+        gold_value, predicted_value = ours.get(name, lack), theirs.get(name, rest)
+        _collect(points, child, gold_value, predicted_value, suffix + child.step, asked)
     if below.patterns or below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
             entry = None if key in below.properties else below.entry(key)
             if entry is not None:
-                one, two = ours.get(key, lack), theirs.get(key, rest)
-                step = suffix + bracketed(str(key))
-                _collect(points, entry, one, two, step, asked and key in ours)
+                path = suffix + bracketed(str(key))
+                gold_value, predicted_value = ours.get(key, lack), theirs.get(key, rest)
+                _collect(points, entry, gold_value, predicted_value, path, asked and key in ours)
 
 
 class _Package010Pairing:
@@ -192,7 +192,7 @@ def _of_preset(metric_id: str) -> NodeConfig | None:
 def _package_010_children(
     node: Node, gold: Any, predicted: Any
 ) -> Iterator[tuple[Node, str, Any, Any, bool]]:
-    """Yield node, step, both values, and whether the schema or gold asks for the place."""
+    """Yield node, step, both values, and whether the schema or gold expects a value."""
     below = node.children
     ours, theirs = (side if isinstance(side, dict) else _NOTHING for side in (gold, predicted))
     lack = None if gold is None else MISSING  # below null everything is null
@@ -211,7 +211,7 @@ def _package_010_children(
             yield below.additional, EMPTY_MAP, None, None, True
 
 
-#: Stands for the key of a map that has none, where that is a place of its own.
+#: The key of the one point that a map without entries has.
 EMPTY_MAP = "[*]"
 _CONTAINERS = ("object", "array")
 
@@ -221,11 +221,11 @@ def _has_type_list(node: Node) -> bool:
 
 
 def _whole_union(node: Node, gold: Any, predicted: Any) -> Node:
-    """Return a union as one value of any type; only where an array is due is there more to do."""
+    """Return a union as one value of any type, or its branch if arrays are to be aligned."""
     due = isinstance(gold, list | dict) and predicted is not MISSING and predicted is not None
     if due and node.kind == "union" and _aligned_as_array(node):
         chosen = resolve_union(node, gold, predicted)
-        if chosen.config is None or not chosen.config.skip:  # a skipped branch has no say
+        if chosen.config is None or not chosen.config.skip:  # a skipped branch does not count
             return chosen
     return node.whole
 
@@ -267,8 +267,8 @@ def is_map_of_arrays(node: Node) -> bool:
 def _branch_index(node: Node, value: Any) -> int:
     branches = node.children.branches
     if value is not MISSING and value is not None and not isinstance(value, Unusable):
-        if isinstance(value, dict) and (told := _told_by_discriminator(node, value)) is not None:
-            return told
+        if isinstance(value, dict) and (index := _discriminated_branch(node, value)) is not None:
+            return index
         for fits in (_fits_fully, _fits_type):
             for index, branch in enumerate(branches):
                 if fits(branch, value):
@@ -276,8 +276,11 @@ def _branch_index(node: Node, value: Any) -> int:
     return next((i for i, b in enumerate(branches) if b.kind != "null"), 0)
 
 
-def _told_by_discriminator(node: Node, value: dict[str, Any]) -> int | None:
-    """Return the branch that a key's value names: no other branch allows it there."""
+def _discriminated_branch(node: Node, value: dict[str, Any]) -> int | None:
+    """Return the index of the only branch that allows the value of some key; None if there is none.
+
+    The key of a declared ``discriminator`` is tried first.
+    """
     keyword = node.keywords.get("discriminator")
     named = keyword.get("propertyName") if isinstance(keyword, Mapping) else None
     branches = node.children.branches
@@ -291,22 +294,26 @@ def _told_by_discriminator(node: Node, value: dict[str, Any]) -> int | None:
 
 
 def _allows(branch: Node, name: str, value: Any) -> bool | None:
-    """Whether a branch names this value of a key; None if it leaves the key open."""
+    """Whether a branch lists this value for a key; None if it does not restrict the key."""
     if branch.kind == "union":
         return _any_of(_allows(inner, name, value) for inner in branch.children.branches)
     child = branch.children.properties.get(name) if branch.kind == "object" else None
-    return False if child is None else _names(child, value)
+    return False if child is None else _allows_value(child, value)
 
 
-def _names(node: Node, value: Any) -> bool | None:
+def _allows_value(node: Node, value: Any) -> bool | None:
+    """Whether a node lists a value; None if it has neither ``const`` nor ``enum``."""
     if node.kind == "union":
-        return _any_of(_names(branch, value) for branch in node.children.branches)
+        return _any_of(_allows_value(branch, value) for branch in node.children.branches)
     return value is None if node.kind == "null" else _listed(node, value)
 
 
 def _any_of(answers: Iterable[bool | None]) -> bool | None:
-    found = set(answers)
-    return True if True in found else None if None in found else False
+    """Combine three-valued answers by "or"; None is unknown."""
+    distinct = set(answers)
+    if True in distinct:
+        return True
+    return None if None in distinct else False
 
 
 def _listed(node: Node, value: Any) -> bool | None:
@@ -331,7 +338,7 @@ def _fits_type(branch: Node, value: Any) -> bool:
 
 
 def _fits_fully(branch: Node, value: Any) -> bool:
-    """Type, enum, const and whole numbers; for objects also required, unknown and listed keys."""
+    """Whether type, enum, const and whole numbers fit; in objects also the keys."""
     if not _fits_type(branch, value):
         return False
     if branch.kind == "union":
@@ -344,16 +351,19 @@ def _fits_fully(branch: Node, value: Any) -> bool:
 
 
 def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
-    below = branch.children
-    if any(child.required and name not in value for name, child in below.properties.items()):
+    """Whether an object has all required keys, declared keys only, and only listed values."""
+    properties = branch.children.properties
+    if any(key not in properties and branch.children.entry(key) is None for key in value):
         return False
-    if any(key not in below.properties and below.entry(key) is None for key in value):
-        return False
-    return not any(
-        _names(child, value[name]) is False
-        for name, child in below.properties.items()
-        if name in value and not (value[name] is None and child.nullable)
-    )
+    for name, child in properties.items():
+        if name not in value:
+            if child.required:
+                return False
+            continue
+        is_null = value[name] is None and child.nullable
+        if not is_null and _allows_value(child, value[name]) is False:
+            return False
+    return True
 
 
 class Part(NamedTuple):
@@ -368,38 +378,38 @@ class Part(NamedTuple):
 def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> Iterator[Part]:
     """Find the parts of a document that its schema does not declare.
 
-    With `compared`, arrays are left out; and so is what the records compare already.
+    With `compared`, arrays and values that the records compare already are left out.
     """
     stack = [(node, Part("", value, gold))]
     while stack:
-        at, part = stack.pop()
-        if at.kind == "union" and part.value is not None:
-            at = resolve_union(at, part.gold, part.value)
-        if at.kind == "array":
+        current, part = stack.pop()
+        if current.kind == "union" and part.value is not None:
+            current = resolve_union(current, part.gold, part.value)
+        if current.kind == "array":
             if not compared:
-                stack.extend(_item_parts(at, part))
-        elif isinstance(part.value, dict) and at.kind == "object":
-            properties = at.children.properties
+                stack.extend(_item_parts(current, part))
+        elif isinstance(part.value, dict) and current.kind == "object":
+            properties = current.children.properties
             ours = part.gold if isinstance(part.gold, dict) else _NOTHING
             for key, inner in part.value.items():
-                child = properties.get(key) or at.children.entry(key)
+                child = properties.get(key) or current.children.entry(key)
                 below = ours.get(key, MISSING)
                 if child is None:
                     yield Part(part.path + member(str(key)), inner, below)
                 else:
                     step = child.step or bracketed(str(key))
                     stack.append((child, Part(part.path + step, inner, below)))
-        elif compared and at.kind in ("object", "null") and at.config is None:
+        elif compared and current.kind in ("object", "null") and current.config is None:
             # a value where the schema has null, or an object and gold has nothing
-            scored = at.kind == "object" and holds_something(part.gold)
+            scored = current.kind == "object" and holds_something(part.gold)
             if holds_something(part.value) and not scored:
                 yield part._replace(reason="type_mismatch")
 
 
-def _item_parts(at: Node, part: Part) -> Iterator[tuple[Node, Part]]:
-    """Yield the items of an array, or of a map of arrays, that hold something themselves."""
+def _item_parts(array_node: Node, part: Part) -> Iterator[tuple[Node, Part]]:
+    """Yield the containers among the items of an array, or of a map of arrays."""
     arrays = [part]
-    if at.flattened and isinstance(part.value, dict):
+    if array_node.flattened and isinstance(part.value, dict):
         ours = part.gold if isinstance(part.gold, dict) else _NOTHING
         arrays = [
             Part(part.path + bracketed(str(key)), value, ours.get(key, MISSING))
@@ -407,7 +417,7 @@ def _item_parts(at: Node, part: Part) -> Iterator[tuple[Node, Part]]:
         ]
     for array in arrays:
         for i, value in enumerate(array.value if isinstance(array.value, list) else ()):
-            node = at.item(i)
+            node = array_node.item(i)
             if node is not None and isinstance(value, dict | list):
                 gold = value if array.gold is array.value else MISSING
                 yield node, Part(f"{array.path}[{i}]", value, gold)
@@ -417,13 +427,13 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield path and value of every scalar below a value that is not null."""
     stack = [(path, value)]
     while stack:
-        here, top = stack.pop()
+        path, top = stack.pop()
         if isinstance(top, dict):
-            stack.extend((here + member(str(k)), v) for k, v in reversed(list(top.items())))
+            stack.extend((path + member(str(k)), v) for k, v in reversed(list(top.items())))
         elif isinstance(top, list | tuple):
-            stack.extend((f"{here}[{i}]", top[i]) for i in reversed(range(len(top))))
+            stack.extend((f"{path}[{i}]", top[i]) for i in reversed(range(len(top))))
         elif top is not None:
-            yield here, top
+            yield path, top
 
 
 def count_leaves(value: Any) -> int:

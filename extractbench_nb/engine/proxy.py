@@ -60,9 +60,9 @@ def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> t
     ours, theirs = _columns(node, gold, True), _columns(node, predicted, False)
     for name in dict.fromkeys((*ours, *theirs)):
         column = ours.get(name) or theirs[name]
-        one = ours[name].values if name in ours else {}
-        two = theirs[name].values if name in theirs else {}
-        _add_column(column, one, two, total, count, likely)
+        gold_values = ours[name].values if name in ours else {}
+        predicted_values = theirs[name].values if name in theirs else {}
+        _add_column(column, gold_values, predicted_values, total, count, likely)
     np.divide(total, count, out=total, where=count > 0)
     total[count == 0] = 1.0
     # where one item is a container and the other is not, they are compared as texts
@@ -117,30 +117,32 @@ def _kind(node: Node, value: Any) -> str:
 
 def _add_column(
     column: Column,
-    one: dict[int, Any],
-    two: dict[int, Any],
+    gold: dict[int, Any],
+    predicted: dict[int, Any],
     total: Matrix,
     count: Matrix,
     likely: Flags,
 ) -> None:
-    has_one, has_two = np.zeros(total.shape[0], bool), np.zeros(total.shape[1], bool)
-    has_one[list(one)], has_two[list(two)] = True, True
-    if one and two:
+    """Add the similarity of a column to the matrices in place; values are given by item index."""
+    in_gold, in_predicted = np.zeros(total.shape[0], bool), np.zeros(total.shape[1], bool)
+    in_gold[list(gold)], in_predicted[list(predicted)] = True, True
+    if gold and predicted:
         compare = _COMPARE[column.kind]
-        similar, passes = compare(column.node, list(one.values()), list(two.values()))
-        rows, cols = np.fromiter(one, int), np.fromiter(two, int)
-        whole = len(rows) == total.shape[0] and len(cols) == total.shape[1]
-        place = ... if whole else np.ix_(rows, cols)
-        total[place] += similar
-        likely[place] &= passes
-    count += has_one[:, None] | has_two[None, :]
-    likely &= ~(has_one[:, None] ^ has_two[None, :])
+        similar, passes = compare(column.node, list(gold.values()), list(predicted.values()))
+        rows, cols = np.fromiter(gold, int), np.fromiter(predicted, int)
+        all_items = len(rows) == total.shape[0] and len(cols) == total.shape[1]
+        block = ... if all_items else np.ix_(rows, cols)  # faster without an index
+        total[block] += similar
+        likely[block] &= passes
+    count += in_gold[:, None] | in_predicted[None, :]
+    likely &= ~(in_gold[:, None] ^ in_predicted[None, :])
 
 
-def _by_equality(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
+def _by_equality(_: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
     codes: dict[str, int] = {}
     left, right = (
-        np.array([codes.setdefault(_code(v), len(codes)) for v in side]) for side in (one, two)
+        np.array([codes.setdefault(_code(v), len(codes)) for v in side])
+        for side in (gold, predicted)
     )
     same = left[:, None] == right[None, :]
     return same.astype(np.float32), same
@@ -151,10 +153,10 @@ def _code(value: Any) -> str:
     return repr(number + 0.0) if isinstance(number, float) else json_text(value).casefold().strip()
 
 
-def _by_number(node: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
-    left, right = _numbers(one), _numbers(two)
+def _by_number(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
+    left, right = _numbers(gold), _numbers(predicted)
     if left is None or right is None:
-        return _by_equality(node, one, two)
+        return _by_equality(node, gold, predicted)
     params = node.config.metrics[0].params if node.config is not None else {}
     gap = np.abs(left[:, None] - right[None, :])
     margin = np.full_like(left, params.get("tolerance", 0.001))
@@ -173,9 +175,9 @@ def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-def _by_text(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
-    left, back = _unique([json_text(v).casefold() for v in one])
-    right, forth = _unique([json_text(v).casefold() for v in two])
+def _by_text(_: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
+    left, rows = _unique([json_text(v).casefold() for v in gold])
+    right, columns = _unique([json_text(v).casefold() for v in predicted])
     length = sum(map(len, left)) / len(left) + sum(map(len, right)) / len(right)
     if length > 2 * _SHORT_TEXT:
         similar = bag_similarity(left, right)
@@ -183,8 +185,8 @@ def _by_text(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
     else:
         similar = _levenshtein(left, right)
         mark = _LIKELY_TEXT
-    if len(left) < len(one) or len(right) < len(two):
-        similar = similar[np.ix_(back, forth)]
+    if len(left) < len(gold) or len(right) < len(predicted):
+        similar = similar[np.ix_(rows, columns)]
     return similar, similar >= mark
 
 
@@ -193,23 +195,24 @@ def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:
     return cdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
 
 
-def _by_judge(node: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
-    """Compare short texts also as the judge reads them: dates, quantities, names by their initials.
+def _by_judge(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
+    """Compare short texts by characters and by the judge's tokens, whichever is more similar.
 
-    Long texts have enough words in common to be told apart without that.
+    The judge's tokens make equal dates, quantities and initials similar. Long texts are compared
+    as texts only: they share enough words if they mean the same.
     """
-    left, back = _unique([json_text(v) for v in one])
-    right, forth = _unique([json_text(v) for v in two])
+    left, rows = _unique([json_text(v) for v in gold])
+    right, columns = _unique([json_text(v) for v in predicted])
     if max(map(len, (*left, *right))) > _LONGEST_READ:
-        return _by_text(node, one, two)
+        return _by_text(node, gold, predicted)
     lower = [[text.casefold() for text in side] for side in (left, right)]
-    similar = np.maximum(_levenshtein(*lower), _cosine(_read(left), _read(right)))
-    similar = similar[np.ix_(back, forth)]
+    similar = np.maximum(_levenshtein(*lower), _cosine(_judge_tokens(left), _judge_tokens(right)))
+    similar = similar[np.ix_(rows, columns)]
     return similar, similar >= _LIKELY_TEXT
 
 
-def _read(texts: Sequence[str]) -> list[list[str]]:
-    """Return each text's words as the judge has them, and their initials."""
+def _judge_tokens(texts: Sequence[str]) -> list[list[str]]:
+    """Return the judge's tokens of each text, and their initials."""
     return [[part for token in prepare(text).tokens for part in _parts(token)] for text in texts]
 
 
@@ -220,13 +223,14 @@ def _parts(token: str) -> list[str]:
 
 
 def _unique(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
-    places: dict[str, int] = {}
-    back = np.array([places.setdefault(text, len(places)) for text in texts], np.int64)
-    return list(places), back
+    """Return the distinct texts, and for each text its position among them."""
+    positions: dict[str, int] = {}
+    codes = np.array([positions.setdefault(text, len(positions)) for text in texts], np.int64)
+    return list(positions), codes
 
 
-def _by_bag(_: Node, one: list[Any], two: list[Any]) -> tuple[Matrix, Flags]:
-    left, right = [text_of(v) for v in one], [text_of(v) for v in two]
+def _by_bag(_: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
+    left, right = [text_of(v) for v in gold], [text_of(v) for v in predicted]
     similar = bag_similarity(left, right)
     return similar, similar >= _LIKELY_BAG
 

@@ -100,15 +100,15 @@ class Scorer:
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score one pair of values at a leaf, or at an array that is scored as a whole."""
         if type(gold) is str and type(predicted) is str and node.kind != "array":
-            # the alignment asks for the same pair again and again
+            # an alignment scores the same pair many times
             key = (id(node.keywords), id(node.config), gold, predicted)
-            known = self._memo.get(key)
-            if known is None:
-                known = self._compare(node, gold, predicted)
-                if len(self._memo) < _MEMO and all(type(v) is Scored for v in known):
-                    self._memo[key] = known
-                    self._keep.append((node.keywords, node.config))  # ids stay unique meanwhile
-            return known
+            verdicts = self._memo.get(key)
+            if verdicts is None:
+                verdicts = self._compare(node, gold, predicted)
+                if len(self._memo) < _MEMO and all(type(v) is Scored for v in verdicts):
+                    self._memo[key] = verdicts
+                    self._keep.append((node.keywords, node.config))  # their ids stay unique
+            return verdicts
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
             broken = Resolution(0.0, False, predicted.outcome, predicted.reason)
@@ -128,7 +128,7 @@ class Scorer:
         )
 
     def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
-        """Return the shortest way to compare two texts at a node, for alignments."""
+        """Return a fast comparison of texts at a node, for alignments; None if there is none."""
         config = node.config
         if node.kind != "scalar" or "string" not in node.types or config is None:
             return None
@@ -139,27 +139,27 @@ class Scorer:
             run = self._runs_of(node, "")[0]
 
             def compare(gold: str, predicted: str) -> tuple[float, bool]:
-                found = run(node, gold, predicted)
-                if isinstance(found, Pending):
+                verdict = run(node, gold, predicted)
+                if isinstance(verdict, Pending):
                     return 0.0, False
-                return found.score or 0.0, bool(found.passed)
+                return verdict.score or 0.0, bool(verdict.passed)
 
             return compare
         if self.profile.enum_members_differ and "enum" in node.keywords:
             return None
         mark = entry.pass_mark(config.metrics[0].params)
-        # too many pairs to wait for
+        # an alignment compares too many pairs to await a judge for each
         awaited = self._asks or inspect.iscoroutinefunction(self.judge.compare)
         ask: Callable[[str, str], Any] = OfflineJudge().compare if awaited else self.judge.compare
 
-        def judge(gold: str, predicted: str) -> tuple[float, bool]:
+        def compare_by_judge(gold: str, predicted: str) -> tuple[float, bool]:
             try:
                 score = float(ask(gold, predicted).score)
-            except Exception:  # noqa: BLE001 - told where the verdict itself is asked for
+            except Exception:  # noqa: BLE001 - reported when the pair itself is scored
                 return 0.0, False
             return (score, score >= mark) if 0.0 <= score <= 1.0 else (0.0, False)
 
-        return judge
+        return compare_by_judge
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
@@ -173,9 +173,9 @@ class Scorer:
                 predicted = MISFIT if known else BROKEN
         return self.verdicts(node, gold, predicted)
 
-    def resolved(self, node: Node, gold: Any, found: Resolution) -> tuple[Scored, ...]:
+    def resolved(self, node: Node, gold: Any, resolution: Resolution) -> tuple[Scored, ...]:
         """Give every metric of the node the same verdict, decided without running it."""
-        score, passed, outcome, reason = found
+        score, passed, outcome, reason = resolution
         return tuple(
             Scored(s.metric_id, score, passed, outcome, reason, None, s.weight)
             for s in _config(node, gold).metrics
@@ -219,11 +219,11 @@ class Scorer:
         key = id(config), node.kind == "array"  # nodes that a $ref leads to share their config
         runs = self._runs.get(key)
         if runs is None:
-            self._keep.append(config)  # ids stay unique meanwhile
+            self._keep.append(config)  # its id stays unique
             runs = self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
         return runs
 
-    def _run(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one a kind of metric
+    def _run(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
         """Bind one metric to its params: a function that never raises."""
         metric_id, params = spec.metric_id, dict(spec.params)
         if self.profile.package_010_metrics and not REGISTRY.takes_objects(metric_id):

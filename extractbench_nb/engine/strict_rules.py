@@ -33,10 +33,10 @@ _INDEX = re.compile(r"\[\+?\d+\]")
 
 def count_leaves(walk: Traversal) -> None:
     """Count item leaves instead of arrays, and give missed and spurious items their rows."""
-    place = 0
-    while place < len(walk.arrays):
-        array = walk.arrays[place]
-        place += 1
+    position = 0
+    while position < len(walk.arrays):  # entering items appends their arrays
+        array = walk.arrays[position]
+        position += 1
         paired = [p for p in array.pairs if p.status in ("matched", "partial")]
         ours, theirs = {p.gold_index for p in paired}, {p.predicted_index for p in paired}
         missed = [i for i in range(len(array.gold_items)) if i not in ours]
@@ -56,37 +56,37 @@ def count_leaves(walk: Traversal) -> None:
         below = [child for pair in (*paired, *one_sided) for child in pair.children]
         for child in _without_verdict(array, one_sided, below):
             _leave_open(child, array)
-        # absent on both sides, a leaf of an item is there because the prediction has the item
+        # leaves that are absent on both sides do not count
         present = [child for child in below if PRESENT in states(child)]
         for child in present:
             child.counted = array.counted
-        # of items without leaves in gold there is nothing to count but the array
+        # if the gold items have no leaves, only the array can count
         in_gold = not array.gold_items or any(states(c)[0] == PRESENT for c in present)
         array.counted = array.counted and not (present and in_gold)
 
 
 def _without_verdict(array: ArrayRecord, one_sided: list[Pair], below: list[Leaf]) -> list[Leaf]:
-    """Return the places of items of which nobody could say whether they belong together."""
+    """Return the records of items whose match is unknown, because there was no verdict."""
     if array.unaligned:
         return below
     unsure = [pair for pair in array.pairs if pair.status == "apart" and pair.unresolved]
     ends = {(p.gold_index, None) for p in unsure} | {(None, p.predicted_index) for p in unsure}
-    found = [pair for pair in one_sided if (pair.gold_index, pair.predicted_index) in ends]
-    return [child for pair in found for child in pair.children]
+    unknown = [pair for pair in one_sided if (pair.gold_index, pair.predicted_index) in ends]
+    return [child for pair in unknown for child in pair.children]
 
 
 def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
-    """Give a place in an array no verdict, for the reason that the array has."""
+    """Take the verdicts of a record in an array away, for the same reason as the array's."""
     of_array = array.unaligned or settled(array)[0]
-    why = of_array._replace(score=None, passed=None, outcome="judge_error", calls=())
-    leaf.verdicts = [why._replace(metric=v.metric, weight=v.weight) for v in settled(leaf)]
+    no_verdict = of_array._replace(score=None, passed=None, outcome="judge_error", calls=())
+    leaf.verdicts = [no_verdict._replace(metric=v.metric, weight=v.weight) for v in settled(leaf)]
     if isinstance(leaf, ArrayRecord):
-        leaf.unaligned = why
+        leaf.unaligned = no_verdict
         leaf.score, leaf.passed = None, None
 
 
 def _one_sided(walk: Traversal, array: ArrayRecord, i: int | None, j: int | None) -> Pair:
-    """Make the rows of an item that stands on one side only; what is absent has no row."""
+    """Record an item that is on one side only; values absent on both sides have no record."""
     pair = Pair(i, j, status="missed" if j is None else "spurious")
     gold = _item(array.gold_items, i)
     predicted = _item(array.predicted_items, j) if j is not None else _in_place_of_items(array)
@@ -102,13 +102,13 @@ def _one_sided(walk: Traversal, array: ArrayRecord, i: int | None, j: int | None
 def _enter_present(
     walk: Traversal, pair: Pair, node: Node, gold: Any, predicted: Any, paths: Paths
 ) -> None:
-    """Make the rows of a pair; what is absent on both sides has no row."""
+    """Record the values of a pair, except those that are absent on both sides."""
     walk.enter(pair, node, gold, predicted, paths)
     pair.children = [child for child in pair.children if PRESENT in states(child)]
 
 
 def _in_place_of_items(array: ArrayRecord) -> Any:
-    """Return what stands for a missed item: nothing, or what is below a broken container."""
+    """Return the predicted value of a missed item: missing, or broken if the array is."""
     if isinstance(array.predicted, Unusable):
         return array.predicted
     outcomes = {verdict.outcome for verdict in settled(array)}
@@ -150,29 +150,30 @@ def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pa
 
 
 def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
-    """Return the leaves that gold does not have as many of, whatever the order of items."""
-    known: dict[str, Counter[str]] = defaultdict(Counter)
-    ours = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
-    for path, value in ours.items():
-        known[_INDEX.sub("[]", path)][json_text(value)] += 1
-    places: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    theirs = dict(leaves(part.value, part.path))
-    for path, value in theirs.items():
-        places[_INDEX.sub("[]", path)].append((path, value))
-    # where gold has an object or array, it has something at that path
-    containers, paired = _containers(ours), _containers(theirs)
+    """Return the predicted leaves in excess of gold's, counted per path without indices."""
+    gold = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
+    gold_values: dict[str, Counter[str]] = defaultdict(Counter)
+    for path, value in gold.items():
+        gold_values[_INDEX.sub("[]", path)][json_text(value)] += 1
+    predicted = dict(leaves(part.value, part.path))
+    predicted_leaves: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    for path, value in predicted.items():
+        predicted_leaves[_INDEX.sub("[]", path)].append((path, value))
+    gold_containers, predicted_containers = _containers(gold), _containers(predicted)
     invented = []
-    for place, here in places.items():
-        spare = known[place].total() + max(0, containers[place] - paired[place])
-        # equal values first, then equal paths: what is left over is what gold does not have
+    for field, candidates in predicted_leaves.items():
+        values = gold_values[field]
+        # a leaf may also stand for an object or array that gold has at this path
+        containers = max(0, gold_containers[field] - predicted_containers[field])
+        # leaves with a value of gold's count first, then those with a path of gold's
         ranked = sorted(
-            here, key=lambda leaf: (json_text(leaf[1]) not in known[place], leaf[0] not in ours)
+            candidates, key=lambda leaf: (json_text(leaf[1]) not in values, leaf[0] not in gold)
         )
-        invented.extend(ranked[spare:])
+        invented.extend(ranked[values.total() + containers :])
     return invented
 
 
 def _containers(paths: Iterable[str]) -> Counter[str]:
     """Count the objects and arrays that hold leaves, by their path without indices."""
-    within = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
-    return Counter(_INDEX.sub("[]", path) for path in within)
+    containers = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
+    return Counter(_INDEX.sub("[]", path) for path in containers)

@@ -41,20 +41,20 @@ from extractbench_nb.schema.nodes import PRESENT, Node, Unusable, state_of
 
 
 class Paths(NamedTuple):
-    """Where a value stands: in gold, and in the prediction where an index differs there."""
+    """The path of a value in gold, and in the prediction if it differs there."""
 
     gold: str
     predicted: str | None = None
 
     def below(self, suffix: str) -> Paths:
         """Return the paths one or more steps below, the same on both sides."""
-        theirs = None if self.predicted is None else self.predicted + suffix
-        return Paths(self.gold + suffix, theirs)
+        predicted = None if self.predicted is None else self.predicted + suffix
+        return Paths(self.gold + suffix, predicted)
 
 
 @dataclass(slots=True, eq=False)
 class Leaf:
-    """A scored place that is not an array: where it stands, both values, the verdicts."""
+    """A scored pair of values that is not an array: node, paths, values and verdicts."""
 
     node: Node
     paths: Paths
@@ -66,11 +66,11 @@ class Leaf:
 
 @dataclass(slots=True, eq=False)
 class ArrayRecord(Leaf):
-    """An array: its items, which of them were paired, and the counts.
+    """A pair of arrays: their items, the pairs of items, and the counts.
 
-    Its verdicts are there from the start where a side is absent or broken, or a metric takes the
-    array as a whole; the verdict of the alignment is filled in by the roll-up. ``unaligned``: who
-    was asked which items belong together gave no answer; the verdict that says so.
+    If a side is absent or broken, or a metric takes the array as a whole, its verdicts are known
+    from the start; `roll_up` fills in the verdict of an alignment. ``unaligned`` is the verdict of
+    an alignment that failed, because a model gave no answer.
     """
 
     gold_items: list[Any] = field(default_factory=list)
@@ -90,7 +90,7 @@ class ArrayRecord(Leaf):
         return bool(self.gold_items and self.predicted_items and same_kind)
 
     def item_paths(self, i: int | None, j: int | None) -> Paths:
-        """Return where an item stands; ``[+3]`` marks predicted item 3 that gold does not have."""
+        """Return the paths of an item; ``[+3]`` is predicted item 3, which gold does not have."""
         ours = self.paths.gold + (self.gold_steps[i] if i is not None else f"[+{j}]")
         if j is None:
             return Paths(ours)
@@ -100,7 +100,7 @@ class ArrayRecord(Leaf):
 
 @dataclass(slots=True, eq=False)
 class Pair:
-    """Two items that belong together; on one side None for what is missed or spurious."""
+    """Two items that were paired; one index is None if an item is missed or spurious."""
 
     gold_index: int | None
     predicted_index: int | None
@@ -113,12 +113,12 @@ class Pair:
 
 
 def settled(leaf: Leaf) -> list[Scored]:
-    """Return the verdicts of a place that are there (all of them, once awaited ones are)."""
+    """Return the verdicts of a record without pending ones."""
     return [v for v in leaf.verdicts if isinstance(v, Scored)]
 
 
 def states(leaf: Leaf) -> tuple[str, str]:
-    """Return the states of both sides; below a broken container that stands for what gold has."""
+    """Return the states of both sides; a broken container is present where gold is."""
     gold = state_of(leaf.gold, leaf.node)
     if gold == PRESENT and isinstance(leaf.predicted, Unusable):
         return gold, PRESENT
@@ -129,14 +129,14 @@ def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
     """Return the items of an array value with their path steps; None if it is not an array."""
     if isinstance(value, dict) and node.flattened:
         items = map_items(value)
-        seen: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         steps = []
         for item in items:
-            steps.append(f"{bracketed(item.key)}[{seen[item.key]}]")
-            seen[item.key] += 1
+            steps.append(f"{bracketed(item.key)}[{counts[item.key]}]")
+            counts[item.key] += 1
         return list(items), steps
     if isinstance(value, list | tuple) and node.kind == "array":
-        items = value if type(value) is list else list(value)  # alignments are kept by identity
+        items = value if type(value) is list else list(value)  # alignments are cached by identity
         return items, [f"[{i}]" for i in range(len(items))]
     return None, []
 
@@ -156,7 +156,7 @@ AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
 
 
 class Traversal:
-    """Compares two documents and leaves a tree of records behind.
+    """Compares two documents; the result is a tree of records.
 
     ``top`` stands for the two documents; its children are the records outside of arrays.
     ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited.
@@ -172,7 +172,7 @@ class Traversal:
 
     @cached_property
     def align(self) -> Align | AwaitedAlign:
-        """What pairs the items of an array, made when the first array asks for it."""
+        """The function that pairs the items of an array; made for the first array."""
         return choose_aligner(self.alignment, self.scorer)
 
     @cached_property
@@ -181,7 +181,7 @@ class Traversal:
         return inspect.iscoroutinefunction(self.align)
 
     def descend(self, root: Node, gold: Any, predicted: Any) -> None:
-        """Go down: everything outside of arrays first, then array by array, outer before inner."""
+        """Record everything outside of arrays, then array by array, outer before inner."""
         self.enter(self.top, root, gold, predicted, ROOT)
         while self._aligned < len(self.arrays) and not self.waits:
             array = self.arrays[self._aligned]
@@ -196,25 +196,25 @@ class Traversal:
                 self._accept(array, Alignment(pairs))
 
     def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
-        """Score every leaf below two values that is not inside an array; note the arrays."""
+        """Record every leaf and array below two values; inside of arrays comes after alignment."""
         profile, counted = self.scorer.profile, parent is self.top
-        # what is in arrays the published package leaves to a language model
+        # the published package leaves values inside arrays to a language model, without pairing
         released = profile.package_010_pairing and counted
         points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
-        for at, ours, theirs, suffix in points:
+        for child, ours, theirs, suffix in points:
             record: Leaf
-            if at.kind == "array":
-                record = self._array(at, ours, theirs, paths.below(suffix), counted)
+            if child.kind == "array":
+                record = self._array(child, ours, theirs, paths.below(suffix), counted)
             else:
-                verdicts = list(self.scorer.verdicts(at, ours, theirs))
-                record = Leaf(at, paths.below(suffix), ours, theirs, counted, verdicts)
+                verdicts = list(self.scorer.verdicts(child, ours, theirs))
+                record = Leaf(child, paths.below(suffix), ours, theirs, counted, verdicts)
             parent.children.append(record)
-            for place, verdict in enumerate(record.verdicts):
+            for position, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:
-                    self.pending.append((record, place, verdict))
+                    self.pending.append((record, position, verdict))
 
     def _array(self, node: Node, gold: Any, predicted: Any, paths: Paths, counted: bool) -> Leaf:
-        """Record an array. Where a side is absent or broken, the verdict is known already."""
+        """Record an array; if a side is absent or broken, its verdict is known at once."""
         ours, gold_steps = array_items(node, gold)
         theirs, predicted_steps = array_items(node, predicted)
         verdicts = list(self.scorer.whole_array(node, gold, predicted))
@@ -225,20 +225,20 @@ class Traversal:
         self.arrays.append(record)
         return record
 
-    def _accept(self, array: ArrayRecord, found: Alignment | BaseException) -> None:
-        """Enter the pairs of an alignment; without one, there is no verdict on the array."""
-        if isinstance(found, JudgeError):
-            array.unaligned = self.scorer.unaligned(found)
+    def _accept(self, array: ArrayRecord, result: Alignment | BaseException) -> None:
+        """Record the pairs of an alignment; if it failed, the array has no verdict."""
+        if isinstance(result, JudgeError):
+            array.unaligned = self.scorer.unaligned(result)
             change = array.unaligned._asdict()
-        elif isinstance(found, BaseException):
-            raise found
+        elif isinstance(result, BaseException):
+            raise result
         else:
-            array.pairs = [self._pair(array, i, j) for i, j in found.pairs]
-            change = {"calls": found.calls}
-        for place, verdict in enumerate(array.verdicts):
+            array.pairs = [self._pair(array, i, j) for i, j in result.pairs]
+            change = {"calls": result.calls}
+        for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                own = {"metric": verdict.metric, "weight": verdict.weight}
-                array.verdicts[place] = verdict._replace(**{**change, **own})
+                kept = {"metric": verdict.metric, "weight": verdict.weight}
+                array.verdicts[position] = verdict._replace(**{**change, **kept})
                 change = {**change, "calls": ()}  # the calls are counted once
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
@@ -251,8 +251,9 @@ class Traversal:
             gold, predicted = gold.item, predicted.item
         if node is None or never_match(gold, predicted):
             pair.similarity = unlike_similarity(gold, predicted)
-            fault = node is not None and json_type(gold) not in (node.types or {json_type(gold)})
-            pair.reason = "gold_type_mismatch" if fault else "type_mismatch"
+            gold_type = json_type(gold)
+            gold_fits = node is None or not node.types or gold_type in node.types
+            pair.reason = "type_mismatch" if gold_fits else "gold_type_mismatch"
             pair.failed_fields += (array.node.field + "[]",)
             return pair
         self.enter(pair, node, gold, predicted, array.item_paths(i, j))
@@ -266,7 +267,10 @@ class Traversal:
         return bool(self.pending or self._aligned < len(self.arrays))
 
     async def settle(self) -> None:
-        """Await all that is open at once, again and again; a failure is a verdict too."""
+        """Await open verdicts and alignments, all at once, until none is left.
+
+        An exception becomes a verdict.
+        """
 
         async def verdict_of(pending: Pending) -> Any:
             return await pending.call()
@@ -274,22 +278,22 @@ class Traversal:
         async def aligned(array: ArrayRecord) -> Alignment:
             if not array.has_two_sides:
                 return Alignment([])
-            found: Any = self.align(array.node, array.gold_items, array.predicted_items)
-            return await found  # type: ignore[no-any-return]
+            alignment: Any = self.align(array.node, array.gold_items, array.predicted_items)
+            return await alignment  # type: ignore[no-any-return]
 
         while self.is_open:
             pending, arrays = self.pending, self.arrays[self._aligned :]
             self.pending, self._aligned = [], len(self.arrays)
             calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
             results = await asyncio.gather(*calls, return_exceptions=True)
-            for (leaf, place, verdict), result in zip(pending, results, strict=False):
-                leaf.verdicts[place] = verdict.finish(result)
+            for (leaf, position, verdict), result in zip(pending, results, strict=False):
+                leaf.verdicts[position] = verdict.finish(result)
             for array, result in zip(arrays, results[len(pending) :], strict=True):
                 self._accept(array, result)
 
 
 def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedAlign:
-    """Return what aligns the items of an array; `alignment` is checked."""
+    """Return the function that aligns the items of an array; `alignment` is valid."""
     if isinstance(alignment, str):
         return OptimalAligner(scorer)
     if isinstance(alignment, LLMAligner):
@@ -298,7 +302,7 @@ def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedA
         async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
             if is_aligned(node):
                 return await aligner.align(node, gold, predicted)
-            # nothing depends on it but rows
+            # no metric depends on this alignment, so no model is asked
             return Alignment(optimal(node, gold, predicted))
 
         return asked
@@ -313,33 +317,34 @@ def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedA
         return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
 
     async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
-        found = await matched(node, gold, predicted)
-        return Alignment(_checked_pairs(found, node, gold, predicted))
+        pairs = await matched(node, gold, predicted)
+        return Alignment(_checked_pairs(pairs, node, gold, predicted))
 
     return awaited
 
 
 def _checked_pairs(
-    found: Any, node: Node, gold: list[Any], predicted: list[Any]
+    result: Any, node: Node, gold: list[Any], predicted: list[Any]
 ) -> list[tuple[int, int]]:
-    if inspect.isawaitable(found):
-        if inspect.iscoroutine(found):
-            found.close()
+    """Check what a user's matcher returned."""
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
         raise InputError(
-            f"alignment of {node.field!r} gave something to wait for; write it as an async def"
+            f"alignment of {node.field!r} returned an awaitable; define it with async def"
         )
     try:
-        pairs = [(index(i), index(j)) for i, j in found]
+        pairs = [(index(i), index(j)) for i, j in result]
     except (TypeError, ValueError):
         raise InputError(
-            f"alignment of {node.field!r} gave {found!r}; expected pairs of indices"
+            f"alignment of {node.field!r} returned {result!r}; expected pairs of indices"
         ) from None
     for side, count, name in ((0, len(gold), "gold"), (1, len(predicted), "predicted")):
         indices = [pair[side] for pair in pairs]
         bad = [i for i in indices if not 0 <= i < count]
         if bad or len(set(indices)) < len(indices):
             raise InputError(
-                f"alignment of {node.field!r} gave {name} indices {indices!r}; "
+                f"alignment of {node.field!r} returned {name} indices {indices!r}; "
                 f"expected each at most once, from 0 to {count - 1}"
             )
     return sorted(pairs)
@@ -354,9 +359,9 @@ def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
         for pair in array.pairs:
             _decide_pair(pair, array, profile)
         array.matched = sum(pair.status == "matched" for pair in array.pairs)
-        for place, verdict in enumerate(array.verdicts):
+        for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                array.verdicts[place] = _aligned_verdict(verdict, array, profile)
+                array.verdicts[position] = _aligned_verdict(verdict, array, profile)
         array.score, array.passed = point_score(settled(array))
 
 

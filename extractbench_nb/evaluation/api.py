@@ -179,7 +179,7 @@ class Run:
             self.traversal.top.children.append(leaf)
 
     def _descend(self, levels: int, predicted_levels: int) -> None:
-        """Go down; a prediction that is nested too deep for that is cut, and that is noted."""
+        """Compare the documents; a prediction that is nested too deep is cut, with a warning."""
         too_deep = InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
         if levels > MOST_LEVELS:
             raise too_deep
@@ -201,12 +201,12 @@ class Run:
         raise too_deep
 
     async def complete(self) -> Evaluation:
-        """Await what is open, and finish."""
+        """Await open verdicts and alignments, and build the result."""
         await self.traversal.settle()
         return self.finish()
 
     def finish(self) -> Evaluation:
-        """Roll the verdicts up, once none is open."""
+        """Build the result, once no verdict is open."""
         if self.problem is None:
             roll_up(self.traversal.arrays, self.profile)
             if self.profile.count_array_leaves:
@@ -242,23 +242,22 @@ def read_schema(schema: Any, profile: Profile) -> Schema:
 
 
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
-    """Return ``"optimal"``, an aligner that knows whom to ask, or the user's own matcher."""
+    """Return ``"optimal"``, an `LLMAligner` bound to the judge, or the user's matcher."""
     if alignment == "llm":
         alignment = LLMAligner()
     if isinstance(alignment, LLMAligner):
         return alignment.asking(judge)
     is_matcher = callable(alignment) and not isinstance(alignment, type)
     if alignment != "optimal" and not is_matcher:
-        known = "'optimal', 'llm', an LLMAligner or a function "
         raise InputError(
-            f"alignment is {alignment!r}; expected {known}"
+            f"alignment is {alignment!r}; expected 'optimal', 'llm', an LLMAligner or a function "
             "(gold items, predicted items, item node) -> index pairs"
         )
     return alignment
 
 
 def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
-    """Let a judge and an aligner that ask models say what is missing, before anything is asked."""
+    """Check a judge and an aligner that ask models, for example their keys, before any request."""
     check = getattr(judge, "check", None)
     if check is not None:
         judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
@@ -268,7 +267,9 @@ def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None
 
 
 def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
+    """Check the defaults, then the params that the schema declares for some metrics."""
     check()
+    # nodes may share a config: reversed, so that errors name the first of them
     configs = {id(n.config): (n.pointer, n.config) for n in reversed([*schema.nodes()])}
     for pointer, config in configs.values():
         for spec in config.metrics if config is not None else ():
@@ -306,10 +307,10 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
 
 
 def refuse_non_json(document: Any, what: str = "gold") -> int:
-    """Raise `InputError` for the first value that JSON cannot hold; count the levels of containers.
+    """Raise `InputError` for the first value that is not JSON; return the levels of containers.
 
-    In a prediction only Pydantic models and dataclasses are refused. Other values that JSON cannot
-    hold stay: they have a type that no schema has.
+    In a prediction only Pydantic models and dataclasses raise. Other values that are not JSON stay,
+    and fail as values of a wrong type.
     """
     stack: list[tuple[Any, Any, int]] = [((), document, 1)]
     seen: set[int] = set()
@@ -334,7 +335,7 @@ def refuse_non_json(document: Any, what: str = "gold") -> int:
 
 
 def _path(place: Any) -> str:
-    """Write the path of a place: the place of its container, the container, and its key there."""
+    """Write a path that is given as a chain (path of the container, container, key)."""
     steps = []
     while place:
         place, container, key = place
@@ -343,7 +344,7 @@ def _path(place: Any) -> str:
 
 
 def _plain_hint(value: Any) -> str:
-    """Say how a model, a dataclass or what is left in their dumps becomes a JSON value."""
+    """Return a hint how to turn a model, a dataclass or a value of their dumps into JSON."""
     if callable(getattr(value, "model_dump", None)):
         return "; pass its model_dump(mode='json')"
     if isinstance(value, _DUMPED):

@@ -152,7 +152,7 @@ CALL_COLUMNS = FrameSpec(
         Column("field", "string", "path with the indices taken out"),
         Column("metric", "string", "metric that asked"),
         Column("model", "string", "LiteLLM id of the model"),
-        Column("cached", "bool", "whether the answer was at hand: nothing was asked for it"),
+        Column("cached", "bool", "whether the answer came from the cache, without a request"),
         Column("attempts", "int64", "requests that were made", "0 and up"),
         Column("prompt_tokens", "Int64", "tokens asked, as the provider counts", "0 and up", True),
         Column("completion_tokens", "Int64", "tokens answered", "0 and up", True),
@@ -167,14 +167,14 @@ CALL_COLUMNS = FrameSpec(
 
 
 def total_cost(calls: pd.DataFrame) -> float:
-    """Sum what the calls cost, in US dollars; NaN if one had an answer of unknown cost."""
+    """Sum the cost of calls in US dollars; NaN if the cost of an answer is unknown."""
     answered = calls["answer"].notna() | calls["score"].notna()
     unknown = answered & ~calls["cached"] & calls["cost_usd"].isna()
     return nan if unknown.any() else float(calls["cost_usd"].sum())
 
 
 def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``judge_calls``, one row per call; also of pairs that came to nothing."""
+    """Yield the cells of ``judge_calls``, one row per call, also of pairs that do not count."""
     for leaf in in_order(top, apart=True):
         for verdict in settled(leaf):
             config = leaf.node.config
@@ -189,11 +189,17 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
 def in_order(
     top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True, apart: bool = False
 ) -> Iterator[Leaf]:
-    """Yield the records in document order: an array, then what is in its pairs."""
-    stack = list(reversed(top))
+    """Yield the records in document order: an array, then the records of its pairs.
+
+    The options say whether to enter arrays at all, missed and spurious items (`one_sided`), and
+    pairs that are too unlike to count (`apart`).
+    """
     entered = {"matched", "partial"}
-    entered |= {"missed", "spurious"} if one_sided else set()
-    entered |= {"apart"} if apart else set()
+    if one_sided:
+        entered |= {"missed", "spurious"}
+    if apart:
+        entered.add("apart")
+    stack = list(reversed(top))
     while stack:
         leaf = stack.pop()
         yield leaf
@@ -204,12 +210,12 @@ def in_order(
 
 
 def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``fields`` for one place, one row per metric."""
+    """Yield the cells of ``fields`` for one record, one row per metric."""
     node = leaf.node
     gold_state, predicted_state = states(leaf)
     gold = None if leaf.gold is MISSING else leaf.gold
     predicted = None if leaf.predicted is MISSING else leaf.predicted
-    if isinstance(predicted, Unusable):  # the container that stands in its place
+    if isinstance(predicted, Unusable):  # the broken container that stands in its place
         predicted = predicted.value if predicted_state == PRESENT else None
     for verdict in settled(leaf):
         yield (
@@ -254,7 +260,7 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
     if a.unaligned:
         return
     paired = {p.gold_index: p for p in a.pairs if p.status in ("matched", "partial")}
-    theirs = {p.predicted_index for p in paired.values()}
+    paired_predicted = {p.predicted_index for p in paired.values()}
     for i, gold in enumerate(a.gold_items):
         pair = paired.get(i)
         if pair is None or pair.predicted_index is None:
@@ -264,7 +270,7 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
             verdict = pair.status, pair.similarity, pair.failed_fields
             yield (a.paths.gold, i, j, *verdict, gold, a.predicted_items[j])
     for j, predicted in enumerate(a.predicted_items):
-        if j not in theirs:
+        if j not in paired_predicted:
             yield (a.paths.gold, None, j, "spurious", None, (), None, predicted)
 
 
@@ -273,7 +279,7 @@ _LONGEST_NAME = 300
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of the array that a path or the name of a field means."""
+    """Return the instance path of an array, given by its path or its field."""
     paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
@@ -287,13 +293,13 @@ def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
         if exact in paths:
             return exact
     wanted = {path, path.removesuffix("[]"), path.removeprefix("$.").removesuffix("[]")}
-    found = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
-    if len(found) == 1:
-        return found[0]
+    of_field = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
+    if len(of_field) == 1:
+        return of_field[0]
     shown = repr(one_line(path, _LONGEST_NAME))
-    if found:
+    if of_field:
         raise InputError(
-            f"field {shown} has {len(found):,} arrays: {_named(found)}; name one by its path"
+            f"field {shown} has {len(of_field):,} arrays: {_named(of_field)}; pass the path of one"
         )
     near = nearest(path[:_LONGEST_NAME], {n for n in (*paths, *fields) if len(n) <= _LONGEST_NAME})
     raise InputError(f"there is no array {shown}; {near}")

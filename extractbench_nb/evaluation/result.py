@@ -52,7 +52,7 @@ _WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
 def outcome_counts(ev: Evaluation) -> dict[str, int]:
-    """Count the counted rows by outcome, those that occur, the most frequent first."""
+    """Count the counted rows by outcome, the most frequent first."""
     fields = ev._fields
     counts = fields.loc[fields["counted"], "outcome"].value_counts()
     return {str(name): int(n) for name, n in counts.items()}
@@ -75,12 +75,12 @@ def card_text(ev: Evaluation) -> str:
 
 
 def _why(row: Any) -> str:
-    said = "" if row.reasoning is pd.NA else f": {row.reasoning}"
-    return f"{row.outcome} ({row.reason}){said}"
+    reasoning = "" if row.reasoning is pd.NA else f": {row.reasoning}"
+    return f"{row.outcome} ({row.reason}){reasoning}"
 
 
 def scores_text(ev: Evaluation) -> str:
-    """Write scores, counts by outcome, and what the reader must know to trust them."""
+    """Write scores, counts by outcome, and caveats of the scores."""
     s = ev.summary
     head = " · ".join(f"{name} {s[name]:.3f}" for name in _SCORES)
     counts = ", ".join(f"{n} {name}" for name, n in outcome_counts(ev).items())
@@ -146,8 +146,8 @@ def _worst_html(ev: Evaluation) -> str:
 def _arrays_html(ev: Evaluation) -> str:
     arrays = ev._arrays
     arrays = arrays[arrays["counted"] & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
-    off = (arrays["missed"] + arrays["spurious"] > 0).fillna(True)
-    differ = arrays[off.astype(bool)].sort_values("f1", kind="stable")
+    unmatched = arrays["missed"] + arrays["spurious"]
+    differ = arrays[unmatched.isna() | (unmatched > 0)].sort_values("f1", kind="stable")
     same = len(arrays) - len(differ)
     notes = [f"{plural(same, 'array')} matched completely"] if same else []
     if len(differ) > _MOST_ARRAYS:
@@ -189,7 +189,7 @@ _WRITERS = {
 
 
 class Inputs(NamedTuple):
-    """What was compared; `problem` is the parser's message where the prediction did not parse."""
+    """What was compared; `problem` is the parser's message if the prediction did not parse."""
 
     schema: Schema
     gold: Any
@@ -211,13 +211,13 @@ class Evaluation:
     meta : mapping
         Profile, judge, alignment, seconds.
     notes : list of tuple
-        Warnings that arose on the way.
+        Warnings of the evaluation itself.
 
     Attributes
     ----------
     fields, arrays, matches, judge_calls : pandas.DataFrame
-        One row per field and metric; an array; an item; a call of a model. Each access gives a
-        copy.
+        One row per field and metric; per array; per item; per call of a model. Each access
+        returns a copy.
     summary : pandas.Series
         Scores and counts over the counted nodes, as floats. Scores are in [0, 1]; where nothing is
         counted they are 1 and ``evaluated`` is 0.
@@ -241,7 +241,7 @@ class Evaluation:
         meta: Mapping[str, Any],
         notes: list[Note],
     ) -> None:
-        self.__dict__.update(
+        self.__dict__.update(  # since __setattr__ refuses
             _top=tuple(top),
             _profile=profile,
             _inputs=inputs,
@@ -250,11 +250,11 @@ class Evaluation:
         )
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a result is frozen."""
+        """Raise `AttributeError`: a result is frozen."""
         raise AttributeError(f"an Evaluation is frozen; cannot set {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle and copy the frames; the records behind them stay, warnings are found anew."""
+        """Return the frames without the records behind them; warnings are computed again."""
         frames = ("_fields", "_arrays", "_matches", "_judge_calls", "_summary")
         kept = (*frames, "_profile", "_inputs", "_meta")
         return {name: getattr(self, name) for name in kept} | {"_notes": self._notes, "_top": ()}

@@ -41,7 +41,7 @@ _ARRAY_METRIC = "array_llm"
 class Knob(NamedTuple):
     """A threshold that can be changed: the param of one metric of one field.
 
-    ``key`` is what people call it: ``align_threshold``, ``pass_threshold``, or the item's field.
+    ``key`` is its name for users: ``align_threshold``, ``pass_threshold``, or the item's field.
     """
 
     key: str
@@ -56,13 +56,13 @@ Settings = Mapping[tuple[str, str, str], float]
 
 
 def _thresholds(array: Node) -> list[Knob]:
-    """List the thresholds that decide what becomes of the items of an array."""
-    own = [
+    """List the thresholds that decide about the items of an array."""
+    of_array = [
         Knob(key, array.field, _ARRAY_METRIC, key, pass_threshold(array, key, default))
         for key, default in ((ALIGN, 0.5), (PASS, 0.7))
         if any(spec.metric_id == _ARRAY_METRIC for spec in _specs(array))
     ]
-    found: dict[tuple[str, str], Knob] = {}
+    of_items: dict[tuple[str, str], Knob] = {}
     for node, spec in ((below, spec) for below in _below(array) for spec in _specs(below)):
         entry = REGISTRY.entries.get(spec.metric_id)
         param = PASS if spec.metric_id == _ARRAY_METRIC else entry and entry.threshold
@@ -71,11 +71,11 @@ def _thresholds(array: Node) -> list[Knob]:
             value = spec.params.get(param, default)
             mark = float(value if isinstance(value, int | float) else default)
             knob = Knob(node.field, node.field, spec.metric_id, param, mark)
-            found.setdefault((knob.field, knob.metric), knob)
-    names = Counter(field for field, _ in found)
-    return own + [
+            of_items.setdefault((knob.field, knob.metric), knob)
+    names = Counter(field for field, _ in of_items)
+    return of_array + [
         knob if names[knob.field] == 1 else knob._replace(key=f"{knob.field} {knob.metric}")
-        for knob in found.values()
+        for knob in of_items.values()
     ]
 
 
@@ -84,7 +84,7 @@ def _specs(node: Node) -> tuple[MetricSpec, ...]:
 
 
 def _below(array: Node) -> Iterator[Node]:
-    """Walk the nodes below an array; a recursive reference is not unfolded."""
+    """Yield the nodes below an array; a recursive reference is not unfolded."""
     stack = list(reversed(list(array.children)))
     while stack:
         node = stack.pop()
@@ -96,7 +96,7 @@ def _below(array: Node) -> Iterator[Node]:
 
 
 def _configured(node: Node, settings: Settings) -> NodeConfig | None:
-    """Return the config of a node with `settings` applied; the same object if none concerns it."""
+    """Return the config of a node with `settings` applied; the same object if none applies."""
     config, changed = node.config, False
     specs = []
     for spec in config.metrics if config is not None else ():
@@ -125,23 +125,24 @@ _ONE_SIDED = ("missed", "spurious")
 
 def redecided(array: ArrayRecord, settings: Settings, profile: Profile) -> ArrayRecord:
     """Decide the pairs of an array, and of the arrays inside its items, under other thresholds."""
-    found: list[ArrayRecord] = []
-    copied = _array(array, settings, found)
-    roll_up(found, profile)
+    copies: list[ArrayRecord] = []
+    copied = _array(array, settings, copies)
+    roll_up(copies, profile)
     return copied
 
 
-def _array(array: ArrayRecord, settings: Settings, found: list[ArrayRecord]) -> ArrayRecord:
+def _array(array: ArrayRecord, settings: Settings, copies: list[ArrayRecord]) -> ArrayRecord:
+    """Copy an array without its decisions; `copies` collects the copies, outer before inner."""
     node = replace(array.node, config=_configured(array.node, settings), _choices={})
     copied = replace(array, node=node, verdicts=_reopened(array), pairs=[])
-    found.append(copied)
+    copies.append(copied)
     pairs = [pair for pair in array.pairs if pair.status not in _ONE_SIDED]
-    copied.pairs = [_pair(pair, settings, found) for pair in pairs]
+    copied.pairs = [_pair(pair, settings, copies) for pair in pairs]
     return copied
 
 
 def _reopened(array: ArrayRecord) -> list[Scored | Pending]:
-    """Take the verdict of the alignment back, where there was one: two sides of a kind."""
+    """Return the verdicts of an array; that of an alignment is reset to undecided."""
     if array.unaligned or not array.has_two_sides:
         return list(array.verdicts)
     return [
@@ -150,9 +151,11 @@ def _reopened(array: ArrayRecord) -> list[Scored | Pending]:
     ]
 
 
-def _pair(pair: Pair, settings: Settings, found: list[ArrayRecord]) -> Pair:
+def _pair(pair: Pair, settings: Settings, copies: list[ArrayRecord]) -> Pair:
     children = [
-        _array(child, settings, found) if isinstance(child, ArrayRecord) else _leaf(child, settings)
+        _array(child, settings, copies)
+        if isinstance(child, ArrayRecord)
+        else _leaf(child, settings)
         for child in pair.children
         # profile strict added these after the pairs were decided: to pairs with a reason, a
         # container and a value of another kind, it adds all
@@ -188,11 +191,11 @@ _WIDEST_NAME = 80
 
 
 class Outcome(NamedTuple):
-    """What became of the items of an array.
+    """The result of an array at given thresholds.
 
     ``summary`` is the array's row of ``Evaluation.arrays``, ``matches`` and ``fields`` are the rows
-    of these frames that belong to it. ``apart`` has the pairs that are too unlike to count: gold
-    index to predicted index and similarity.
+    of these frames that belong to it. ``apart`` maps the gold index of each pair that is too unlike
+    to count to its predicted index and similarity.
     """
 
     summary: pd.Series
@@ -205,8 +208,8 @@ class ArrayMatches:
     """One array of an evaluation, whose thresholds can be tried.
 
     ``knobs`` are the thresholds that can be changed; none if the evaluation has no records.
-    ``note`` says what a reader must know about changed thresholds; empty where all is computed
-    anew. ``evaluated`` is the outcome as evaluated.
+    ``note`` is a caveat about changed thresholds; empty if they have their full effect.
+    ``evaluated`` is the outcome as evaluated.
     """
 
     def __init__(self, ev: Evaluation, path: str) -> None:
@@ -214,37 +217,36 @@ class ArrayMatches:
         self._record = next((r for r in ev.array_records() if r.paths.gold == path), None)
         self.path = path
         self.knobs: list[Knob] = _thresholds(self._record.node) if self._record else []
-        self._again = _is_free(ev, self._record)
-        self.note = _note(ev, self._record, self.knobs, self._again)
+        self._can_realign = _is_free(ev, self._record)
+        self.note = _note(ev, self._record, self.knobs, self._can_realign)
         self.evaluated = _as_evaluated(ev, path, self._record)
         self._realigned: dict[tuple[tuple[str, float], ...], ArrayRecord] = {}
 
     def at(self, values: Mapping[str, float]) -> Outcome:
-        """Say what becomes of the items at other thresholds."""
+        """Return the outcome at other thresholds; `values` has them by key of the knob."""
         declared = {knob.key: knob.declared for knob in self.knobs}
         changed = {key: value for key, value in values.items() if declared[key] != value}
         if not changed or self._record is None:
             return self.evaluated
         record = self._record
+        # thresholds of fields change similarities, and so the alignment
         of_fields = {key: value for key, value in changed.items() if key not in (ALIGN, PASS)}
-        if of_fields and self._again:
+        if of_fields and self._can_realign:
             record = self._aligned(of_fields)
         record = redecided(record, self._settings(changed), self._ev.profile)
-        base = self._record.paths
         inside = self._ev.profile.rows_inside_arrays
         rows = in_order([record], one_sided=False, inside=inside)
-        return Outcome(
-            _moved(array_frame([record]), base, record.paths).iloc[0],
-            _moved(match_frame([record]), base, record.paths),
-            _moved(field_frame(rows), base, record.paths),
-            _apart(record),
+        frames = array_frame([record]), match_frame([record]), field_frame(rows)
+        arrays, matches, fields = (
+            _moved(frame, self._record.paths, record.paths) for frame in frames
         )
+        return Outcome(arrays.iloc[0], matches, fields, _apart(record))
 
     def _settings(self, values: Mapping[str, float]) -> Settings:
         return {(k.field, k.metric, k.param): values[k.key] for k in self.knobs if k.key in values}
 
     def _aligned(self, values: Mapping[str, float]) -> ArrayRecord:
-        """Align the items anew by the engine of `evaluate`; the last results are remembered."""
+        """Align the items again, as `evaluate` does; the last few results are cached."""
         key = tuple(sorted(values.items()))
         if key not in self._realigned:
             assert self._record is not None  # noqa: S101 - the caller checked
@@ -263,7 +265,7 @@ class ArrayMatches:
 
 
 def _is_free(ev: Evaluation, record: ArrayRecord | None) -> bool:
-    """Whether to align anew asks nobody: no judge but ours, no function or awaited metric."""
+    """Whether a new alignment needs neither a user's judge or matcher nor an awaited metric."""
     if record is None or (ev.meta["judge"], ev.meta["alignment"]) != ("offline", "optimal"):
         return False
     ids = (spec.metric_id for node in _below(record.node) for spec in _specs(node))
@@ -310,19 +312,19 @@ def _apart(record: ArrayRecord) -> dict[int, tuple[int, float]]:
 
 
 def _moved(frame: pd.DataFrame, base: Paths, start: Paths) -> pd.DataFrame:
-    """Write the paths of records that begin at `start` as they are in the whole document."""
+    """Replace the start of all paths in a frame by `base`, the array's path in the document."""
     if start == base:
         return frame
     cut = len(start.gold)
-    here = [str(path) for path in frame["path"]]
-    frame["path"] = _texts(base.gold + path[cut:] for path in here)
-    if "predicted_path" in frame.columns:
-        there = [
+    paths = [str(path) for path in frame["path"]]
+    frame["path"] = _texts(base.gold + path[cut:] for path in paths)
+    if "predicted_path" in frame.columns:  # missing where it equals the path of gold
+        predicted_paths = [
             (base.predicted or base.gold) + (other if isinstance(other, str) else path)[cut:]
-            for path, other in zip(here, frame["predicted_path"], strict=True)
+            for path, other in zip(paths, frame["predicted_path"], strict=True)
         ]
-        same = zip(frame["path"], there, strict=True)
-        frame["predicted_path"] = _texts(None if p == q else q for p, q in same)
+        pairs = zip(frame["path"], predicted_paths, strict=True)
+        frame["predicted_path"] = _texts(None if path == other else other for path, other in pairs)
     return frame
 
 

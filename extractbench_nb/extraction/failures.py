@@ -41,14 +41,15 @@ POSITION_COLUMNS = FrameSpec(
     ),
 )
 
-#: The name of what is summed up.
+#: Label of sums.
 _TOTAL = "total"
 
 
 class AttemptGroups(NamedTuple):
-    """Attempts put into groups by columns: their labels, the row of a first attempt, the numbers.
+    """Attempts grouped by the columns `names`.
 
-    There is one label and one first row per group, and one number per attempt.
+    `labels` and `first` (the row of its first attempt) have one entry per group; `numbers` has the
+    number of its group for each attempt.
     """
 
     names: list[str]
@@ -58,17 +59,17 @@ class AttemptGroups(NamedTuple):
 
 
 def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> AttemptGroups:
-    """Put attempts into groups by their values in some columns."""
+    """Group attempts by their values in some columns."""
     refuse_missing(attempts, (), "attempts")
     names = [] if by is None else _columns(attempts, by)
     codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
     for name in names:
         try:
-            of_column, found = pd.factorize(attempts[name], use_na_sentinel=False)
+            column_codes, column_values = pd.factorize(attempts[name], use_na_sentinel=False)
         except TypeError:
             raise InputError(f"by is {name!r}; its values cannot be compared") from None
-        codes.append(of_column.astype(np.int64))
-        values.append(list(found))
+        codes.append(column_codes.astype(np.int64))
+        values.append(list(column_values))
     keys, first, numbers = np.unique(
         np.column_stack(codes), axis=0, return_index=True, return_inverse=True
     )
@@ -87,11 +88,12 @@ def _columns(attempts: pd.DataFrame, by: Any) -> list[str]:
     known = [name for name in attempts.columns if name != "failure"]
     for name in names:
         if isinstance(name, str) and name == "failure":
-            raise InputError("by is 'failure', how attempts end; name another column, as 'run'")
+            raise InputError("by is 'failure', which makes the rows; name another column, as 'run'")
         if not isinstance(name, Hashable) or name not in known:
-            same = [repr(one) for one in known if str(one) == str(name)]
-            near = f"did you mean {same[0]}?" if same else nearest(name, map(str, known))
-            raise InputError(f"by is {name!r}; {near}")
+            same_text = [repr(column) for column in known if str(column) == str(name)]
+            # the column may be of another type: 1 for "1"
+            hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
+            raise InputError(f"by is {name!r}; {hint}")
     return list(dict.fromkeys(names))
 
 
@@ -119,8 +121,8 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     by : str or iterable of str, optional
-        What the columns are: ``run``, ``domain``, ``schema``, ``document`` or any other column but
-        ``failure``, one of your own too; or several, as ``["mode", "run", "domain"]``.
+        Column whose values become the columns of the table: ``run``, ``domain``, ``schema``,
+        ``document`` or any other but ``failure``; or several, as ``["mode", "run", "domain"]``.
 
     Returns
     -------
@@ -133,7 +135,7 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     Raises
     ------
     InputError
-        `attempts` is not a frame, there is no such column, it is the failure itself, its values
+        `attempts` is not a frame, `by` is not a column or is ``failure``, the values of the column
         cannot be compared, or one of them is ``total``.
 
     Examples
@@ -154,11 +156,11 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     total           0  1  1     2
     """
     groups = group_attempts(attempts, by)
-    failed = count_failures(attempts, groups)[1:]
-    kinds = np.flatnonzero(failed.any(axis=1))
-    rows = np.vstack([failed[kinds], failed.sum(axis=0)])
+    counts = count_failures(attempts, groups)[1:]  # without valid outputs, "none"
+    occurring = np.flatnonzero(counts.any(axis=1))
+    rows = np.vstack([counts[occurring], counts.sum(axis=0)])
     cells = np.column_stack([rows, rows.sum(axis=1)])
-    names = [*(FAILURES[1 + kind] for kind in kinds), _TOTAL]
+    names = [*(FAILURES[1 + kind] for kind in occurring), _TOTAL]
     index = pd.Index(names, dtype=object, name="failure")
     return pd.DataFrame(cells, index, _column_index(groups))
 
@@ -239,13 +241,13 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
 
 
 def check_bins(bins: object) -> None:
-    """Refuse a number of bins that is not a whole number of 1 or more."""
+    """Raise `InputError` unless `bins` is a whole number of 1 or more."""
     if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
         raise InputError(f"bins={bins!r}; expected a whole number of 1 or more")
 
 
 def _parts(attempts: pd.DataFrame, bins: int) -> Counts:
-    """Return the part in which each text breaks; one past the last for those without a place."""
+    """Return the part in which each text breaks; one past the last for those without position."""
     parts = np.full(len(attempts), bins, dtype=np.int64)
     cut_off = (attempts["failure"] == "truncated_json").tolist()
     pairs = zip(attempts["offset"].tolist(), attempts["characters"].tolist(), strict=True)
@@ -254,8 +256,8 @@ def _parts(attempts: pd.DataFrame, bins: int) -> Counts:
             continue
         size = 0 if pd.isna(characters) else characters
         if not 0 <= offset <= size:
-            at = f"{offset:.16g} of {size:.16g} characters"
-            raise InputError(f"attempts: row {row} breaks at {at}")
+            position = f"{offset:.16g} of {size:.16g} characters"
+            raise InputError(f"attempts: row {row} breaks at {position}")
         part = int(offset) * bins // max(int(size), 1)
         parts[row] = bins - 1 if cut_off[row] else min(part, bins - 1)
     return parts

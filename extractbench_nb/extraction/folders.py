@@ -4,7 +4,7 @@ The layout::
 
     run.json                 settings that determine the outputs, and their origin
     {document}.raw.txt       the text as received; absent if there was none
-    {document}.meta.json     how the call went; written last, so it marks a complete output
+    {document}.meta.json     details of the call; written last, so it marks a complete output
     .lock                    locked by the process that writes here; the file stays
     simulation.json          of a simulation: its settings and its record of changes
 """
@@ -36,13 +36,13 @@ RUN_FILE = "run.json"
 _RAW, _META = ".raw.txt", ".meta.json"
 _LOCK = ".lock"
 _PACKAGES = ("litellm", "pandas", "pypdfium2")
-#: Bytes of a file's name, where the system does not tell.
+#: Largest number of bytes in a file name, if the system does not tell.
 _LONGEST_NAME = 255
 _LARGEST = 2**63 - 1
 
 
 class Output(NamedTuple):
-    """What one document gave: the text as received, None if there was none, and the meta."""
+    """The output for one document: the text as received, or None, and the details of the call."""
 
     raw: str | None
     meta: dict[str, Any]
@@ -68,7 +68,7 @@ def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
 
 
 def now() -> str:
-    """Return the time in UTC, to the second, as ISO 8601 has it."""
+    """Return the time in UTC to the second, in ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -94,20 +94,20 @@ class RunFolder:
         """Read the folder of a run."""
         if not is_run(path):
             raise InputError(f"no run in {str(path)!r}: expected a folder with {RUN_FILE}")
-        found = read_own_json(path / RUN_FILE, "run")
-        _check_description(found, path / RUN_FILE)
-        return cls(path, found)
+        description = read_own_json(path / RUN_FILE, "run")
+        _check_description(description, path / RUN_FILE)
+        return cls(path, description)
 
     def update(self, more: Mapping[str, Any]) -> None:
-        """Add to what ``run.json`` says, or change it."""
+        """Add or change entries of ``run.json``."""
         self.description = {**self.description, **more}
         write_texts({self.path / RUN_FILE: _json_file(self.description)})
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others from writing here, and remove what a killed process was about to write."""
+        """Lock the folder for writing, and remove partial files of a killed process."""
         path = self.path / _LOCK
-        lock = FileLock(path, timeout=0)  # its file stays, since its name may be waited for
+        lock = FileLock(path, timeout=0)  # the file stays: another process may wait for it
         try:
             lock.acquire()
         except Timeout:
@@ -118,15 +118,15 @@ class RunFolder:
             problem = error.strerror or str(error)
             raise OutputError(f"{str(path)!r} cannot be written: {problem}") from None
         try:
-            for left in self.path.glob(".*.part"):
+            for part in self.path.glob(".*.part"):
                 with suppress(OSError):
-                    left.unlink()
+                    part.unlink()
             yield
         finally:
             lock.release()
 
     def tidy(self) -> None:
-        """Remove what a killed process left, unless somebody is writing."""
+        """Remove partial files of a killed process, unless another one is writing."""
         if any(self.path.glob(".*.part")):
             with suppress(InputError, OutputError), self.alone():
                 pass
@@ -137,34 +137,33 @@ class RunFolder:
         return [path.name.removesuffix(_META) for path in list_files(self.path, _META)]
 
     def has(self, document: str) -> bool:
-        """Say whether a document has an output, be it a failed call."""
+        """Whether a document has an output; a failed call has one too."""
         return self._file(document, _META).is_file()
 
     def write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
-        """Keep an output; what was there for this document is replaced."""
+        """Write an output; an earlier one of the document is replaced."""
         text, about = self._file(document, _RAW), self._file(document, _META)
         if raw is None:
             about.unlink(missing_ok=True)
             text.unlink(missing_ok=True)
             write_texts({about: _json_file(meta)})
-        else:  # the last one takes its name first: a meta is there only beside its text
+        else:  # the last file appears first: a meta file never exists without its text
             write_texts({about: _json_file(meta), text: raw})
 
     def read(self, document: str) -> Output:
-        """Read an output."""
+        """Read the output of a document; ``raw`` is None if its call failed."""
         if not self.has(document):
             hint = nearest(document, self.documents)
             raise InputError(f"{str(self.path)!r}: no output for document {document!r}; {hint}")
-        path = self._file(document, _META)
-        meta = read_own_json(path, "meta")
-        _check_meta(meta, path)
-        text = self._file(document, _RAW)
+        meta_path, raw_path = self._file(document, _META), self._file(document, _RAW)
+        meta = read_own_json(meta_path, "meta")
+        _check_meta(meta, meta_path)
         try:  # reading as text would change line breaks
-            return Output(read_own_file(text, "raw output").decode("utf-8"), meta)
+            return Output(read_own_file(raw_path, "raw output").decode("utf-8"), meta)
         except FileNotFoundError:
             return Output(None, meta)
         except UnicodeDecodeError as error:
-            raise InputError(f"raw output {str(text)!r} is not UTF-8: {error}") from None
+            raise InputError(f"raw output {str(raw_path)!r} is not UTF-8: {error}") from None
 
     def _file(self, document: str, suffix: str) -> Path:
         check_names(self.path, [document])
@@ -172,26 +171,26 @@ class RunFolder:
 
 
 def folder_path(folder: object) -> Path:
-    """Return the path of a folder that a user names, or raise one `InputError`."""
+    """Return the path of a folder that a user names, or raise `InputError`."""
     if not isinstance(folder, str | os.PathLike):
         raise InputError(f"folder is {folder!r}; expected the path of a run's folder")
     return Path(folder)
 
 
 def is_run(path: Path) -> bool:
-    """Say whether a folder holds a run."""
+    """Whether a folder holds a run."""
     return (path / RUN_FILE).is_file()
 
 
 def refuse_outputs(path: Path) -> None:
-    """Refuse a folder that holds outputs of a run, but not what the run is."""
+    """Raise `InputError` for a folder with outputs but no ``run.json``."""
     if not is_run(path) and any(list_files(path, _META)):
         raise InputError(f"{str(path)!r} holds outputs without a {RUN_FILE}; name another one")
 
 
 def check_names(path: Path, documents: Iterable[str]) -> None:
-    """Refuse ids under which no output can be kept."""
-    folder = next((one for one in (path, *path.absolute().parents) if one.is_dir()), Path())
+    """Raise `InputError` for ids that cannot be part of a file name."""
+    folder = next((p for p in (path, *path.absolute().parents) if p.is_dir()), Path())
     try:
         limit = os.pathconf(folder, "PC_NAME_MAX") - len(_META)
     except (AttributeError, OSError, ValueError):  # not on Windows
@@ -211,7 +210,7 @@ def check_names(path: Path, documents: Iterable[str]) -> None:
 
 
 def _check_meta(meta: Any, path: Path) -> None:
-    """Refuse what no call gives: the folder may come from somebody else."""
+    """Check the types of a meta file, which may come from somebody else."""
     if not isinstance(meta, dict):
         raise InputError(f"meta file {str(path)!r} does not hold a JSON object")
     error = meta.get("error")
@@ -234,20 +233,23 @@ def _check_meta(meta: Any, path: Path) -> None:
                 )
 
 
-def _check_description(found: Any, path: Path) -> None:
-    if not isinstance(found, dict) or not isinstance(found.get("format"), int):
-        raise InputError(f"{str(path)!r} describes no run: expected an object with a format")
-    if found["format"] > FORMAT:
+def _check_description(description: Any, path: Path) -> None:
+    problem = f"{str(path)!r} does not describe a run"
+    if not isinstance(description, dict) or not isinstance(description.get("format"), int):
+        raise InputError(f"{problem}: expected an object with a format")
+    if description["format"] > FORMAT:
         raise InputError(
             f"{str(path)!r} was written by a newer version of this package (format "
-            f"{found['format']}, {__version__} reads up to {FORMAT}); update it to read this run"
+            f"{description['format']}; version {__version__} reads up to format {FORMAT}); update "
+            "the package to read this run"
         )
-    if found.get("kind") not in KINDS or not isinstance(found.get("model"), str):
+    kind, model = description.get("kind"), description.get("model")
+    if kind not in KINDS or not isinstance(model, str):
         raise InputError(
-            f"{str(path)!r} describes no run: kind is {found.get('kind')!r}, model is "
-            f"{found.get('model')!r}; expected one of {', '.join(map(repr, KINDS))} and a text"
+            f"{problem}: kind is {kind!r}, model is {model!r}; expected one of "
+            f"{', '.join(map(repr, KINDS))} and a text"
         )
-    documents = found.get("documents", {})
+    documents = description.get("documents", {})
     well_formed = isinstance(documents, dict) and all(
         isinstance(about, dict)
         and all(isinstance(about.get(name, ""), str) for name in ("domain", "schema"))
@@ -255,8 +257,8 @@ def _check_description(found: Any, path: Path) -> None:
     )
     if not well_formed:
         raise InputError(
-            f"{str(path)!r} describes no run: expected documents to be an object, and in it for "
-            "each id an object with the texts domain and schema"
+            f"{problem}: expected documents to be an object, and in it for each id an object with "
+            "the texts domain and schema"
         )
 
 

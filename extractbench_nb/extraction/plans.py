@@ -35,35 +35,35 @@ DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
 
 
 def documents_of(dataset: DatasetLike) -> Documents:
-    """Return the dataset that was given, or read the one that was named."""
+    """Return a dataset; a name or path is loaded."""
     if dataset is None or isinstance(dataset, str | os.PathLike):
         return load_dataset(dataset)
     if not all(hasattr(dataset, part) for part in ("documents", "schema", "gold")):
-        found = type(dataset).__name__
-        raise InputError(f"dataset is {found}; expected a Dataset, a name or a path")
+        kind = type(dataset).__name__
+        raise InputError(f"dataset is {kind}; expected a Dataset, a name or a path")
     return dataset
 
 
 def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
-    """Return the dataset that was given, or read the one that was named; with its files."""
-    known = documents_of(dataset)
-    if not isinstance(known, Dataset):
-        found = type(known).__name__
-        raise InputError(f"dataset is {found}; expected a Dataset, a name or a path")
-    return known
+    """Return a `Dataset` with files; a name or path is loaded."""
+    loaded = documents_of(dataset)
+    if not isinstance(loaded, Dataset):
+        kind = type(loaded).__name__
+        raise InputError(f"dataset is {kind}; expected a Dataset, a name or a path")
+    return loaded
 
 
 INPUTS = ("auto", "file", "text")
 
 _NO_KEY = "A model on a server of your own needs none: name its address by api_base="
 _HASHED = 16
-#: Tokens of the picture of a page, at most: providers' documentation says 258 (Gemini) to 4,784
+#: Most tokens of the image of a page: providers' documentation says 258 (Gemini) to 4,784
 #: (Claude), and 25,501 for a high-detail image and gpt-4o-mini.
 _PER_PAGE, _PER_PAGE_OF_MINI = 5_000, 26_000
 _STRICT_IF_POSSIBLE = "json_schema, strict where the schema keeps the rules"
 _MAGIC = b"%PDF-"
 _HEAD = 1024
-#: What must be the same where a run is taken up, and what of its documents.
+#: Entries that must be equal when a run is resumed: of its documents, and of the run.
 _DECIDING_OF_DOCUMENTS = (
     ("schema", "name of the schema"),
     ("schema_sha256", "schema"),
@@ -73,7 +73,7 @@ _DECIDING = ("kind", "model", "mode", "prompt_version", "document_input", "param
 
 
 class Task(NamedTuple):
-    """One document to ask about; `text` is None if the PDF itself is sent."""
+    """One document to extract; `text` is None if the PDF itself is sent."""
 
     document: str
     plain: Mapping[str, Any]
@@ -93,7 +93,7 @@ class Options:
     document_input: str
 
     def __post_init__(self) -> None:
-        """Check the words."""
+        """Check mode and document_input."""
         for name, value, known in (
             ("mode", self.prompt.mode, MODES),
             ("document_input", self.document_input, INPUTS),
@@ -103,33 +103,33 @@ class Options:
 
     @property
     def is_structured(self) -> bool:
-        """Whether the schema is given as the format of the answer."""
+        """Whether the schema is sent as the response format."""
         return self.prompt.mode == "structured"
 
     def check(self) -> None:
-        """Check, offline, that the model can be asked in this mode; `InputError` says why not."""
+        """Check, offline, that the model supports this mode, or raise `InputError`."""
         check_model(self.settings, otherwise=_NO_KEY)
         if not self.is_structured:
             return
         model = self.settings.model
         if "response_format" not in (litellm().get_supported_openai_params(model=model) or ()):
             raise InputError(
-                f"mode='structured': LiteLLM knows of no response format of {model!r}, and would "
-                "leave the schema out; use mode='prompt'"
+                f"mode='structured': LiteLLM knows no response format for {model!r} and would "
+                "drop the schema; use mode='prompt'"
             )
 
-    def input_of(self, kept: Mapping[str, Any]) -> str:
-        """Choose ``"file"`` or ``"text"``: as asked, else as the run began, else what it can."""
+    def input_of(self, run: Mapping[str, Any]) -> str:
+        """Return ``"file"`` or ``"text"``: as asked, as in a resumed run, or as the model can."""
         if self.document_input != "auto":
             return self.document_input
-        known = kept.get("document_input")
-        if known is not None:
-            return str(known)
-        can = litellm().utils.supports_pdf_input(self.settings.model)
-        return "file" if can else "text"
+        stored = run.get("document_input")
+        if stored is not None:
+            return str(stored)
+        takes_pdf = litellm().utils.supports_pdf_input(self.settings.model)
+        return "file" if takes_pdf else "text"
 
     def describe(self, document_input: str, dataset: str) -> dict[str, Any]:
-        """Write down what the run is."""
+        """Return the description of the run for ``run.json``."""
         return describe_run(
             "extraction",
             self.settings.model,
@@ -147,7 +147,7 @@ class Options:
         )
 
     def request(self, task: Task) -> ModelRequest:
-        """Return the request for one document; the PDF is read now."""
+        """Return the request for one document; this reads the PDF."""
         pdf = task.pdf if task.text is None else None
         limited = pdf is not None and self.settings.budget_usd is not None
         return ModelRequest(
@@ -166,36 +166,38 @@ class Options:
 
 
 def _file_tokens(path: Path, model: str) -> int:
-    """Bound what a provider bills for a PDF: its text, and a picture of each page."""
+    """Return an upper bound of the tokens billed for a PDF: its text, and an image per page."""
     per_page = _PER_PAGE_OF_MINI if "gpt-4o-mini" in model else _PER_PAGE
     try:
         pages = read_pages(path)
-    except InputError:  # the provider may read it all the same
+    except InputError:  # the provider may be able to read it
         return path.stat().st_size
     return sum(per_page + most_tokens(page) for page in pages)
 
 
 def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Dataset, list[str]]:
-    """Find what is to be asked about."""
+    """Return the dataset and the ids of the documents to extract."""
     if isinstance(documents, Dataset):
         if dataset is not None and dataset != documents:
-            raise InputError("documents is a Dataset, and dataset= is another one; give one")
-        return documents, [str(one) for one in documents.listing["document"]]
+            raise InputError(
+                "documents is a Dataset, but dataset is a different one; pass only one"
+            )
+        return documents, documents.listing["document"].tolist()
     if dataset is None and isinstance(documents, str | os.PathLike):
-        given = repr(os.fspath(documents))
+        path = repr(os.fspath(documents))
         raise InputError(
-            f"documents is {given}; expected a Dataset, or a list of ids; load_dataset({given}) "
+            f"documents is {path}; expected a Dataset, or a list of ids; load_dataset({path}) "
             "reads a dataset"
         )
     if not isinstance(dataset, Dataset):
-        found = type(dataset).__name__
-        raise InputError(f"dataset is {found}; expected the Dataset that the documents are from")
-    chosen = list(dict.fromkeys(_ids(documents)))
-    if not chosen:
-        raise InputError("documents: there are none")
-    for one in chosen:
-        dataset.pdf_path(one)
-    return dataset, chosen
+        kind = type(dataset).__name__
+        raise InputError(f"dataset is {kind}; expected the Dataset that the documents are from")
+    ids = list(dict.fromkeys(_ids(documents)))
+    if not ids:
+        raise InputError("documents is empty; expected at least one id")
+    for document in ids:
+        dataset.pdf_path(document)  # raises if the id is unknown or has no PDF
+    return dataset, ids
 
 
 def _ids(documents: object) -> list[str]:
@@ -207,9 +209,9 @@ def _ids(documents: object) -> list[str]:
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise InputError(f"documents is {documents!r}; expected a Dataset, or a list of its ids")
     ids = list(documents)
-    for one in ids:
-        if not isinstance(one, str):
-            raise InputError(f"documents: {one!r} is not an id; expected a text")
+    for document in ids:
+        if not isinstance(document, str):
+            raise InputError(f"documents: {document!r} is not an id; expected a text")
     return ids
 
 
@@ -220,37 +222,41 @@ Described: TypeAlias = Mapping[str, Mapping[str, str]]
 def describe_documents(
     dataset: Dataset, documents: Iterable[str], *, structured: bool = False
 ) -> dict[str, dict[str, str]]:
-    """Say what a run keeps of its documents: where they belong, and what decides their requests."""
+    """Return what ``run.json`` records of each document: domain, schema, hashes of its inputs."""
     listing = dataset.listing.set_index("document")
-    found: dict[str, dict[str, str]] = {}
-    known: dict[str, dict[str, str]] = {}
-    for one in documents:
-        schema = str(listing.loc[one, "schema"])
-        if schema not in known:
+    descriptions: dict[str, dict[str, str]] = {}
+    schemas: dict[str, dict[str, str]] = {}
+    for document in documents:
+        schema = str(listing.loc[document, "schema"])
+        if schema not in schemas:
             plain = plain_schema(dataset.schema(schema))
             data = canonical(plain).encode("utf-8", "surrogatepass")
-            known[schema] = {"schema_sha256": hashlib.sha256(data).hexdigest()[:_HASHED]}
+            schemas[schema] = {"schema_sha256": hashlib.sha256(data).hexdigest()[:_HASHED]}
             if structured:
                 breaches = strict_breaches(plain)
                 more = f" and {len(breaches) - 1} more" if len(breaches) > 1 else ""
-                known[schema]["strict"] = f"false: {breaches[0]}{more}" if breaches else "true"
-        domain = str(listing.loc[one, "domain"])
-        found[one] = {"domain": domain, "schema": schema, **known[schema]}
+                schemas[schema]["strict"] = f"false: {breaches[0]}{more}" if breaches else "true"
+        domain = str(listing.loc[document, "domain"])
+        descriptions[document] = {"domain": domain, "schema": schema, **schemas[schema]}
         with suppress(MissingPdfError):
-            if (digest := file_hash(dataset.pdf_path(one))) is not None:
-                found[one]["pdf_sha256"] = digest[:_HASHED]
-    return found
+            if (digest := file_hash(dataset.pdf_path(document))) is not None:
+                descriptions[document]["pdf_sha256"] = digest[:_HASHED]
+    return descriptions
 
 
 def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> list[Task]:
-    """Read what is needed to ask, so that what is broken is found before anything is asked."""
+    """Read schemas and PDFs of all documents, so that broken files raise before any request."""
     schemas = {about["schema"] for about in documents.values()}
     plain = {schema: plain_schema(dataset.schema(schema)) for schema in schemas}
     tasks = [
         Task(
-            one, plain[about["schema"]], dataset.pdf_path(one), None, about.get("strict") == "true"
+            document,
+            plain[about["schema"]],
+            dataset.pdf_path(document),
+            text=None,
+            strict=about.get("strict") == "true",
         )
-        for one, about in documents.items()
+        for document, about in documents.items()
     ]
     if document_input != "text":
         for task in tasks:
@@ -260,41 +266,41 @@ def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> l
     if empty := [repr(task.document) for task in tasks if not task.text]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
-            "files, with document_input='file', or leave out what has none"
+            "files, with document_input='file', or leave these documents out"
         )
     return tasks
 
 
 def _check_pdf(path: Path) -> None:
-    """Refuse what is not a PDF; its provider may read one that PDFium cannot open."""
+    """Raise `InputError` for a file that is not a PDF; it need not be one that PDFium can open."""
     try:
-        if not path.is_file():  # a pipe would have to be waited for
+        if not path.is_file():  # reading a pipe could block
             raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
         with path.open("rb") as file:
             is_pdf = _MAGIC in file.read(_HEAD)
     except OSError as error:
         raise InputError(f"PDF {str(path)!r} cannot be read: {error.strerror or error}") from None
     if not is_pdf:
-        read_pages(path)
+        read_pages(path)  # raises with the reason
 
 
 def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Described) -> None:
-    """Raise `InputError` that names the first thing in which a folder's run differs."""
+    """Raise `InputError` that names the first difference from the run in a folder."""
     theirs, where = folder.description, repr(str(folder.path))
     for name in _DECIDING:
         if theirs.get(name) != ours[name]:
             raise InputError(
                 f"{where} holds a run whose {name} is {theirs.get(name)!r}, asked for is "
-                f"{ours[name]!r}; take it up as it began, or name another folder"
+                f"{ours[name]!r}; resume with the same settings, or use another folder"
             )
-    known = theirs.get("documents", {})
-    schemas = {about.get("schema"): about.get("schema_sha256") for about in known.values()}
+    stored = theirs.get("documents", {})
+    schemas = {about.get("schema"): about.get("schema_sha256") for about in stored.values()}
     for document, about in documents.items():
-        kept = {"schema_sha256": schemas.get(about["schema"]), **known.get(document, {})}
+        kept = {"schema_sha256": schemas.get(about["schema"]), **stored.get(document, {})}
         for name, what in _DECIDING_OF_DOCUMENTS:
             before, now = kept.get(name), about.get(name)
             if before is not None and now is not None and before != now:
                 raise InputError(
-                    f"{where} holds a run in which the {what} of {document!r} was another one "
-                    f"({name} was {before}, now it is {now}); restore it, or name another folder"
+                    f"{where} holds a run in which the {what} of {document!r} was different "
+                    f"({name} was {before}, now it is {now}); restore it, or use another folder"
                 )

@@ -57,7 +57,7 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
         Column("error_reason", "string", "why there is no output", ", ".join(REASONS), True),
         Column("error", "string", "the provider's message", "", True),
         Column("raw", "object", "the text as received, a str", "", True),
-        Column("meta", "object", "how the call went, a dict"),
+        Column("meta", "object", "details of the call, a dict"),
     ),
 )
 
@@ -66,12 +66,12 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
 class Run:
     """The responses of a model to documents, kept in a folder.
 
-    Made by `extract`, or from a folder by `Run.open`. Frames are read anew at every access.
+    Made by `extract`, or from a folder by `Run.open`. Each access to a frame reads the folder.
 
     Attributes
     ----------
     folder : pathlib.Path
-        Where it is.
+        The folder.
     stopped : str or None
         Why `extract` left documents unasked: the budget, a refused key. Not kept in the folder.
     """
@@ -91,7 +91,7 @@ class Run:
         Returns
         -------
         Run
-            Its outputs are read when asked for.
+            Its outputs are read on access.
 
         Raises
         ------
@@ -109,18 +109,19 @@ class Run:
     def outputs(self) -> pd.DataFrame:
         """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
         folder = RunFolder.open(self.folder)
-        about = folder.description
-        run = about["model"] if about["kind"] == "simulation" else folder.path.resolve().name
+        description = folder.description
+        is_simulation = description["kind"] == "simulation"
+        run = description["model"] if is_simulation else folder.path.resolve().name
         rows = []
         for document in folder.documents:
-            place = about.get("documents", {}).get(document) or {}
+            about = description.get("documents", {}).get(document) or {}
             raw, meta = folder.read(document)
             error = meta.get("error") or {}
             cells = meta | {
                 "run": run,
                 "document": document,
-                "domain": place.get("domain") or None,
-                "schema": place.get("schema") or None,
+                "domain": about.get("domain") or None,
+                "schema": about.get("schema") or None,
                 "raw_characters": None if raw is None else len(raw),
                 "error_reason": error.get("reason"),
                 "error": error.get("message"),
@@ -133,12 +134,12 @@ class Run:
 
     @property
     def unasked(self) -> list[str]:
-        """Ids of the documents that are to be asked about and have no output yet, in order."""
+        """Ids of the run's documents that have no output yet, in order."""
         folder = RunFolder.open(self.folder)
         return sorted({*folder.description.get("documents", {})} - {*folder.documents})
 
     def read(self, document: str) -> Output:
-        """Read what the model said about a document.
+        """Read the model's response for a document.
 
         Parameters
         ----------
@@ -158,36 +159,37 @@ class Run:
         return RunFolder.open(self.folder).read(document)
 
     def __repr__(self) -> str:
-        """Return model and mode, the folder, and what came of the documents."""
+        """Return model and mode, the folder, and counts of documents and costs."""
         return "\n".join([self._title(), f"  {self.folder}", *(f"  {x}" for x in self._counts())])
 
     def _repr_html_(self) -> str:
-        """Return the same as HTML; every text escaped."""
+        """Return the same as static HTML; every text is escaped."""
         lines = "".join(f"<br>{document_text(line, 300)}" for line in self._counts())
         return card_html(self._title(), f"<code>{escape(str(self.folder))}</code>{lines}", limit=80)
 
     def _title(self) -> str:
-        about = self.description
-        mode = f", mode {about['mode']!r}" if about.get("mode") else ""
-        kind = "Simulation" if about["kind"] == "simulation" else "Run"
-        return f"{kind} of {about['model']!r}{mode}"
+        description = self.description
+        mode = f", mode {description['mode']!r}" if description.get("mode") else ""
+        kind = "Simulation" if description["kind"] == "simulation" else "Run"
+        return f"{kind} of {description['model']!r}{mode}"
 
     def _counts(self) -> list[str]:
-        frame, unasked = self.outputs, self.unasked
-        failed = frame["error_reason"].value_counts(sort=False).sort_index()
-        total = len(frame) + len(unasked)
-        words = [f"{len(frame) - int(failed.sum())} of {total} documents answered"]
-        words += [f"{count} {reason}" for reason, count in failed.items()]
-        lines = [", ".join(words)]
-        costs = frame["cost_usd"]
+        """Return lines about answers and failures, costs, and documents that were not asked."""
+        outputs, unasked = self.outputs, self.unasked
+        failures = outputs["error_reason"].value_counts(sort=False).sort_index()
+        answered, total = len(outputs) - int(failures.sum()), len(outputs) + len(unasked)
+        counts = [f"{answered} of {total} documents answered"]
+        counts += [f"{count} {reason}" for reason, count in failures.items()]
+        lines = [", ".join(counts)]
+        costs = outputs["cost_usd"]
         if costs.notna().any():
             lines.append(f"{costs.sum():.6g} US dollars at list prices")
-        unknown = int((costs.isna() & frame["error_reason"].isna()).sum())
+        unknown = int((costs.isna() & outputs["error_reason"].isna()).sum())
         if unknown:
             lines.append(f"{unknown} of unknown cost: no price, or no usage reported")
         if unasked:
             why = f": {self.stopped}" if self.stopped else ""
-            lines.append(f"{len(unasked)} not asked{why}; extract with the same folder goes on")
+            lines.append(f"{len(unasked)} not asked{why}; extract with the same folder continues")
         return lines
 
 
@@ -291,7 +293,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     extractbench_nb.errors.InputError: mode is 'json'; known are prompt, structured
     """
     read_environment()
-    given = {"temperature": temperature, "max_tokens": max_tokens}
+    optional = {"temperature": temperature, "max_tokens": max_tokens}
     settings = Settings(
         model,
         timeout=timeout,
@@ -300,7 +302,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         retry_wait=retry_wait,
         budget_usd=budget_usd,
         api_base=api_base,
-        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
+        **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
     )
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
     path = folder_path(folder)
@@ -308,13 +310,15 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     check_names(path, ids)
     begun = RunFolder.open(path) if is_run(path) else None
     if begun is not None and not resume:
-        raise InputError(f"{str(path)!r} holds a run; resume=True takes it up, or name another")
+        raise InputError(f"{str(path)!r} holds a run; pass resume=True, or use another folder")
     sent_as = options.input_of(begun.description if begun else {})
-    ours = options.describe(sent_as, chosen.name)
-    abouts = describe_documents(chosen, ids, structured=options.is_structured)
+    description = options.describe(sent_as, chosen.name)
+    documents_now = describe_documents(chosen, ids, structured=options.is_structured)
     if begun is not None:
-        refuse_other_run(begun, ours, abouts)
-    unanswered = {one: abouts[one] for one in ids if begun is None or _is_open(begun, one)}
+        refuse_other_run(begun, description, documents_now)
+    unanswered = {
+        name: documents_now[name] for name in ids if begun is None or _is_open(begun, name)
+    }
     if unanswered:
         options.check()
     tasks = make_tasks(chosen, unanswered, sent_as)
@@ -325,18 +329,18 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         return Run(path)
     with RunFolder(make_folder(path), {}).alone():
         # another call may have begun the same run since
-        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, ours)
-        refuse_other_run(run, ours, abouts)
-        known = run.description.get("documents", {})
-        run.update({"documents": {**known, **unanswered}})
-        still = [task for task in tasks if _is_open(run, task.document)]
-        stopped = run_anywhere(_ask_all(options, still, run, progress=progress))
+        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, description)
+        refuse_other_run(run, description, documents_now)
+        recorded = run.description.get("documents", {})
+        run.update({"documents": {**recorded, **unanswered}})
+        open_tasks = [task for task in tasks if _is_open(run, task.document)]
+        stopped = run_anywhere(_ask_all(options, open_tasks, run, progress=progress))
         run.update({"ended": now()})
     return Run(path, stopped)
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
-    """Whether to ask: there is no output, its text was removed, or the call failed in passing."""
+    """Whether to ask: no output, its text was removed, or the call failed for a passing reason."""
     if not folder.has(document):
         return True
     raw, meta = folder.read(document)
@@ -349,21 +353,21 @@ def _is_open(folder: RunFolder, document: str) -> bool:
 async def _ask_all(
     options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
 ) -> str | None:
-    """Ask about all documents; return why some were left, or None."""
+    """Ask about all documents; return why some were not asked, or None."""
     queue = CallQueue(options.settings, None)
     turns = asyncio.Semaphore(options.settings.max_concurrency)
-    left: list[str] = []
+    stop_reasons: list[str] = []
 
     async def ask(task: Task) -> None:
         async with turns:
-            if left:
+            if stop_reasons:
                 return
             request = await asyncio.to_thread(options.request, task)
             sent = "file" if task.text is None else "text"
             try:
                 output = await BACKGROUND.run(call_model(queue, request, sent))
             except NotAskedError as error:
-                left.append(str(error))
+                stop_reasons.append(str(error))
                 return
             folder.write(task.document, *output)
             bar.update()
@@ -371,4 +375,4 @@ async def _ask_all(
     name = f"extract {options.settings.model}"
     with progress_bar(shown=progress, total=len(tasks), desc=name, unit="document") as bar:
         await asyncio.gather(*(ask(task) for task in tasks))
-    return left[0] if left else None
+    return stop_reasons[0] if stop_reasons else None

@@ -62,7 +62,7 @@ class MetricResult:
 
 
 def error_result(error: BaseException) -> MetricResult:
-    """Return the result that stands for a metric that failed, as the published package has it."""
+    """Return the published package's result of a metric that failed."""
     details = {"error": str(error), "error_type": type(error).__name__}
     return MetricResult("unknown", 0.0, False, details)
 
@@ -80,12 +80,12 @@ class MetricConfig:
     params : dict or None, optional
         Its params.
     **unknown : object
-        Refused.
+        Any other argument raises an error.
 
     Raises
     ------
     ConfigError
-        A field that is none of these.
+        An unknown field, or `metric_id` is not a str.
 
     Examples
     --------
@@ -111,30 +111,30 @@ class MetricConfig:
             object.__setattr__(self, name, value)
 
     def model_dump(self, *, exclude_none: bool = False) -> dict[str, Any]:
-        """Return the config as a schema holds it.
+        """Return the config as a dict, as in a schema.
 
         Parameters
         ----------
         exclude_none : bool, optional
-            Whether to leave out what is None.
+            Whether to leave out entries that are None.
 
         Returns
         -------
         dict
-            metric_id, weight, params.
+            The entries ``metric_id``, ``weight`` and ``params``.
         """
-        found = {"metric_id": self.metric_id, "weight": self.weight, "params": self.params}
-        return {k: v for k, v in found.items() if not (exclude_none and v is None)}
+        config = {"metric_id": self.metric_id, "weight": self.weight, "params": self.params}
+        return {k: v for k, v in config.items() if not (exclude_none and v is None)}
 
 
 def refuse_unknown(what: str, unknown: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """Raise `ConfigError` for the first of the fields that are not known."""
+    """Raise `ConfigError` for the first unknown field."""
     for name in unknown:
         raise ConfigError(None, f"{what} has no field {name!r}; {nearest(name, known)}")
 
 
 class MetricContext:
-    """The place that a metric is asked about: both values, and what the schema says there.
+    """The context of a metric: both values, and what the schema says of them.
 
     Parameters
     ----------
@@ -245,11 +245,11 @@ class MetricContext:
 
     @property
     def schema_path(self) -> str:
-        """Where the node stands in the schema."""
+        """The path of the node in the schema."""
         return self._node.schema_path
 
     def __repr__(self) -> str:
-        """Write where it is and what the two values are."""
+        """Return the path and both values."""
         return f"MetricContext({self.schema_path!r}, {self._gold!r}, {self._extracted!r})"
 
 
@@ -259,7 +259,7 @@ class BaseMetric:
     Attributes
     ----------
     metric_id : str
-        What an ``evaluation_config`` says.
+        The name in an ``evaluation_config``.
     recurse_into_children : bool
         Part of the published interface; here children of objects are always evaluated.
 
@@ -281,14 +281,14 @@ class BaseMetric:
     recurse_into_children: bool = True
 
     async def evaluate(self, node: Any, config: MetricConfig | None = None) -> MetricResult:
-        """Compare the two values of a place.
+        """Compare a gold and an extracted value.
 
         Parameters
         ----------
         node : MetricContext
-            The place.
+            The values and their schema.
         config : MetricConfig, optional
-            What the schema says about the metric, its params above all.
+            The config that the schema declares for the metric, with its params.
 
         Returns
         -------
@@ -299,14 +299,14 @@ class BaseMetric:
 
 
 class UnknownMetricError(ConfigError, KeyError):
-    """A name that no metric has; a `KeyError` too, which the published package raises.
+    """An unknown metric; also a `KeyError`, which the published package raises.
 
     Parameters
     ----------
     pointer : str or None
-        JSON Pointer of the place that names it; None if no schema is involved.
+        JSON Pointer in the schema that names it; None if no schema is involved.
     problem : str
-        What was found and what would be right.
+        What was found and what is expected.
     """
 
     __str__ = ConfigError.__str__
@@ -314,16 +314,16 @@ class UnknownMetricError(ConfigError, KeyError):
 
 @dataclass(frozen=True, slots=True)
 class _OfClass:
-    """The function of a registry entry: a fresh metric from its factory, asked once."""
+    """The function of a registry entry: creates a metric for each call."""
 
     factory: Callable[[], Any]
 
     async def __call__(
         self, node: Node, gold: Any, extracted: Any, spec: MetricSpec
     ) -> MetricResult:
-        place = MetricContext(node, gold, extracted)
+        context = MetricContext(node, gold, extracted)
         config = MetricConfig(spec.metric_id, spec.weight, dict(spec.params) or None)
-        result = self.factory().evaluate(place, config)
+        result = self.factory().evaluate(context, config)
         if inspect.isawaitable(result):
             result = await result
         if isinstance(result, MetricResult):
@@ -336,7 +336,7 @@ class _OfClass:
 
 @dataclass(frozen=True, slots=True)
 class _OfFunction(BaseMetric):
-    """A metric that is a function, in the form of a class."""
+    """Wraps a metric that is a function in the interface of a class."""
 
     entry: Metric
 
@@ -354,23 +354,23 @@ class _OfFunction(BaseMetric):
         result = self.entry(gold, extracted, **params)
         if inspect.isawaitable(result):
             result = await result
-        found = result if isinstance(result, MetricScore) else MetricScore(float(result))
-        passed = found.score >= self.entry.pass_mark(params)
+        scored = result if isinstance(result, MetricScore) else MetricScore(float(result))
+        passed = scored.score >= self.entry.pass_mark(params)
         details = {"gold": gold, "extracted": extracted}
-        verdict = passed if found.passed is None else found.passed
-        return MetricResult(self.metric_id, float(found.score), verdict, details)
+        verdict = passed if scored.passed is None else scored.passed
+        return MetricResult(self.metric_id, float(scored.score), verdict, details)
 
 
 class MetricRegistry:
-    """Metrics by name; those that are classes are kept as factories, asked anew for every value.
+    """Metrics by name. A class is kept as a factory, which makes a metric for every call.
 
     Parameters
     ----------
     aliases : mapping of str to str, optional
-        Other names, by the name that they stand for.
+        From further names to the names of metrics.
     entries : Registry, optional
-        Where the metrics are kept; by default a new and empty place that no evaluation asks.
-        `global_metric_registry` keeps them where all evaluations look.
+        Where the metrics are kept; by default a new, empty registry that evaluations do not use.
+        `global_metric_registry` is the one that they use.
     """
 
     def __init__(
@@ -393,12 +393,12 @@ class MetricRegistry:
             A class or function that takes nothing and returns the metric.
         override : bool, optional
             Whether to replace another metric of that name. A class or function that is defined
-            anew, as when a notebook cell runs again, needs no leave to take its own place.
+            again, as when a notebook cell is rerun, may always replace itself.
 
         Raises
         ------
         ConfigError
-            The name is taken or no name, or the factory makes no metric.
+            The name is taken or not a non-empty str, or `factory` is not callable.
         """
         given: object = metric_id
         if not isinstance(given, str) or not given:
@@ -460,8 +460,8 @@ class MetricRegistry:
                 "evaluate(node, config)",
             )
         for alias in aliases:
-            found = self._entries.get(alias)
-            if found is not None and found.name != metric_id and not override:
+            existing = self._entries.get(alias)
+            if existing is not None and existing.name != metric_id and not override:
                 raise ConfigError(
                     None, f"alias {alias!r} is the name of a metric; override=True replaces it"
                 )
@@ -471,43 +471,43 @@ class MetricRegistry:
         return metric_id
 
     def _link(self) -> None:
-        """Put every alias beside the metric that it stands for, once that is there."""
+        """Enter the aliases of all metrics that are registered."""
         for alias, target in self._aliases.items():
             if target in self._entries:
                 self._entries[alias] = self._entries[target]
 
     def has_metric(self, metric_id: str) -> bool:
-        """Say whether a name or alias is known.
+        """Return whether a name or alias is registered.
 
         Parameters
         ----------
         metric_id : str
-            The name.
+            The name or alias.
 
         Returns
         -------
         bool
-            Whether it is.
+            Whether it is registered.
         """
         return self._aliases.get(metric_id, metric_id) in self._entries
 
     def create_metric(self, metric_id: str) -> Any:
-        """Make the metric of a name.
+        """Create a metric by name.
 
         Parameters
         ----------
         metric_id : str
-            The name, or an alias.
+            The name or an alias.
 
         Returns
         -------
         BaseMetric
-            A new one, with ``metric_id`` and ``evaluate``.
+            A new metric, with ``metric_id`` and ``evaluate``.
 
         Raises
         ------
         UnknownMetricError
-            There is none of that name.
+            No metric has that name.
         """
         entry = self._entries.get(self._aliases.get(metric_id, metric_id))
         if entry is None:
@@ -518,17 +518,17 @@ class MetricRegistry:
         return _OfFunction(entry)
 
     def available_metrics(self) -> tuple[str, ...]:
-        """List the metrics.
+        """List the names of all metrics.
 
         Returns
         -------
         tuple of str
-            Their names, without aliases.
+            The names, without aliases.
         """
         return tuple(dict.fromkeys(entry.name for entry in self._entries.values()))
 
     def unregister_metric(self, metric_id: str) -> None:
-        """Take a metric out, with its aliases; nothing happens if there is none.
+        """Remove a metric and its aliases, if it is registered.
 
         Parameters
         ----------
@@ -536,8 +536,8 @@ class MetricRegistry:
             Its name, or an alias.
         """
         target = self._aliases.get(metric_id, metric_id)
-        gone = [name for name, entry in self._entries.items() if entry.name == target]
-        for name in (*gone, target, metric_id):
+        names = [name for name, entry in self._entries.items() if entry.name == target]
+        for name in (*names, target, metric_id):
             self._entries.pop(name, None)
         self._aliases = {a: t for a, t in self._aliases.items() if a != metric_id and t != target}
         self._descriptors.pop(target, None)

@@ -18,7 +18,7 @@ Compare = Callable[[Any, Any], tuple[float, bool]]
 
 
 def _coerced(value: Any, kind: Callable[[Any], Any], default: Any = None) -> Any:
-    """Return a value as a number or flag; the default if it is not one."""
+    """Return ``kind(value)``; the default if that fails."""
     try:
         return kind(value)
     except (TypeError, ValueError):
@@ -30,10 +30,10 @@ def _fuzzy(params: Mapping[str, Any], similarity: Callable[[str, str], float]) -
     case_sensitive = _coerced(params.get("case_sensitive", False), bool, False)
 
     def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
-        one, two = str(gold), str(predicted)
+        ours, theirs = str(gold), str(predicted)
         if not case_sensitive:
-            one, two = one.lower(), two.lower()
-        score = similarity(one, two)
+            ours, theirs = ours.lower(), theirs.lower()
+        score = similarity(ours, theirs)
         return score, score >= threshold
 
     return compare
@@ -43,20 +43,22 @@ def _number_tolerance(params: Mapping[str, Any]) -> Compare:
     tolerance = _coerced(params.get("tolerance", 1e-6), float, 1e-6)
 
     def compare(gold: Any, predicted: Any) -> tuple[float, bool]:
-        one, two = _coerced(gold, float), _coerced(predicted, float)
-        if one is None or two is None:
-            neither = one is None and two is None
-            return float(neither), neither
-        gap = abs(one - two)
-        if gap <= tolerance or math.isclose(gap, tolerance, rel_tol=1e-9, abs_tol=1e-12):
+        ours, theirs = _coerced(gold, float), _coerced(predicted, float)
+        if ours is None or theirs is None:
+            both_fail = ours is None and theirs is None
+            return float(both_fail), both_fail
+        difference = abs(ours - theirs)
+        if difference <= tolerance or math.isclose(
+            difference, tolerance, rel_tol=1e-9, abs_tol=1e-12
+        ):
             return 1.0, True
-        return max(0.0, 1.0 - gap / max(tolerance, 1e-12)), False
+        return max(0.0, 1.0 - difference / max(tolerance, 1e-12)), False
 
     return compare
 
 
-#: Metrics without params: what of two values must be equal.
-_EQUAL: Mapping[str, Callable[[Any], Any]] = {
+#: Metrics without params: the form in which two values must be equal.
+_FORMS: Mapping[str, Callable[[Any], Any]] = {
     "string_exact": str,
     "string_case_insensitive": lambda value: str(value).casefold(),
     "number_exact": lambda value: _coerced(value, float),
@@ -68,14 +70,16 @@ _EQUAL: Mapping[str, Callable[[Any], Any]] = {
 def package_010_metric(
     metric_id: str, params: Mapping[str, Any], *, fuzzy: str = "difflib"
 ) -> Compare | None:
-    """Return the published package's comparison for a metric."""
+    """Return the published package's comparison for a metric; None if it is the same as ours."""
     if metric_id == "string_fuzzy" and fuzzy == "levenshtein":
         return _fuzzy(params, Levenshtein.normalized_similarity)
     if metric_id == "string_fuzzy":
-        return _fuzzy(params, lambda one, two: SequenceMatcher(None, one, two).ratio())
+        return _fuzzy(
+            params, lambda gold, predicted: SequenceMatcher(None, gold, predicted).ratio()
+        )
     if metric_id == "number_tolerance":
         return _number_tolerance(params)
-    form = _EQUAL.get(metric_id)
+    form = _FORMS.get(metric_id)
     if form is None:
         return None
 

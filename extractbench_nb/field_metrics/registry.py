@@ -27,7 +27,7 @@ class MetricScore(NamedTuple):
     passed : bool, optional
         The verdict; by default the metric's pass rule decides.
     reason : str, optional
-        Short machine word for why.
+        Short code of the reason, such as ``value_mismatch``.
     reasoning : str, optional
         An explanation for people.
     """
@@ -53,13 +53,13 @@ class Param:
     choices: tuple[Any, ...] = ()
 
     def problem(self, value: Any) -> str | None:
-        """Say what is wrong with a value, or return None."""
-        right = _of_kind(value, self.kind) and (not self.choices or value in self.choices)
-        if right and self.kind == "number":
-            low = self.minimum is not None and value < self.minimum
-            high = self.maximum is not None and value > self.maximum
-            right = not (low or high or isnan(value))
-        return None if right else f"{self.name} is {value!r}; expected {self.expected}"
+        """Return what is wrong with a value, or None."""
+        is_valid = _of_kind(value, self.kind) and (not self.choices or value in self.choices)
+        if is_valid and self.kind == "number":
+            too_low = self.minimum is not None and value < self.minimum
+            too_high = self.maximum is not None and value > self.maximum
+            is_valid = not (too_low or too_high or isnan(value))
+        return None if is_valid else f"{self.name} is {value!r}; expected {self.expected}"
 
     @property
     def expected(self) -> str:
@@ -95,10 +95,10 @@ class Metric:
     """A metric as a value: its name, function, params and description.
 
     ``function`` maps ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a
-    `MetricScore`; sync or async. It is None if the evaluator itself does the work (``array_llm``,
-    ``skip``). ``threshold`` is the parameter that a score must reach to pass; None: only 1.0
-    passes. ``takes_node``: written as a class; the function is async and takes the schema node,
-    gold, predicted and the metric's spec, and its params are free.
+    `MetricScore`; sync or async. It is None if the evaluator computes the metric itself
+    (``array_llm``, ``skip``). ``threshold`` is the parameter that a score must reach to pass; None:
+    only 1.0 passes. ``takes_node``: the metric is a class; its function is async, takes the schema
+    node, gold, predicted and the metric's spec, and its params are not checked.
     """
 
     name: str
@@ -133,11 +133,11 @@ class Metric:
     def __call__(self, gold: Any, predicted: Any, **params: Any) -> Any:
         """Call the metric's function."""
         if self.function is None or self.takes_node:
-            raise TypeError(f"{self.name} is done by the evaluator; use xb.evaluate")
+            raise TypeError(f"{self.name} cannot be called by itself; use xb.evaluate")
         return self.function(gold, predicted, **params)
 
     def __repr__(self) -> str:
-        """Write the metric as one can read it aloud."""
+        """Return name and params with their defaults."""
         params = ", ".join(f"{p.name}={p.default!r}" for p in self.params)
         return f"Metric({self.name!r}, {params})" if params else f"Metric({self.name!r})"
 
@@ -160,9 +160,9 @@ METRIC_COLUMNS = FrameSpec(
 
 @dataclass(slots=True)
 class Registry:
-    """All metrics by name; the schema asks it which names and params are right.
+    """All metrics by name; schemas are checked against its names and params.
 
-    A metric may stand under several names; only its own is listed.
+    A metric may have aliases as further keys; lists show its own name only.
     """
 
     entries: dict[str, Metric] = field(default_factory=dict)
@@ -184,18 +184,18 @@ class Registry:
         return self.entries.keys()
 
     def version(self) -> Hashable:
-        """Return what is another one once a metric is added, replaced or taken out."""
+        """Return a value that changes if a metric is added, replaced or removed."""
         return tuple(self.entries.items())
 
     def takes_objects(self, metric_id: str) -> bool:
-        """Say whether a metric can be asked about an object as a whole."""
+        """Whether a metric can compare an object as a whole."""
         entry = self.entries.get(metric_id)
         return entry is not None and entry.takes_node
 
     def types_of(self, metric_id: str) -> tuple[str, ...]:
-        """Return the JSON Schema types that a metric applies to; none where to all.
+        """Return the JSON Schema types that a metric applies to; empty if it applies to all.
 
-        A metric that is also meant for ``any`` compares values of other types as they are written.
+        A metric that also applies to ``any`` compares values of other types by their JSON text.
         """
         entry = self.entries.get(metric_id)
         if entry is None or entry.takes_node or "any" in entry.applies_to:
@@ -208,7 +208,7 @@ class Registry:
         return () if entry is None else tuple(t for t in entry.applies_to if t != "any")
 
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
-        """Say what is wrong with the params of a metric, or return None."""
+        """Return what is wrong with the params of a metric, or None."""
         entry = self.entries[metric_id]
         if entry.takes_node:
             return None
@@ -275,7 +275,7 @@ def metric(
     Returns
     -------
     callable
-        A decorator that returns the function as it is.
+        A decorator that returns the function unchanged.
 
     Raises
     ------
@@ -306,14 +306,14 @@ def metric(
             raise ConfigError(None, f"applies_to is {kind!r}; {nearest(kind, APPLIES_TO)}")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = name or function.__name__
-        params = tuple(_declared_params(own, function))
-        names = [p.name for p in params]
+        metric_name = name or function.__name__
+        params = tuple(_declared_params(metric_name, function))
+        names = [param.name for param in params]
         threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
         rule = f"score >= {threshold}" if threshold else "score is 1"
         summary = (inspect.getdoc(function) or "").partition("\n")[0]
         REGISTRY.add(
-            Metric(own, function, kinds, params, rule, source, summary, threshold=threshold)
+            Metric(metric_name, function, kinds, params, rule, source, summary, threshold=threshold)
         )
         return function
 
@@ -334,10 +334,10 @@ def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]
 
 
 def _param(name: str, default: Any) -> Param:
-    unit = name in ("threshold", "pass_threshold", "align_threshold")
+    is_threshold = name in ("threshold", "pass_threshold", "align_threshold")
     for kind in ("boolean", "number", "string", "object"):
         if _of_kind(default, kind):
-            low, high = (0.0, 1.0) if unit and kind == "number" else (None, None)
+            low, high = (0.0, 1.0) if is_threshold and kind == "number" else (None, None)
             return Param(name, kind, default, low, high)
     return Param(name, "any", default)
 
@@ -355,16 +355,17 @@ def metrics() -> pd.DataFrame:
     >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
     '|gold - predicted| <= tolerance * |gold|'
     """
+    without_aliases = {entry.name: entry for entry in REGISTRY.entries.values()}
     return METRIC_COLUMNS.from_rows(
         (
-            m.name,
-            ", ".join(m.applies_to),
-            m.defaults,
-            "; ".join(f"{p.name}: {p.expected}" for p in m.params),
-            m.pass_rule,
-            m.judged,
-            m.source,
-            m.summary,
+            metric.name,
+            ", ".join(metric.applies_to),
+            metric.defaults,
+            "; ".join(f"{param.name}: {param.expected}" for param in metric.params),
+            metric.pass_rule,
+            metric.judged,
+            metric.source,
+            metric.summary,
         )
-        for m in {entry.name: entry for entry in REGISTRY.entries.values()}.values()
+        for metric in without_aliases.values()
     )

@@ -26,9 +26,9 @@ def string_case_insensitive(gold: Any, predicted: Any) -> bool:
 
 
 def string_normalized(gold: Any, predicted: Any) -> bool:
-    """Compare with case, white space, punctuation and Unicode variants set aside."""
-    one, two = json_text(gold), json_text(predicted)
-    return one == two or _normal(one) == _normal(two)
+    """Compare texts; case, white space, punctuation and Unicode variants are ignored."""
+    ours, theirs = json_text(gold), json_text(predicted)
+    return ours == theirs or _normal(ours) == _normal(theirs)
 
 
 def _normal(text: str) -> str:
@@ -60,19 +60,19 @@ def string_fuzzy(
     0.5714285714285714
     """
     del threshold
-    one, two = json_text(gold), json_text(predicted)
+    ours, theirs = json_text(gold), json_text(predicted)
     if not case_sensitive:
-        one, two = one.casefold(), two.casefold()
-    return float(Levenshtein.normalized_similarity(one, two))
+        ours, theirs = ours.casefold(), theirs.casefold()
+    return float(Levenshtein.normalized_similarity(ours, theirs))
 
 
 def string_url(gold: Any, predicted: Any) -> bool:
-    """Compare web addresses: scheme, ``www.``, host case, default port, last slash set aside."""
+    """Compare web addresses; scheme, ``www.``, host case, default port, last slash are ignored."""
     return normal_url(json_text(gold)) == normal_url(json_text(predicted))
 
 
 def normal_url(text: str) -> str:
-    """Write a web address without what does not change where it leads.
+    """Return a web address without scheme, ``www.``, default port and last slash.
 
     Examples
     --------
@@ -102,25 +102,25 @@ def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     gold, predicted : object
         ``2025-04-06``, ``6 Apr 2025``, ``April 6th, 2025``, ``2025-04``, ``2025``, ...
     precision : str, optional
-        ``day``, ``month`` or ``year``: how far the two must agree.
+        ``day``, ``month`` or ``year``: the smallest unit in which they must agree.
 
     Returns
     -------
     bool
-        Whether they are the same date. Two texts that are not dates are compared as
-        ``string_normalized`` does.
+        Whether they are the same date. If neither is a date, they are compared as
+        ``string_normalized`` does; if only one is, they differ.
 
     Examples
     --------
     >>> date("2025-04-06", "6 Apr 2025"), date("2025-04-06", "2025-04-07", precision="month")
     (True, True)
     """
-    one, two = parse_date(json_text(gold)), parse_date(json_text(predicted))
-    if one is None and two is None:
+    ours, theirs = parse_date(json_text(gold)), parse_date(json_text(predicted))
+    if ours is None and theirs is None:
         return string_normalized(gold, predicted)
-    if one is None or two is None:
+    if ours is None or theirs is None:
         return False
-    return dates_equal(one, two, cast(Literal["day", "month", "year"], precision))
+    return dates_equal(ours, theirs, cast(Literal["day", "month", "year"], precision))
 
 
 _TEXT, _EQUAL = ("string", "any"), "score is 1"

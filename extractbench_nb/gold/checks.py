@@ -35,7 +35,7 @@ _TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
 
 
 def find_violations(subject: Subject) -> Iterator[Finding]:
-    """Find what JSON Schema Draft 2020-12 forbids, wrong types told apart from the rest."""
+    """Find violations of JSON Schema Draft 2020-12; wrong types have a kind of their own."""
     places = {place.path: place for place in subject.places}
     for path, keyword, message, value in violations(subject.schema, subject.gold):
         place = places.get(path)
@@ -53,31 +53,35 @@ def find_violations(subject: Subject) -> Iterator[Finding]:
 
 
 def find_undeclared(subject: Subject) -> Iterator[Finding]:
-    """Find keys that the schema does not know; what is below one is not told again.
+    """Find keys that the schema does not declare; keys below them are not reported.
 
-    Where items of an array carry their own index, that is one finding for all of them.
+    A key that holds the item's own index is reported once for all items of the array.
     """
     paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
-    indices: dict[str, list[Place]] = defaultdict(list)
+    index_keys: dict[str, list[Place]] = defaultdict(list)
     for place in subject.places:
         if place.path not in paths:
             continue
-        # the index, from 0 or 1, of the item that holds it
-        index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
-        start = place.value - int(index[1]) if index and type(place.value) is int else None
-        if place.key in INDEX_KEYS and start in (0, 1):
-            indices[place.field].append(place)
+        item_index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
+        is_index = (
+            place.key in INDEX_KEYS
+            and item_index is not None
+            and type(place.value) is int
+            and place.value - int(item_index[1]) in (0, 1)  # counted from 0 or from 1
+        )
+        if is_index:
+            index_keys[place.field].append(place)
         else:
             yield place.finding("undeclared_key", "the schema does not declare this key")
-    for name, places in indices.items():
+    for field_path, places in index_keys.items():
         message = f"{len(places)} items carry their own index, which the schema does not declare"
-        yield Finding(places[0].path, name, "item_index", message, places[0].value)
+        yield Finding(places[0].path, field_path, "item_index", message, places[0].value)
 
 
 def find_empty_required(subject: Subject) -> Iterator[Finding]:
     """Find required keys whose value is empty: ``""``, blanks, ``[]``, ``{}``.
 
-    A null is a violation where the schema does not allow it, and an answer where it does.
+    A null is not reported: it is a violation if the schema forbids it, and a value otherwise.
     """
     for place in subject.places:
         value = place.value.strip() if isinstance(place.value, str) else place.value
@@ -164,7 +168,7 @@ def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked
 def _read_pdf(
     dataset: Dataset, row: Any, kinds: frozenset[str], checked: Checked
 ) -> PdfText | None:
-    """Read the PDF where a wanted kind needs it."""
+    """Read the PDF if a wanted kind needs it."""
     if not kinds & (_USE_PDF | _PDF_KINDS):
         return None
     if not row.has_pdf:
@@ -192,8 +196,8 @@ def audit(
 ) -> Audit:
     """Search a dataset for possible errors in its annotation.
 
-    Gold is checked against its schema, itself and the text of its PDF. The findings are suspicious
-    places, each with the nearest text or form as a suggestion if there is one.
+    Gold is checked against its schema, itself and the text of its PDF. A finding is a suspicious
+    value, with the nearest text or form as a suggestion if there is one.
 
     Parameters
     ----------
@@ -217,12 +221,12 @@ def audit(
 
     Notes
     -----
-    A text is found in a PDF if its letters and digits stand there in a row, whatever the case,
+    A text is found in a PDF if its letters and digits occur there in sequence, whatever the case,
     spacing, punctuation, accents and line breaks; a text of twelve words or more also if it
-    stands there in pieces of four words or more. A number is found if the PDF has it in any scale
+    occurs there in pieces of four words or more. A number is found if the PDF has it in any scale
     from thousandths of millions to billions, with thousands separators, or in words; a date in
     any form. Fields of which less than half of the values are found (labels, codes, calculated
-    values) get one finding of kind ``field_not_quoted`` a document, not one a value.
+    values) get one finding of kind ``field_not_quoted`` per document instead of one per value.
 
     Examples
     --------
@@ -239,39 +243,41 @@ def audit(
     shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
-    found = [(c, f) for c in checked for f in _settled(c, unquoted) if f.kind in wanted]
-    findings = [
+    findings = [(c, f) for c in checked for f in _merged(c, unquoted) if f.kind in wanted]
+    finding_rows = [
         (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
          f.message, f.value, f.suggestion, f.page)
-        for c, f in found
+        for c, f in findings
     ]  # fmt: skip
-    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in found)
-    documents = [
+    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in findings)
+    document_rows = [
         (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
          len(c.looked_up), [f for _, f in c.looked_up].count(None),
          *(counts[id(c), name] for name in SEVERITIES))
         for c in checked
     ]  # fmt: skip
-    return Audit(ds.name, AUDIT_COLUMNS.from_rows(findings), AUDITED_COLUMNS.from_rows(documents))
+    return Audit(
+        ds.name, AUDIT_COLUMNS.from_rows(finding_rows), AUDITED_COLUMNS.from_rows(document_rows)
+    )
 
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
-    """Return schema and definition of which less than half of all values were found."""
+    """Return the fields (schema, definition) with less than half of all values in the PDFs."""
     quoted = defaultdict(list)
     for document in checked:
         for name, finding in document.looked_up:
             quoted[document.schema, name].append(finding is None)
     rare = {
         key
-        for key, found in quoted.items()
-        if len(found) >= _FEWEST_SOUGHT and sum(found) < _QUOTED_SHARE * len(found)
+        for key, is_found in quoted.items()
+        if len(is_found) >= _FEWEST_SOUGHT and sum(is_found) < _QUOTED_SHARE * len(is_found)
     }
-    # an undeclared key means what the declared ones of its name mean
+    # an undeclared key is taken for the declared ones of the same name
     return frozenset(rare | {(schema, name.rsplit("/", 1)[-1]) for schema, name in rare})
 
 
-def _settled(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
-    """Return a document's findings in order, with one for each field that is not quoted."""
+def _merged(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
+    """Return a document's findings by kind; those of an unquoted field are merged into one."""
     findings = list(checked.findings)
     sought = Counter(name for name, _ in checked.looked_up)
     missing = Counter(name for name, finding in checked.looked_up if finding is not None)

@@ -10,6 +10,7 @@ from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, canonical, json_text, member
+from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import leaves, resolve_union
 from extractbench_nb.gold.findings import Finding
 from extractbench_nb.judges.offline import OfflineJudge
@@ -34,12 +35,12 @@ class Place(NamedTuple):
 
     @property
     def definition(self) -> str:
-        """What values of one meaning share: the JSON Pointer of the schema, else the key."""
+        """An id that values of one meaning share: the JSON Pointer in the schema, else the key."""
         return self.name if self.node is None else f"#{self.node.pointer}"
 
     @property
     def name(self) -> str:
-        """The last key on the way here, indices left out."""
+        """The last key of the path; indices are not keys."""
         return self.field.removesuffix("[]").rsplit(".", 1)[-1]
 
     def item(self, index: int, value: Any, node: Node | None = None) -> Place:
@@ -47,7 +48,7 @@ class Place(NamedTuple):
         return Place(f"{self.path}[{index}]", f"{self.field}[]", node, value, self.value, index)
 
     def finding(self, kind: str, message: str, suggestion: str | None = None) -> Finding:
-        """Make a finding about the value here."""
+        """Make a finding about this value."""
         return Finding(self.path, self.field, kind, message, self.value, suggestion)
 
 
@@ -61,14 +62,14 @@ class Subject:
     pdf: PdfText | None = None
 
     def texts(self) -> Iterator[Place]:
-        """Walk the texts that are not blank."""
+        """Yield the texts that are not blank."""
         for place in self.places:
             if isinstance(place.value, str) and place.value.strip():
                 yield place
 
 
 def walk(schema: Schema, document: Any) -> Iterator[Place]:
-    """Walk all values of a document, containers before what they hold."""
+    """Yield all values of a document, containers before their members."""
     stack = [Place("$", "", schema.root, document)]
     while stack:
         place = stack.pop()
@@ -120,7 +121,7 @@ _MIN_JOINED = 6
 
 
 def find_wording_faults(subject: Subject) -> Iterator[Finding]:
-    """Find words that PDF extraction cut or joined, line breaks, and debris at a text's ends."""
+    """Find words that PDF extraction cut or joined, line breaks, and stray marks at the ends."""
     vocabulary = Counter(word for place in subject.texts() for word in words_of(place.value))
     vocabulary += subject.pdf.counts if subject.pdf is not None else Counter()
     for place in subject.texts():
@@ -131,9 +132,9 @@ def find_wording_faults(subject: Subject) -> Iterator[Finding]:
 
 
 def _cut_words(place: Place, pdf: PdfText | None, vocabulary: Counter[str]) -> Iterator[Finding]:
-    found = [m for m in _CUT.finditer(place.value) if (m[2] or m[4]).lower() not in _SUSPENDED]
-    if found:
-        cut = [" ".join(m[0].split()) for m in found]
+    hyphens = [m for m in _CUT.finditer(place.value) if (m[2] or m[4]).lower() not in _SUSPENDED]
+    if hyphens:
+        cut = [" ".join(match[0].split()) for match in hyphens]
         better = _CUT.sub(lambda m: _rejoined(m, vocabulary), place.value)
         yield place.finding("broken_word", f"cut in two: {shown(cut)}", better)
     elif pdf is not None and (pairs := list(_torn(place.value, pdf))):
@@ -149,17 +150,17 @@ def shown(texts: Sequence[str]) -> str:
 
 
 def _rejoined(match: re.Match[str], vocabulary: Counter[str]) -> str:
-    """Write a word that was cut at a hyphen as one, or as a compound of two that occur apart."""
+    """Join a word that was cut at a hyphen; keep the hyphen if its parts occur as words."""
     first, second = match[1] or match[3], match[2] or match[4]
     if second.lower() in _SUSPENDED:
         return match[0]
     begin, end = first.casefold(), second.casefold()
-    compound = min(vocabulary[begin], vocabulary[end]) > 1 and not vocabulary[begin + end]
-    return f"{first}-{second}" if compound else first + second
+    is_compound = min(vocabulary[begin], vocabulary[end]) > 1 and not vocabulary[begin + end]
+    return f"{first}-{second}" if is_compound else first + second
 
 
 def _torn(text: str, pdf: PdfText) -> Iterator[tuple[str, str]]:
-    """Find two neighbours that the PDF has as one word, and never as words of their own."""
+    """Find neighbouring words that the PDF has as one word, and not both as separate words."""
     parts = unify(text).casefold().split()
     for first, second in pairwise(parts):
         joined = first + second
@@ -171,19 +172,19 @@ def _torn(text: str, pdf: PdfText) -> Iterator[tuple[str, str]]:
 
 def _glued_words(place: Place, pdf: PdfText | None) -> Iterator[Finding]:
     text = " ".join(part for part in place.value.split() if not _LINK.search(part))
-    found = _MISSING_SPACE.findall(text)
-    better = [re.sub(r"([,;])", r"\1 ", words) for words in found]
+    glued = _MISSING_SPACE.findall(text)
+    better = [re.sub(r"([,;])", r"\1 ", words) for words in glued]
     if pdf is not None:
         words = dict.fromkeys(_LETTERS.findall(unify(text)))
         pairs = [pair for word in words if (pair := _unglue(word, pdf))]
-        found += ["".join(pair) for pair in pairs]
+        glued += ["".join(pair) for pair in pairs]
         better += [" ".join(pair) for pair in pairs]
-    if found:
-        yield place.finding("glued_words", f"no space in {shown(found)}", ", ".join(better[:3]))
+    if glued:
+        yield place.finding("glued_words", f"no space in {shown(glued)}", ", ".join(better[:3]))
 
 
 def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
-    """Part a word that the PDF does not have where the PDF has its two parts side by side.
+    """Split a word that the PDF lacks into two parts that the PDF has side by side.
 
     The second part begins with a capital, or both occur elsewhere in the PDF too.
     """
@@ -200,12 +201,13 @@ def _unglue(word: str, pdf: PdfText) -> tuple[str, str] | None:
 
 
 def _line_breaks(place: Place) -> Iterator[Finding]:
+    """Find line breaks between two words of one sentence."""
     lines = [line.split() for line in place.value.splitlines()]
-    ends = [(a[-1], b[0]) for a, b in pairwise(lines) if a and b]
-    breaks = [pair for pair in ends if _is_within_sentence(*pair)]
+    words = [(line[-1], following[0]) for line, following in pairwise(lines) if line and following]
+    breaks = [pair for pair in words if _is_within_sentence(*pair)]
     if breaks:
-        count = f"{len(breaks)} line break{'s' if len(breaks) > 1 else ''}"
         before, after = breaks[0][0][-_SHOWN:], breaks[0][1][:_SHOWN]
+        count = plural(len(breaks), "line break")
         message = f"{count} inside a sentence, as between {before!r} and {after!r}"
         yield place.finding("line_break", message, " ".join(place.value.split()))
 
@@ -246,10 +248,10 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_variants(subject: Subject) -> Iterator[Finding]:
-    """Find names and short texts that the same document also spells otherwise.
+    """Find names and short texts that the same document also spells differently.
 
     The rarer spelling is the finding, the more frequent one the suggestion; of equally frequent
-    ones the first in the document is taken for right. Texts with different digits differ, and a
+    ones the first in the document is the suggestion. Texts with different digits differ, and a
     spelling that the PDF has too is not a finding.
     """
     names: dict[str, list[Place]] = defaultdict(list)
@@ -274,12 +276,14 @@ def find_variants(subject: Subject) -> Iterator[Finding]:
 
     usual = {form: max(spellings, key=rank) for form, spellings in forms.items()}
     faults = [
-        ("case_variant", name, usual[normalize(name)], "with other capitals or marks")
+        ("case_variant", name, usual[normalize(name)], "with other capitals or punctuation")
         for name in names
         if usual[normalize(name)] != name
     ]
     respelt = _respelt({form: len(names[form]) for form in usual.values()})
-    faults += [("spelling_variant", name, better, "spelt otherwise") for name, better in respelt]
+    faults += [
+        ("spelling_variant", name, better, "in another spelling") for name, better in respelt
+    ]
     for kind, name, better, how in faults:
         if subject.pdf is None or unify(name) not in subject.pdf.text:
             for place in names[name]:
@@ -287,7 +291,7 @@ def find_variants(subject: Subject) -> Iterator[Finding]:
 
 
 def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """Pair names that are alike and mean the same, the rarer one first; the most alike first."""
+    """Yield pairs of similar names with one meaning, rarer name first; most similar pairs first."""
     import numpy as np
     from rapidfuzz import fuzz, process
 
@@ -309,7 +313,7 @@ def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _is_slip(name: str, other: str) -> bool:
-    """Say whether one long word has one letter wrong, missing, too much or out of place."""
+    """Whether the names differ in one long word, by a letter wrong, missing, extra or swapped."""
     from rapidfuzz.distance import OSA
 
     words = (normalize(name).split(), normalize(other).split())
@@ -317,8 +321,8 @@ def _is_slip(name: str, other: str) -> bool:
     if len(words[0]) != len(words[1]) or len(differing) != 1:
         return False
     a, b = differing[0]
-    plural = a.removesuffix("s") == b.removesuffix("s")
-    return min(len(a), len(b)) >= _MIN_WORD and not plural and OSA.distance(a, b) == 1
+    is_plural = a.removesuffix("s") == b.removesuffix("s")
+    return min(len(a), len(b)) >= _MIN_WORD and not is_plural and OSA.distance(a, b) == 1
 
 
 _QUOTED = re.compile(r"['\"‘“`]([^'\"’”`]{1,20})['\"’”`]")
@@ -328,19 +332,18 @@ _MAX_TAIL = 3
 
 
 def find_placeholders(subject: Subject) -> Iterator[Finding]:
-    """Find words that stand for nothing (``NA``, ``unknown``, ``-``), unless the schema has them.
+    """Find placeholders of absent values (``NA``, ``-``, ...) that the schema does not list.
 
-    A schema has such a word if it is its default, one of its constants or examples, or stands
-    quoted in the description.
+    A schema lists a word as default, constant or example, or in quotes in the description.
     """
     for place in subject.texts():
         if is_placeholder(place.value) and fold(place.value) not in _declared_words(place.node):
-            message = f"{place.value!r} stands for nothing; the schema does not ask for it"
+            message = f"{place.value!r} is a placeholder that the schema does not list"
             yield place.finding("placeholder", message, _instead(place))
 
 
 def _instead(place: Place) -> str | None:
-    """Say what the schema has for nothing at this place."""
+    """Return what the schema allows instead of a placeholder."""
     if isinstance(place.parent, list):
         return "an empty array" if len(place.parent) == 1 else "no such item"
     if place.node is None or place.node.nullable:
@@ -368,37 +371,38 @@ def find_duplicates(subject: Subject) -> Iterator[Finding]:
     for array in subject.places:
         if not isinstance(array.value, list) or len(array.value) <= 1:
             continue
-        seen: dict[Any, int] = {}
-        for i, item in enumerate(array.value):
-            place = array.item(i, item)
-            key = _identity(item)
-            if key and key in seen:
-                yield place.finding("duplicate_item", f"equals item {seen[key]} of the array")
+        first_index: dict[Any, int] = {}
+        for index, item in enumerate(array.value):
+            place = array.item(index, item)
+            identity = _identity(item)
+            if identity and identity in first_index:
+                message = f"equals item {first_index[identity]} of the array"
+                yield place.finding("duplicate_item", message)
                 continue
-            claims = list(_claims(item))
-            for name, claim in claims:
-                if claim in seen:
-                    before = seen[claim]
-                    message = f"differs from item {before} of the array in nothing but {name!r}"
-                    other = json_text(array.value[before][name])
+            identities = dict(_identities_without_number(item))
+            for name, partial in identities.items():
+                if partial in first_index:
+                    earlier = first_index[partial]
+                    message = f"differs from item {earlier} of the array only in {name!r}"
+                    other = json_text(array.value[earlier][name])
                     yield place.finding("contradicting_item", message, other)
                     break
-            for claim in (key, *(claim for _, claim in claims)):
-                seen.setdefault(claim, i)
+            for key in (identity, *identities.values()):
+                first_index.setdefault(key, index)
 
 
 def _identity(item: Any) -> tuple[tuple[str, str], ...]:
     """Return the leaves of an item in a form that equal items share; empty for an empty item."""
-    found = []
+    texts = []
     for path, value in leaves(item):
         if path.rsplit(".", 1)[-1] not in INDEX_KEYS:
             text = normalize(value) if isinstance(value, str) else canonical(value)
-            found.append((path, text))
-    return tuple(sorted(found))
+            texts.append((path, text))
+    return tuple(sorted(texts))
 
 
-def _claims(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each number's key in an object, and what the object says besides that number."""
+def _identities_without_number(item: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the key of each number of an object, and the object's identity without that number."""
     if not isinstance(item, dict):
         return
     for name, value in item.items():

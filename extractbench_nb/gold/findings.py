@@ -152,8 +152,7 @@ AUDITED_COLUMNS = FrameSpec(
 class Audit:
     """The findings of an audit of a dataset. Made by `audit`.
 
-    The findings are suspects: some are right as they are. Frames are copies at every access, so
-    changing one changes nothing here.
+    The findings are suspects: some of the values are right. Each access to a frame returns a copy.
 
     Attributes
     ----------
@@ -215,13 +214,15 @@ class Audit:
         """Write the counts by kind and domain as text."""
         lines, counts = [self._head()], self._counts()
         if len(counts):
-            lines.append("  " + " " * 30 + "".join(f"{d[:_WIDEST]:>15}" for d in counts.columns))
+            heads = "".join(f"{domain[:_WIDEST]:>15}" for domain in counts.columns)
+            lines.append(" " * 32 + heads)
         for kind, numbers in counts.iterrows():
             cells = "".join(f"{n or '·':>15}" for n in numbers.tolist())
             lines.append(f"  {KINDS[str(kind)].severity:<8}{kind:<22}{cells}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
         counts = self._counts()
         names = [document_text(str(domain), 40) for domain in counts.columns]
         heads = [cell(name, tag="th", scope="col") for name in ("severity", "kind")]

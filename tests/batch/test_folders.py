@@ -1,4 +1,4 @@
-"""Results on disk: saved, loaded, taken up again, and never half-written."""
+"""Results on disk: saved, loaded, resumed, and never half-written."""
 
 import json
 import os
@@ -208,7 +208,7 @@ def test_files_of_others_are_not_replaced(name, content, three, calls, tmp_path)
     assert (tmp_path / name).read_bytes() == content
 
 
-# --- written anew behind the back of results ---------------------------------------------------
+# --- rewritten while results are in use --------------------------------------------------------
 
 
 SHOWN = (*PARTS, "summary", "by_run", "missing")
@@ -229,9 +229,11 @@ def test_results_never_mix_two_batches(how, three, calls, same, tmp_path):
         if how != "pickle" and name in ("summary", "by_run", "missing"):
             getattr(evs, name)
             continue
-        with pytest.raises(xb.InputError, match="has been written anew since; load it again"):
+        with pytest.raises(
+            xb.InputError, match="has been rewritten since it was loaded; load it again"
+        ):
             getattr(evs, name)
-    with pytest.raises(xb.InputError, match="has been written anew since"):
+    with pytest.raises(xb.InputError, match="has been rewritten since"):
         evs.save(tmp_path / "b")
     assert not (tmp_path / "b").exists()
     if how != "pickle":
@@ -260,7 +262,7 @@ def test_every_change_is_noticed(change, three, calls, tmp_path):
     }[change]
     evs = evaluate_runs(given, progress=False, save_to=tmp_path)
     evaluate_runs(changed, progress=False, resume=tmp_path)
-    with pytest.raises(xb.InputError, match="written anew since"):
+    with pytest.raises(xb.InputError, match="rewritten since"):
         _ = evs.fields
 
 
@@ -272,7 +274,7 @@ def test_files_of_two_batches_side_by_side(name, three, calls, tmp_path):
     shutil.copyfile(tmp_path / "b" / name, tmp_path / "a" / name)
     loaded = load_evaluations(tmp_path / "a")
     for results in (evs, loaded):
-        with pytest.raises(xb.InputError, match=r"written anew since|has begun and not ended"):
+        with pytest.raises(xb.InputError, match=r"rewritten since|writing was interrupted"):
             results.save(tmp_path / "c")
     assert not (tmp_path / "c").exists() or listing(tmp_path / "c") == []
     for part in (*PARTS, "summary"):
@@ -280,7 +282,7 @@ def test_files_of_two_batches_side_by_side(name, three, calls, tmp_path):
         if ours:
             assert len(getattr(evs, part)) in (0, 3)
         else:
-            with pytest.raises(xb.InputError, match="has begun and not ended"):
+            with pytest.raises(xb.InputError, match="writing was interrupted"):
                 getattr(evs, part)
 
 
@@ -297,7 +299,7 @@ def test_the_source_is_named_where_it_is_gone(three, calls, tmp_path):
         _ = loaded.fields
 
 
-# --- taken up again ----------------------------------------------------------------------------
+# --- resumed -----------------------------------------------------------------------------------
 
 
 def test_nothing_finished_is_evaluated_again(three, calls, same, tmp_path):
@@ -399,7 +401,7 @@ def test_another_version_is_refused(three, calls, tmp_path, monkeypatch):
 def test_a_batch_is_not_overwritten(three, calls, tmp_path):
     evs = evaluate_runs(three, progress=False, save_to=tmp_path / "a")
     evs.save(tmp_path / "b")
-    for folder, message in {"a": "take it up with resume='.*a'", "b": "batch already"}.items():
+    for folder, message in {"a": "resume it with resume='.*a'", "b": "batch already"}.items():
         with pytest.raises(xb.InputError, match=message):
             evaluate_runs(three, progress=False, save_to=tmp_path / folder)
     for results in (evs, load_evaluations(tmp_path / "b")):

@@ -1,4 +1,4 @@
-"""Batches whose judge is a model: its calls, their totals, and what a batch taken up asks again."""
+"""Batches whose judge is a model: its calls, their totals, and what a resumed batch asks again."""
 
 import json
 import pickle
@@ -194,7 +194,7 @@ def test_a_missing_key_is_told_before_any_work(n_jobs, bills, make, server, tmp_
     assert not (tmp_path / "batch").exists()
 
 
-# --- taken up again ----------------------------------------------------------------------------
+# --- resumed -----------------------------------------------------------------------------------
 
 
 def test_what_had_no_verdict_is_asked_again(bills, make, server, same, tmp_path):

@@ -230,7 +230,7 @@ def test_pickles(frame_of, same):
     again = pickle.loads(pickle.dumps(evs))  # noqa: S301 - made here
     same(again, evs)
     assert again.meta == evs.meta
-    with pytest.raises(xb.InputError, match="inputs of run 'r', document 'd' are not at hand"):
+    with pytest.raises(xb.InputError, match="inputs of run 'r', document 'd' are not available"):
         again.evaluation("r", "d")
 
 

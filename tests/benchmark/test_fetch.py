@@ -139,14 +139,14 @@ def test_provenance_tells_verified_from_unverified(source: Source, tmp_path: Pat
 
 
 FAILURES = [
-    (GOLD, instead(b"{}"), "what came is not the released file"),
-    (GOLD, instead(b""), "what came is not the released file"),
+    (GOLD, instead(b"{}"), "the downloaded file is not the released file"),
+    (GOLD, instead(b""), "the downloaded file is not the released file"),
     (GOLD, cut, "the connection failed"),
     (GOLD, status(404), "the server answered 404 Not Found"),
     (GOLD, status(503), "the server answered 503 Service Unavailable"),
     (UNVERIFIED, cut, "the connection failed"),
     (UNVERIFIED, status(500), "the server answered 500 Internal Server Error"),
-    (UNVERIFIED, instead(b"<html>log in</html>"), "what came is no PDF"),
+    (UNVERIFIED, instead(b"<html>log in</html>"), "the downloaded file is not a PDF"),
 ]
 
 
@@ -190,7 +190,7 @@ def test_a_cut_connection_is_tried_again(
 
 def test_an_unverified_file_may_be_absent(source: Source, tmp_path: Path) -> None:
     source.answers[UNVERIFIED] = status(404)
-    with pytest.warns(UserWarning, match=r"beta\.pdf is not there; .* without its PDF") as caught:
+    with pytest.warns(UserWarning, match=r"beta\.pdf does not exist; .* without its PDF") as caught:
         dataset = fetch_dataset(path=tmp_path, base_url=source.url, progress=False)
     assert caught[0].filename == __file__
     assert dataset.listing["has_pdf"].tolist() == [True, False]
@@ -317,11 +317,11 @@ def packed(handler: BaseHTTPRequestHandler, _: bytes) -> None:
 @pytest.mark.parametrize(
     "path, answer, message",
     [
-        (GOLD, endless, "more than 300,012 bytes came"),
-        (UNVERIFIED, endless, "more than 50,000,000 bytes came"),
-        (GOLD, dripping, "the time is up; what is complete stays"),
-        (UNVERIFIED, packed, "what came is no PDF"),
-        (PDF, packed, "more than 12 bytes came"),
+        (GOLD, endless, "more than 300,012 bytes"),
+        (UNVERIFIED, endless, "more than 50,000,000 bytes"),
+        (GOLD, dripping, "the timeout is reached; complete files are kept"),
+        (UNVERIFIED, packed, "the downloaded file is not a PDF"),
+        (PDF, packed, "more than 12 bytes"),
     ],
 )
 @pytest.mark.parametrize("retries", [0, 2])

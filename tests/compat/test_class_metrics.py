@@ -474,7 +474,7 @@ def test_a_metric_that_is_a_function_can_be_asked_as_a_class(
 def test_a_judged_metric_cannot_be_asked_alone():
     node = parse_schema(field("string_semantic")).root.children.properties["x"]
     asked = global_metric_registry.create_metric("string_semantic")
-    with pytest.raises(TypeError, match="done by the evaluator"):
+    with pytest.raises(TypeError, match="cannot be called by itself"):
         asyncio.run(asked.evaluate(MetricContext(node, "a", "b")))
 
 

@@ -396,12 +396,18 @@ def test_alignment_of_the_users_own() -> None:
 
 
 BAD_ALIGNMENTS = [
-    pytest.param([(0, 5)], "gave predicted indices \\[5\\]; expected .* from 0 to 1", id="too far"),
-    pytest.param([(-1, 0)], "gave gold indices \\[-1\\]; expected .* from 0 to 1", id="negative"),
     pytest.param(
-        [(0, 0), (0, 1)], "gave gold indices \\[0, 0\\]; expected each at most once", id="2"
+        [(0, 5)], "returned predicted indices \\[5\\]; expected .* from 0 to 1", id="too far"
     ),
-    pytest.param([(0, 1), (1, 1)], "gave predicted indices \\[1, 1\\]; expected each", id="2nd"),
+    pytest.param(
+        [(-1, 0)], "returned gold indices \\[-1\\]; expected .* from 0 to 1", id="negative"
+    ),
+    pytest.param(
+        [(0, 0), (0, 1)], "returned gold indices \\[0, 0\\]; expected each at most once", id="2"
+    ),
+    pytest.param(
+        [(0, 1), (1, 1)], "returned predicted indices \\[1, 1\\]; expected each", id="2nd"
+    ),
     pytest.param([(0,)], "alignment of 'a'", id="no pair"),
     pytest.param(None, "alignment of 'a'", id="None"),
     pytest.param(["ab"], "alignment of 'a'", id="texts"),

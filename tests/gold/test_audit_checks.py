@@ -222,7 +222,7 @@ def test_duplicates(items: list[Any], expected: list[Any]) -> None:
 def test_a_contradiction_names_the_other_number() -> None:
     items = [ITEM, ITEM | {"value": 2.5}]
     (found,) = find_duplicates(subject(schema_of(a={}), {"a": items}))
-    assert found.message == "differs from item 0 of the array in nothing but 'value'"
+    assert found.message == "differs from item 0 of the array only in 'value'"
     assert found.suggestion == "1.5"
 
 

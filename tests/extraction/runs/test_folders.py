@@ -183,8 +183,8 @@ def test_a_lock_that_somebody_put_there(folder: RunFolder, tmp_path: Path) -> No
     [
         (None, "no run in"),
         ("{", "is not JSON"),
-        ("[]", "describes no run"),
-        ('{"format": "1"}', "describes no run"),
+        ("[]", "does not describe a run"),
+        ('{"format": "1"}', "does not describe a run"),
         ('{"format": 2, "kind": "odd"}', r"newer version of this package \(format 2"),
         ('{"format": 1, "kind": "odd", "model": "x"}', "kind is 'odd'"),
         ('{"format": 1, "kind": "extraction"}', "model is None"),

@@ -101,7 +101,7 @@ def test_an_array_is_named_by_path_or_by_field(
     [
         ("$.poeple", r"there is no array '\$.poeple'; did you mean '\$.people'"),
         (None, r"path is None, but there are \d arrays: '\$.people', '\$.people\[0\].tags'"),
-        ("people[].tags", r"field 'people\[\].tags' has 2 arrays: .*; name one by its path"),
+        ("people[].tags", r"field 'people\[\].tags' has 2 arrays: .*; pass the path of one"),
         (3, r"path is 3; expected the path of an array, such as '\$.people'"),
         ("", "there is no array ''"),
         ("x" * 1_000_000, "there is no array 'x+…'"),
