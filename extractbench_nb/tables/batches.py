@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from math import ceil
 from typing import Any, NamedTuple, TypeAlias
 
@@ -301,18 +302,21 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     about, read = _read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
     task = partial(_score, names, variant, max_teds_nodes, tidy)
     bar = partial(progress_bar, shown=progress, total=len(read), unit="table")
-    if workers > 1 and len(read) > _CHUNK and _can_be_sent((task, read)):
+    if workers > 1 and len(read) > _CHUNK:
+        sent = [_can_be_sent(pair) for pair in read]
         with worker_pool(min(workers, ceil(len(read) / _CHUNK))) as pool:
-            scored = list(bar(pool.map(task, read, chunksize=_CHUNK)))
+            answers = pool.map(task, compress(read, sent), chunksize=_CHUNK)
+            both = zip(read, sent, strict=True)
+            scored = list(bar(next(answers) if is_sent else task(pair) for pair, is_sent in both))
     else:
         scored = list(bar(map(task, read)))
     return _assembled(about, scored if names else _without_location(scored))
 
 
-def _can_be_sent(work: Any) -> bool:
-    """Whether worker processes can be given this: a generator or an open file stays here."""
+def _can_be_sent(pair: _Pair) -> bool:
+    """Whether a worker process can be given a pair; one with a generator or an open file stays."""
     try:
-        pickle.dumps(work)
+        pickle.dumps(pair)
     except Exception:  # noqa: BLE001 - pickle raises whatever an object does
         return False
     return True

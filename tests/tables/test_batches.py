@@ -85,9 +85,10 @@ def test_groups_without_a_name_are_groups() -> None:
 
 
 def test_what_cannot_be_sent_to_a_worker_is_scored_here() -> None:
-    pairs = [((cell for cell in BOXED), BOXED) for _ in range(20)]
+    true = [(cell for cell in BOXED) if n % 3 == 0 else BOXED for n in range(40)]
+    pairs = [(table, BOXED if n % 2 else "nothing to see") for n, table in enumerate(true)]
     found = xb.tables.evaluate_tables(pairs, n_jobs=2, metrics="grits_con")
-    assert found.summary["grits_con"].tolist() == [1.0] * 20
+    assert found.summary["grits_con"].tolist() == [0.0, 1.0] * 20
 
 
 def test_no_score_at_all_is_told() -> None:
