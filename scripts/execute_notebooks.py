@@ -23,7 +23,7 @@ import nbformat
 from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
 
-from extractbench_nb.widgets.view import WIDGET, drop_live_part
+from extractbench_nb.widgets.panes import WIDGET, drop_live_part
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 CELL_SECONDS = 1800

@@ -20,7 +20,7 @@ from extractbench_nb.tables.batches import TableScores
 from extractbench_nb.tables.canonical import Canonical
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.drawing import GriTS
-from extractbench_nb.widgets.view import keep_static, notebook_libraries
+from extractbench_nb.widgets.panes import keep_static, notebook_libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.judges.base import Judge
-    from extractbench_nb.widgets.view import View
+    from extractbench_nb.widgets.panes import View
 
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 

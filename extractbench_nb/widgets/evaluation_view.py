@@ -17,8 +17,8 @@ from extractbench_nb.display.text import clean, one_line, plural, trimmed, value
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
+from extractbench_nb.widgets import panes as ui
 from extractbench_nb.widgets import static
-from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.schema_view import (
     TreePane,
     resolved_path,

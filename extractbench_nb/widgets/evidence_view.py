@@ -19,7 +19,7 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
-from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets import panes as ui
 from extractbench_nb.widgets.static import more, score_text, twin
 
 FOUND, NOT_FOUND, NOT_SOUGHT = "found", "not_found", "not_sought"

@@ -15,7 +15,7 @@ import traitlets
 from extractbench_nb.display.text import clean, one_line
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
-from extractbench_nb.widgets.view import Page, page_of
+from extractbench_nb.widgets.panes import Page, page_of
 
 #: What can be the rows or the columns of a heatmap.
 AXES = ("field", "document", "run")

@@ -18,8 +18,8 @@ from extractbench_nb.display.text import cut, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.widgets import failures_model as model
+from extractbench_nb.widgets import panes as ui
 from extractbench_nb.widgets import static
-from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
 
 ROWS_A_PAGE = 20

@@ -16,7 +16,7 @@ from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.schema.nodes import MISSING
-from extractbench_nb.widgets.view import page_of
+from extractbench_nb.widgets.panes import page_of
 
 STATUSES = ("matched", "partial", "missed", "spurious")
 #: Orders of rows that a user can choose.

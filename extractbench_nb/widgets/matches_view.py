@@ -16,8 +16,8 @@ from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, PASS, Knob
 from extractbench_nb.widgets import matches_model as model
+from extractbench_nb.widgets import panes as ui
 from extractbench_nb.widgets import static
-from extractbench_nb.widgets import view as ui
 from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."

@@ -11,14 +11,18 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.display.html import element
-from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.display.nodes import Node, h
+from extractbench_nb.display.text import one_line, plural, trimmed
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.schema.nodes import Schema, Shown, params_text, shown_metric, shown_nodes
 from extractbench_nb.stats.breakdowns import gather
-from extractbench_nb.widgets import view as ui
-from extractbench_nb.widgets.static import counts_html, more, twin
+from extractbench_nb.widgets import panes as ui
+from extractbench_nb.widgets import static
+from extractbench_nb.widgets.controls import bar, button, more, search, toolbar
+from extractbench_nb.widgets.static import counts_html, score_text
+from extractbench_nb.widgets.view import View, part
 
 _LONGEST_NAME = 120
 _LONGEST_NOTE = 160
@@ -172,7 +176,7 @@ def tree_html(nodes: Sequence[TreeNode], unfolded: int = 40) -> str:
         else:
             parts.append(f'<div class="xb-leaf">{_label(node)}</div>')
     parts.append("</details>" * len(path))
-    parts.append(more(len(nodes) - len(shown), "nodes"))
+    parts.append(static.more(len(nodes) - len(shown), "nodes"))
     return f'<div class="xb-tree">{"".join(parts)}</div>'
 
 
@@ -223,27 +227,167 @@ def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
     return by_field[path]
 
 
-class SchemaExplorer(ui.View):
+#: Nodes that are drawn; a search also draws the nodes that it finds.
+_MOST_DRAWN = 2_000
+#: Nodes that are written into static HTML.
+_MOST_STATIC = 300
+#: Nodes that are unfolded at first, level by level.
+_UNFOLDED = 40
+
+
+class SchemaTree(NamedTuple):
+    """The nodes of a schema as a list that folds, to be drawn in a view."""
+
+    nodes: list[TreeNode]
+
+    def found(self, text: str) -> list[int]:
+        """Find nodes by name, type, metric or description."""
+        wanted = text.strip().lower()
+        if not wanted:
+            return []
+        return [
+            at
+            for at, node in enumerate(self.nodes)
+            if wanted in "\n".join((node.field, node.type, *node.notes, node.about)).lower()
+        ]
+
+    def draw(self, chosen: str, hits: Sequence[int] = (), *, unfold: bool | None = None) -> Node:
+        """Draw the tree; what is above the chosen node and above hits is unfolded.
+
+        `unfold` unfolds all nodes or none; by default, the upper levels.
+        """
+        place = next((at for at, node in enumerate(self.nodes) if node.path == chosen), None)
+        wanted = [*hits, *(() if place is None else (place,))]
+        opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
+        drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
+        for at in wanted[:_MOST_DRAWN]:
+            above = self._above(at)
+            opened.update(above)
+            drawn.update((at, *above))
+        below: defaultdict[int | None, list[int]] = defaultdict(list)
+        for at in sorted(drawn):
+            below[self.nodes[at].parent].append(at)
+
+        def listed(holder: int | None, depth: int) -> Node:
+            return h("ul", [drawn_node(at, depth) for at in below[holder]])
+
+        def drawn_node(at: int, depth: int) -> Node:
+            node = self.nodes[at]
+            current = "true" if at == place else None
+            label = {
+                "item": True,
+                "do": "node",
+                "send": at,
+                "aria_current": current,
+                "found": at in hits,
+                "title": f"{node.field}\n{node.about}".strip(),
+                "reveal": chosen if current else None,
+            }
+            content = self._label(node, marked=at in hits)
+            if not below[at] or depth == _DEEPEST:
+                leaf = h(
+                    "div", h("span", cls="xb-fold"), content, cls="xb-leaf", role="button", **label
+                )
+                return h("li", leaf, key=at, live=at >= _MOST_STATIC)
+            fold = h("span", cls="xb-fold", fold=True)
+            summary = h("summary", fold, content, **label)
+            folder = h("details", summary, listed(at, depth + 1), open=at in opened)
+            return h("li", folder, key=at, live=at >= _MOST_STATIC)
+
+        return h(
+            "div",
+            h("div", listed(None, 0), cls="xb-nodes", keys="tree", scroll=True, id="nodes"),
+            more(len(self.nodes) - len(drawn), "nodes", live=True),
+            more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
+            cls="xb-tree",
+        )
+
+    def _label(self, node: TreeNode, *, marked: bool) -> list[Any]:
+        name = h("mark", node.name, cls="xb-found") if marked else node.name
+        about = " · ".join((node.type, *node.notes))
+        return [
+            h("b", name, cls="xb-name"),
+            h("span", f" {about} ", cls="xb-about"),
+            h("span", score_text(node.score), " ", cls="xb-score") if node.counts else None,
+            bar(node.counts),
+        ]
+
+    def _above(self, at: int) -> list[int]:
+        above, parent = [], self.nodes[at].parent
+        while parent is not None:
+            above.append(parent)
+            parent = self.nodes[parent].parent
+        return above
+
+    def _unfolded(self) -> set[int]:
+        """Unfold level by level while the tree fits a screen or two."""
+        below: defaultdict[int | None, list[int]] = defaultdict(list)
+        for at, node in enumerate(self.nodes):
+            below[node.parent].append(at)
+        opened: set[int] = set()
+        level, shown = below[None], len(below[None])
+        while level:
+            under = []
+            for at in level:
+                if below[at] and (at == 0 or shown + len(below[at]) <= _UNFOLDED):
+                    opened.add(at)
+                    shown += len(below[at])
+                    under += below[at]
+            level = under
+        return opened
+
+
+class SchemaExplorer(View):
     """A schema as a tree.
 
     Attributes
     ----------
     selected_path : str
         Schema path of the chosen node, empty for none. A schema path or a field can be assigned.
+    text : str
+        What the name, type, metrics or description of a node must contain to be marked.
     """
 
+    kind = "schema"
+    styles = ("tree.css",)
+    settable = frozenset({"text"})
     selected_path = traitlets.Unicode("")
+    text = traitlets.Unicode("")
 
     def __init__(self, schema: Schema, source: Any = None) -> None:
         self._schema = schema
-        self._nodes = schema_tree(schema, source)
-        self._tree = TreePane(self._nodes)
-        super().__init__([self._tree])
-        traitlets.link((self, "selected_path"), (self._tree, "path"))
+        self._tree = SchemaTree(schema_tree(schema, source))
+        self._unfold: bool | None = None
+        super().__init__()
 
     @traitlets.validate("selected_path")
     def _known(self, proposal: Any) -> str:
-        return resolved_path(self._nodes, proposal["value"])
+        return resolved_path(self._tree.nodes, proposal["value"])
+
+    def do_node(self, at: Any) -> None:
+        """Choose a node of the page."""
+        if type(at) is int and 0 <= at < len(self._tree.nodes):
+            self.selected_path = self._tree.nodes[at].path
+
+    def do_unfold(self, everything: Any) -> None:
+        """Unfold or fold all nodes."""
+        self._unfold = bool(everything)
+
+    def draw(self) -> dict[str, Node]:
+        """Draw the search box and the tree."""
+        hits = self._tree.found(self.text)
+        hint = "name, type, metric, description"
+        said = f"{len(hits):,} found" if self.text.strip() else ""
+        tools = toolbar(
+            search("Find a node", "set:text", self.text, hint, "nodes"),
+            button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
+            h("span", said, role="status", cls="xb-quiet"),
+        )
+        tree = self._tree.draw(self.selected_path, hits, unfold=self._unfold)
+        chosen = (
+            h("p", f"Selected: {trimmed(self.selected_path, 400)}") if self.selected_path else None
+        )
+        return {"page": h("div", tools, chosen, part("tree")), "tree": tree}
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -255,14 +399,7 @@ class SchemaExplorer(ui.View):
         below = paths.str.startswith((self.selected_path + ".", self.selected_path + "["))
         return frame[(paths == self.selected_path) | below].reset_index(drop=True)
 
-    def to_html(self) -> str:
-        """Write the tree as HTML that folds without JavaScript, the chosen node named above."""
-        chosen = (
-            element("p", f"Selected: {self.selected_path}", limit=400) if self.selected_path else ""
-        )
-        return twin(repr(self), chosen, tree_html(self._nodes))
-
     def __repr__(self) -> str:
         """Say how large the schema is."""
         deepest = int(self._schema.to_frame()["depth"].max())
-        return f"Schema · {plural(len(self._nodes), 'node')} · depth {deepest}"
+        return f"Schema · {plural(len(self._tree.nodes), 'node')} · depth {deepest}"

@@ -15,7 +15,7 @@ from extractbench_nb.display.sides import MOST, Pair, Segment, whole
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables import drawing
-from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets import panes as ui
 from extractbench_nb.widgets.static import segments_html, twin
 
 ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30

@@ -1,122 +1,67 @@
-"""`View`, the base class of all views, and `Pane`, a front-end part inside one."""
+"""`View`, the base class of all views: state, one HTML tree, and what events do to the state.
+
+A view draws its page as trees of `display.nodes` in `View.draw`. They are shown by ``view.js`` in a
+live page, inside a shadow root, and by `View.to_html` without scripts. Traits are the state: when
+one changes, the page is drawn again, and only parts that differ are sent.
+"""
 
 from __future__ import annotations
 
 import functools
-import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import anywidget
-import ipywidgets
-import pandas as pd
 import traitlets
 
 from extractbench_nb._files import write_texts
-from extractbench_nb._json import read_text
-from extractbench_nb.display.text import document_json
-from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.widgets.static import asset, page
+from extractbench_nb.display.nodes import Node, h, static_html, wire
+from extractbench_nb.display.text import trimmed
+from extractbench_nb.errors import nearest
 
+#: Trees that a view can send one by one: the page, and the parts in it.
+_SLOTS = 12
 
-def notebook_libraries() -> None:
-    """Refuse to go on without ipywidgets and anywidget."""
-    missing = [name for name in ("ipywidgets", "anywidget") if find_spec(name) is None]
-    if missing:
-        raise ConfigError(
-            None,
-            f"{' and '.join(missing)}: not installed; views need "
-            f"`pip install {' '.join(missing)}`, or `pip install -e '.[notebook]'` in a clone of "
-            "the repository",
-        )
-
-
-def wire(value: object) -> str:
-    """Write a view model as ASCII JSON: the order of keys and lone surrogates survive the way."""
-    return json.dumps(document_json(value), separators=(",", ":"))
-
-
-class Pane(anywidget.AnyWidget):
-    """A part of a view with a front end of its own: `data`, JSON text, is drawn when it changes.
-
-    Subclasses name their files in ``assets``, besides those that all panes share; `styles` is
-    ``["my/my.css"]`` by default: ``class MyPane(Pane, scripts=["my/pane.js"])``.
-    """
-
-    def __init_subclass__(
-        cls, *, scripts: Sequence[str] = (), styles: Sequence[str] = (), **options: Any
-    ) -> None:
-        """Put the files of a pane together; a class without any keeps those of its base."""
-        if scripts:
-            folder = scripts[-1].split("/")[0]
-            cls._esm = asset("shared/dom.js", *scripts)
-            cls._css = asset("shared/base.css", *(styles or [f"{folder}/{folder}.css"]))
-        super().__init_subclass__(**options)
-
-    data = traitlets.Unicode("").tag(sync=True)
-
-    def show(self, model: object) -> None:
-        """Send a view model to the page; the same one again costs nothing."""
-        self.data = wire(model)
-
-    def __repr__(self) -> str:
-        """Name the class alone: no address that differs from run to run."""
-        return f"{type(self).__name__}()"
-
-    def on_event(self, kind: str, act: Callable[..., object], **parts: Any) -> None:
-        """Call `act` with the parts of each message of this kind from the page.
-
-        A part is given by its exact type (`object` for any; `int` excludes bool), or by the values
-        that it may have; a message with another value is ignored.
-        """
-
-        def received(_: object, content: Any, __: object) -> None:
-            if isinstance(content, dict) and content.get("kind") == kind:
-                values = [content.get(name) for name in parts]
-                allowed = (
-                    value in expected
-                    if not isinstance(expected, type)
-                    else expected in (object, type(value))
-                    for value, expected in zip(values, parts.values(), strict=True)
-                )
-                if all(allowed):
-                    act(*values)
-
-        self.on_msg(received)
-
-
-#: JupyterLab delivers comm messages to the main thread of the kernel or to a subshell of it, even
-#: those of two controls of one view. Whoever draws last must have seen all that was set before.
-#: One lock for all views: two of them may be linked to each other.
-_TURN = threading.RLock()
-
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+#: JupyterLab delivers messages to the main thread of the kernel or to a subshell of it. Whoever
+#: draws last must have seen all that was set before. One lock for all views: they may be linked.
+_TURN = threading.RLock()
 
 
 def in_turn(act: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let `act` wait until no other thread handles an event of a view."""
 
     @functools.wraps(act)
-    def waits(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def acted(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         with _TURN:
             return act(*args, **kwargs)
 
-    return waits
+    return acted
 
 
-def _all_parts(children: Iterable[ipywidgets.Widget]) -> Iterator[ipywidgets.Widget]:
-    for part in children:
-        yield part
-        yield from _all_parts(getattr(part, "children", ()))
+@cache
+def asset(*names: str) -> str:
+    """Join files of this package to one text."""
+    here = files("extractbench_nb.widgets") / "assets"
+    return "\n".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
-def known(trait: str, value: Any, names: Iterable[str]) -> str:
+def part(name: str, tag: str = "div", **attributes: Any) -> Node:
+    """Make the place of a part that is drawn and sent by itself."""
+    return h(tag, part=name, **attributes)
+
+
+def known(trait: str, value: object, names: Iterable[str]) -> str:
     """Return a name that is one of those known, or raise `TraitError`."""
     allowed = list(names)
     if not isinstance(value, str) or value not in allowed:
@@ -124,233 +69,214 @@ def known(trait: str, value: Any, names: Iterable[str]) -> str:
     return value
 
 
-class View(ipywidgets.VBox):
-    """A picture in a notebook: one widget, whose static twin is what pages without a kernel show.
+class View(anywidget.AnyWidget):
+    """A picture in a notebook: one widget, with a static twin for pages without a kernel.
 
     Messages from the page and assignments in Python are handled one after the other, in whichever
-    threads they arrive.
+    threads they arrive. A subclass declares its state as traits, draws it in `draw`, and handles an
+    event ``do="name"`` of its page in a method ``do_name(value)``; ``do="set:trait"`` sets a trait
+    named in `settable`.
 
     Attributes
     ----------
-    children : tuple of ipywidgets.Widget
-        The parts, as in every `ipywidgets.VBox`.
+    trail : tuple of View
+        The views that were opened from this one; the last is shown, `back` closes it.
     """
 
-    #: Whether controls are changed by the view, not by the reader.
-    _updating = False
+    #: Class of its pages, ``xb-<kind>``.
+    kind: ClassVar[str]
+    #: The stylesheets besides base.css; all their rules are nested below ``.xb-<kind>``.
+    styles: ClassVar[tuple[str, ...]] = ()
+    #: The traits that controls of the page may set.
+    settable: ClassVar[frozenset[str]] = frozenset()
 
-    def __init__(self, children: Sequence[ipywidgets.Widget] = (), **options: Any) -> None:
-        options.setdefault("layout", ipywidgets.Layout(width="100%"))
-        super().__init__(children, **options)
+    _esm = asset("view.js")
+    _name = traitlets.Unicode("").tag(sync=True)
+    _style = traitlets.Unicode("").tag(sync=True)
+    _slots = traitlets.Int(_SLOTS).tag(sync=True)
+
+    def __init__(self, **options: Any) -> None:
+        """Draw the page, then open the widget: a subclass sets its state before."""
+        self._changes = 0
+        self._host: View | None = None
+        self._opened: list[tuple[str, View]] = []
+        slots = {f"_p{at}": traitlets.Unicode("").tag(sync=True) for at in range(_SLOTS)}
+        self.add_traits(**slots)
+        self._name = uuid.uuid4().hex[:12]
+        self._style = style(self)
+        self.redraw()
+        super().__init__(**options)
+        state = set(self.trait_names()) - set(anywidget.AnyWidget.class_trait_names())
+        shown = [name for name in state if not name.startswith("_")]
+        self.observe(lambda _: self.redraw(), shown)
+        if self.comm is not None:
+            self.comm.on_msg(in_turn(self._handle_msg))
+        self.on_msg(self._received)
+
+    # --- what a subclass says ---------------------------------------------------------------------
+
+    def draw(self) -> dict[str, Node]:
+        """Draw the page, first, and the parts whose places are in it, by name."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Say in one line what is shown."""
+        raise NotImplementedError
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def _received(self, _: object, content: Any, __: object) -> None:
+        if isinstance(content, dict) and isinstance(content.get("do"), str):
+            self.perform(content["do"], content.get("value"))
+
+    @in_turn
+    def perform(self, name: str, value: Any = None) -> None:
+        """Do what an event of the page asks for; one that cannot be done is ignored."""
+        if name == "back":
+            self.back(int(value) if type(value) is int else None)
+            return
+        if self._opened:
+            self._opened[-1][1].perform(name, value)
+            return
+        verb, _, trait = name.partition(":")
+        with self.changing():
+            if verb == "set":
+                if trait in self.settable:
+                    try:
+                        self.set_trait(trait, value)
+                    except traitlets.TraitError:
+                        return
+            elif callable(act := getattr(self, f"do_{verb}", None)):
+                act(value)
 
     @contextmanager
-    def quietly(self) -> Iterator[None]:
-        """Change controls without treating the change as input of the user."""
-        before, self._updating = self._updating, True
+    def changing(self) -> Iterator[None]:
+        """Draw once, after all changes."""
+        self._changes += 1
         try:
             yield
         finally:
-            self._updating = before
-
-    def link(self, controls: Mapping[str, ipywidgets.Widget]) -> None:
-        """Tie each control to the trait that is named, but not while it is changed `quietly`."""
-        for trait, control in controls.items():
-            control.value = getattr(self, trait)
-            control.observe(functools.partial(self._take, trait), "value")
-            self.observe(functools.partial(self._give, control), trait)
-
-    def _take(self, trait: str, change: Any) -> None:
-        if not self._updating:
-            self.set_trait(trait, change["new"])
-
-    def _give(self, control: ipywidgets.Widget, change: Any) -> None:
-        control.value = change["new"]
-
-    @traitlets.observe("children")
-    def _take_turns(self, change: Any) -> None:
-        for part in _all_parts(change["new"]):
-            if part.comm is not None:
-                part.comm.on_msg(in_turn(part._handle_msg))
+            self._changes -= 1
+            self.redraw()
 
     @in_turn
     def notify_change(self, change: Any) -> None:
         """Call the observers of a trait; no other event of a view is handled meanwhile."""
         super().notify_change(change)
 
+    def redraw(self) -> None:
+        """Draw the page; parts that are as they were are not sent."""
+        if self._changes:
+            return
+        if self._host is not None:
+            self._host.redraw()
+            return
+        trees = self.trees()
+        names = {name: f"_p{at}" for at, name in enumerate(trees)}
+        for name, tree in trees.items():
+            setattr(self, names[name], wire(tree, names))
+
+    def trees(self) -> dict[str, Node]:
+        """Return the page and its parts: those of the opened view, under the way back, if any."""
+        shown = self._opened[-1][1] if self._opened else self
+        (name, page), *rest = shown.draw().items()
+        framed = shown._framed(page)
+        return {name: h("div", self._way_back(), framed) if self._opened else framed, **dict(rest)}
+
+    @classmethod
+    def _framed(cls, page: Node) -> Node:
+        return h("div", page, cls=f"xb xb-{cls.kind}")
+
+    # --- views opened from this one ---------------------------------------------------------------
+
+    @property
+    def trail(self) -> tuple[View, ...]:
+        """The views that were opened from this one, one from the other."""
+        return tuple(view for _, view in self._opened)
+
+    def open_view(self, view: View, label: str) -> None:
+        """Show another view in the place of this one, with a way back."""
+        if self._host is not None:
+            self._host.open_view(view, label)
+            return
+        view._host = self
+        self._opened.append((label, view))
+        self._style = style(self, *self.trail)
+        self.redraw()
+
+    def back(self, to: int | None = None) -> None:
+        """Close the last opened view, or all behind the first `to`."""
+        depth = len(self._opened) - 1 if to is None else to
+        for _, view in self._opened[max(0, depth) :]:
+            view._host = None
+            view.close()
+        del self._opened[max(0, depth) :]
+        self.redraw()
+
+    def _way_back(self) -> Node:
+        steps = [(0, trimmed(self.title, 60))]
+        steps += [(at, trimmed(label, 60)) for at, (label, _) in enumerate(self._opened, 1)]
+        links = [
+            h("li", h("button", label, do="back", send=at, type="button"))
+            for at, label in steps[:-1]
+        ]
+        here = h("li", h("span", steps[-1][1], aria_current="page"))
+        return h(
+            "nav",
+            h("ol", links, here),
+            cls="xb xb-trail",
+            aria_label="Way back",
+            escape="back",
+            live=True,
+        )
+
+    @property
+    def title(self) -> str:
+        """What this view is called in the way back."""
+        return repr(self).split(" · ")[0]
+
+    # --- static twin ------------------------------------------------------------------------------
+
     def to_html(self) -> str:
         """Write the static twin: HTML of what is shown now, which needs no JavaScript."""
-        raise NotImplementedError
+        trees = self.trees()
+        page, *parts = trees
+        shown = self._opened[-1][1] if self._opened else self
+        text = static_html(trees[page], {name: trees[name] for name in parts})
+        sheet = style(shown, static=True)
+        title = static_html(h("p", repr(shown), cls="xb-title"))
+        return (
+            f'<div class="xb-twin xb-theme" data-xb="{self._name}"><style>{sheet}</style>'
+            f"{title}{text}</div>"
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the static twin as a page of its own."""
+        from extractbench_nb.widgets.static import page
+
         target = Path(path)
         write_texts({target: page(repr(self), self.to_html())})
         return target
 
-    def __repr__(self) -> str:
-        """Say in one line what is shown."""
-        raise NotImplementedError
-
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**options)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        twin = {"text/html": self.to_html(), "text/plain": repr(self)}
-        return {**data, **twin}, metadata
+        data = {"text/html": self.to_html(), "text/plain": repr(self)}
+        return data, {}
+
+    def _ipython_display_(self) -> None:
+        """Display the static twin and the widget: each hides where the other is shown.
+
+        As two representations of one output, the live one would hide the twin where there is no
+        kernel.
+        """
+        from IPython.core.display_functions import publish_display_data
+
+        publish: Any = publish_display_data
+        publish(self._repr_mimebundle_()[0])
+        publish({WIDGET: {"version_major": 2, "version_minor": 0, "model_id": self.model_id}})
 
 
-def beside(
-    *panes: ipywidgets.Widget, widths: Sequence[int], shares: Sequence[int] | None = None
-) -> Any:
-    """Lay panes side by side where there is room for their widths (in pixels), else below."""
-    for pane, width, share in zip(panes, widths, shares or [1] * len(panes), strict=True):
-        pane.layout.flex = f"{share} 1 {width}px"
-        pane.layout.min_width = "0"
-        pane.layout.margin = "0 12px 8px 0"
-    flow = ipywidgets.Layout(flex_flow="row wrap", align_items="flex-start", width="100%")
-    return ipywidgets.Box(panes, layout=flow)
-
-
-class Page(NamedTuple):
-    """A page, numbered from 0: the place of its first thing, and the place behind its last."""
-
-    number: int
-    first: int
-    last: int
-    total: int
-    pages: int
-
-    def of(self, items: Any) -> Any:
-        """Return the part of a list, array or frame that is on the page."""
-        rows = items.iloc if isinstance(items, pd.DataFrame) else items
-        return rows[self.first : self.last]
-
-
-def page_of(total: int, number: int, size: int) -> Page:
-    """Find a page of at most `size` things; one beyond the last is the last.
-
-    Examples
-    --------
-    >>> page_of(5, 7, 2)
-    Page(number=2, first=4, last=5, total=5, pages=3)
-    """
-    pages = max(1, -(-total // size))
-    number = max(0, min(number, pages - 1))
-    return Page(number, number * size, min(total, (number + 1) * size), total, pages)
-
-
-def _made(kind: Any, label: str, layout: Mapping[str, str], **options: Any) -> Any:
-    place = {"width": "auto", "max_width": "100%", "min_width": "0", "margin": "2px 10px 2px 2px"}
-    return kind(description=label, layout=ipywidgets.Layout(**{**place, **layout}), **options)
-
-
-_OWN_WIDTH = {"description_width": "initial"}
-
-
-def menu(label: str, options: Sequence[Any] | Mapping[str, str] = (), **layout: str) -> Any:
-    """Make a menu: of (text, value) pairs, or of values with their texts."""
-    pairs = (
-        [(text, value) for value, text in options.items()]
-        if isinstance(options, Mapping)
-        else options
-    )
-    return _made(ipywidgets.Dropdown, label, layout, options=pairs, style=_OWN_WIDTH)
-
-
-def search(label: str, hint: str, *, at_once: bool = True, **layout: str) -> Any:
-    """Make a box to search with; unless `at_once`, Enter ends what is typed."""
-    kind = ipywidgets.Text
-    return _made(kind, label, layout, placeholder=hint, continuous_update=at_once, style=_OWN_WIDTH)
-
-
-def check(label: str) -> Any:
-    """Make a box to tick."""
-    return _made(ipywidgets.Checkbox, label, {}, indent=False)
-
-
-def button(label: str, act: Callable[[], object], hint: str = "") -> Any:
-    """Make a button."""
-    made = _made(ipywidgets.Button, label, {}, tooltip=hint)
-    made.on_click(lambda _: act())
-    return made
-
-
-def row(*parts: ipywidgets.Widget) -> Any:
-    """Lay controls on one line, and on more where there is no room."""
-    flow = ipywidgets.Layout(flex_flow="row wrap", align_items="center", width="100%")
-    return ipywidgets.Box(parts, layout=flow)
-
-
-class Slider(Pane, scripts=["shared/slider.js"], styles=["shared/slider.css"]):
-    """A number between two bounds, which changes when the handle is let go.
-
-    A number out of bounds is moved to the bound.
-    """
-
-    value = traitlets.Float(0.0).tag(sync=True)
-    least = traitlets.Float(0.0).tag(sync=True)
-    most = traitlets.Float(1.0).tag(sync=True)
-    step = traitlets.Float(0.01).tag(sync=True)
-    label = traitlets.Unicode("").tag(sync=True)
-    disabled = traitlets.Bool(False).tag(sync=True)
-
-    @traitlets.validate("value")
-    def _within(self, proposal: Any) -> float:
-        return min(max(float(proposal["value"]), self.least), self.most)
-
-
-WIDGET = "application/vnd.jupyter.widget-view+json"
-
-
-def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
-    """Drop the live part of every view in a saved notebook, so that its static twin is shown.
-
-    A notebook keeps both parts of a view. Where there is no kernel behind it, the live part hides
-    the other: a reopened or exported notebook shows an error or nothing.
-
-    Parameters
-    ----------
-    notebook : str or pathlib.Path
-        The ``.ipynb`` file.
-    target : str, pathlib.Path or None, optional
-        Where to write; None replaces `notebook`.
-
-    Returns
-    -------
-    int
-        How many outputs were changed. Widgets without a static twin, those of other packages, stay
-        as they are; the state of widgets is dropped where none of them is left.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not a notebook.
-    OutputError
-        The file cannot be written; what was there before is as it was.
-    """
-    source = Path(notebook)
-    text = read_text(source, "notebook")
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{str(source)!r} is not a notebook: {error}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
-        raise InputError(f"{str(source)!r} is not a notebook: it has no list of cells")
-    changed = left = 0
-    for cell in content["cells"]:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            changed += drop_live_part(data)
-            left += WIDGET in data
-    if not left:
-        content.get("metadata", {}).pop("widgets", None)
-    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-    write_texts({source if target is None else Path(target): text})
-    return changed
-
-
-def drop_live_part(data: dict[str, Any]) -> bool:
-    """Drop the live part of one output where there is a static twin beside it."""
-    if WIDGET not in data or "text/html" not in data:
-        return False
-    del data[WIDGET]
-    return True
+def style(*views: View, static: bool = False) -> str:
+    """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only."""
+    sheets = dict.fromkeys(["base.css", *(sheet for view in views for sheet in view.styles)])
+    lines = asset(*sheets, *(["static.css"] if static else [])).splitlines()
+    return "\n".join(line.strip() for line in lines)

@@ -23,7 +23,7 @@ from extractbench_nb.evaluation.cases import Case, Verdicts
 from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import EMPTY, PRESENT, state_of
-from extractbench_nb.widgets import view as ui
+from extractbench_nb.widgets import panes as ui
 from extractbench_nb.widgets import workbench_model as model
 from extractbench_nb.widgets.static import more, segments_html, twin
 

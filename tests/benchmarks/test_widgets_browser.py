@@ -54,7 +54,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
 
 
 SENT = """
-from extractbench_nb.widgets.view import Pane
+from extractbench_nb.widgets.panes import Pane
 
 def panes(widget):
     inside = [p for child in getattr(widget, "children", ()) for p in panes(child)]

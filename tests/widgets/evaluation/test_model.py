@@ -15,7 +15,7 @@ from extractbench_nb.widgets.evaluation_view import (
     head,
     page,
 )
-from extractbench_nb.widgets.view import page_of, wire
+from extractbench_nb.widgets.panes import page_of, wire
 from tests.widgets.hostile import HOSTILE
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}

@@ -1,0 +1,392 @@
+// The front end of every view. Python draws the page as trees (display/nodes.py): this module builds
+// and updates elements from them, inside a shadow root, and sends what the reader does to Python.
+// Text is always a text node or an attribute: nothing from a document is parsed as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+/** Attributes whose elements keep a state of their own, to be set as properties. */
+const PROPERTIES = new Set(["value", "checked", "open", "disabled"]);
+const TYPING_MILLISECONDS = 150;
+
+// --- trees: [tag, attributes, child, ...]; a child is a tree or a text ---------------------------
+
+function build(tree, inSvg = false) {
+  if (typeof tree === "string") return document.createTextNode(tree);
+  const [tag, attributes, ...children] = tree;
+  const svg = inSvg || tag === "svg";
+  const element = svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  element.append(...children.map((child) => build(child, svg)));
+  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+  element.tree = tree;
+  return element;
+}
+
+function setAttribute(element, name, value) {
+  if (name === "key") return;
+  if (PROPERTIES.has(name) && name in element && element.localName !== "li") {
+    element[name] = value ?? false;
+  } else if (value === undefined) element.removeAttribute(name);
+  else element.setAttribute(name, value === true ? "" : value);
+}
+
+const keyOf = (tree, at) => (typeof tree === "string" ? `text ${at}` : tree[1].key ?? `${tree[0]} ${at}`);
+
+/** Change an element from the tree that it was built from to a new one; return the element. */
+function update(node, old, tree, inSvg) {
+  if (old === tree) return node;
+  if (typeof tree === "string" || typeof old === "string" || old[0] !== tree[0]) {
+    const fresh = build(tree, inSvg);
+    node.replaceWith(fresh);
+    return fresh;
+  }
+  if (node.matches(":focus") && node.matches("input[type=search], input[type=text], textarea")) {
+    tree[1].value = old[1].value; // what is being typed is newer than what Python has seen
+  }
+  for (const name of new Set([...Object.keys(old[1]), ...Object.keys(tree[1])])) {
+    if (old[1][name] !== tree[1][name]) setAttribute(node, name, tree[1][name]);
+  }
+  node.tree = tree;
+  if (!("data-part" in tree[1])) updateChildren(node, old.slice(2), tree.slice(2), inSvg || tree[0] === "svg");
+  return node;
+}
+
+function updateChildren(parent, old, trees, inSvg) {
+  const nodes = [...parent.childNodes];
+  const known = new Map(old.map((tree, at) => [keyOf(tree, at), [nodes[at], tree]]));
+  const next = trees.map((tree, at) => {
+    const found = known.get(keyOf(tree, at));
+    known.delete(keyOf(tree, at));
+    return found ? update(found[0], found[1], tree, inSvg) : build(tree, inSvg);
+  });
+  for (const [node] of known.values()) node.remove();
+  next.forEach((node, at) => {
+    if (parent.childNodes[at] !== node) parent.insertBefore(node, parent.childNodes[at] ?? null);
+  });
+}
+
+// --- keys: one item of a list, a tree or a grid has the focus (roving tabindex) -------------------
+
+const KEYS = "[data-keys]";
+const itemsOf = (box) => [...box.querySelectorAll("[data-item]")].filter(
+  (item) => item.closest(KEYS) === box && item.checkVisibility());
+
+/** Exactly one item of each box can be reached with Tab: the active one, the chosen, or the first. */
+function rove(root) {
+  for (const box of root.querySelectorAll(KEYS)) {
+    const items = [...box.querySelectorAll("[data-item]")].filter((item) => item.closest(KEYS) === box);
+    const active = items.find((item) => item === box.active)
+      ?? items.find((item) => ["aria-selected", "aria-current"].some((name) => item.getAttribute(name) === "true"))
+      ?? items[0];
+    for (const item of items) item.tabIndex = item === active ? 0 : -1;
+    box.active = active;
+  }
+}
+
+function focusItem(box, item) {
+  if (!item) return;
+  if (box.active) box.active.tabIndex = -1;
+  box.active = item;
+  item.tabIndex = 0;
+  item.focus();
+  item.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+function moved(key, at, size) {
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 10, PageUp: at - 10, Home: 0,
+    End: size - 1 }[key];
+  return to === undefined ? null : Math.max(0, Math.min(size - 1, to));
+}
+
+/** In a tree, items are summaries of details, and leaves. */
+function treeKey(box, item, key) {
+  const fold = item.localName === "summary" ? item.parentElement : null;
+  if (key === "ArrowRight") {
+    if (!fold) return true;
+    if (fold.open) focusItem(box, itemsOf(fold.parentElement).find((other) => other !== item
+      && fold.contains(other)) ?? null);
+    else fold.open = true;
+    return true;
+  }
+  if (key === "ArrowLeft") {
+    if (fold?.open) fold.open = false;
+    else focusItem(box, (fold ?? item).parentElement.closest("details")?.querySelector("summary"));
+    return true;
+  }
+  return false;
+}
+
+const placeOf = (cell) => [Number(cell.dataset.row), Number(cell.dataset.column)];
+
+function gridKey(box, item, event) {
+  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
+    PageUp: [-10, 0], PageDown: [10, 0] }[event.key];
+  const items = itemsOf(box);
+  let to;
+  if (step) {
+    const [row, column] = placeOf(item);
+    const rows = Math.max(...items.map((cell) => placeOf(cell)[0]));
+    const wanted = [Math.max(0, Math.min(rows, row + step[0])), column + step[1]];
+    to = items.find((cell) => placeOf(cell).join() === wanted.join());
+    to ??= step[0] ? items.find((cell) => placeOf(cell)[1] === column && placeOf(cell)[0] >= wanted[0]) : null;
+  } else if (event.key === "Home" || event.key === "End") {
+    const line = items.filter((cell) => placeOf(cell)[0] === placeOf(item)[0]);
+    to = event.ctrlKey ? items.at(event.key === "Home" ? 0 : -1) : line.at(event.key === "Home" ? 0 : -1);
+  } else return false;
+  if (event.shiftKey && to && box.dataset.drag) {
+    box.anchor ??= placeOf(item);
+    focusItem(box, to);
+    mark(box, box.anchor, placeOf(to));
+    box.extended = [...box.anchor, ...placeOf(to)];
+  } else if (to) focusItem(box, to);
+  return true;
+}
+
+function mark(box, [r, c], [r2, c2]) {
+  const [top, bottom, left, right] = [Math.min(r, r2), Math.max(r, r2), Math.min(c, c2), Math.max(c, c2)];
+  for (const cell of box.querySelectorAll("[data-row]")) {
+    const [row, column] = placeOf(cell);
+    cell.toggleAttribute("data-marked", row >= top && row <= bottom && column >= left && column <= right);
+  }
+}
+
+// --- the view ------------------------------------------------------------------------------------
+
+function render({ model, el }) {
+  const shadow = el.attachShadow({ mode: "open" });
+  const style = document.createElement("style");
+  const root = document.createElement("div");
+  const end = new AbortController();
+  const on = { signal: end.signal };
+  shadow.append(style, root);
+  el.dataset.xbLive = model.get("_name");
+  el.dataset.lmSuppressShortcuts = "true"; // keys typed here are no commands of JupyterLab
+  let timer = 0;
+  let waiting = 0;
+
+  function send(name, value) {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => root.setAttribute("data-waiting", ""), 500);
+    model.send({ do: name, value });
+  }
+  function draw() {
+    clearTimeout(waiting);
+    root.removeAttribute("data-waiting");
+    const focused = shadow.activeElement;
+    const box = focused?.closest(KEYS);
+    fill(root, "_p0");
+    rove(root);
+    if (box?.isConnected && !focused.isConnected) focusItem(box, box.active);
+    for (const target of root.querySelectorAll("[data-reveal]")) {
+      if (target.shown !== target.dataset.reveal) reveal(target);
+      target.shown = target.dataset.reveal;
+    }
+  }
+  function fill(slot, trait) {
+    const text = model.get(trait);
+    if (slot.text !== text) {
+      const tree = text ? JSON.parse(text) : "";
+      if (slot.drawn === undefined) slot.replaceChildren(build(tree));
+      else update(slot.firstChild, slot.drawn, tree);
+      slot.drawn = tree;
+      slot.text = text;
+    }
+    for (const inner of slot.querySelectorAll("[data-part]")) {
+      if (inner.parentElement.closest("[data-part]") === (slot === root ? null : slot)) {
+        fill(inner, inner.dataset.part);
+      }
+    }
+  }
+  function reveal(target) {
+    const pane = target.closest("[data-scroll]");
+    if (!pane) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+    else pane.scrollTop += target.getBoundingClientRect().top - pane.getBoundingClientRect().top
+      - pane.clientHeight / 3;
+  }
+  function perform(target) {
+    const { send: text } = target.dataset;
+    send(target.dataset.do, text === undefined ? null : JSON.parse(text));
+  }
+  function valueOf(input) {
+    if (input.type === "checkbox") return input.checked;
+    if (input.type === "range" || input.type === "number") return Number(input.value);
+    return input.localName === "select" ? JSON.parse(input.value) : input.value;
+  }
+
+  root.addEventListener("click", (event) => {
+    const copied = event.target.closest("[data-copy]");
+    if (copied) return void copy(copied);
+    const target = event.target.closest("[data-do]");
+    if (!target || target.matches("input, select, textarea, :disabled") || root.dragged) return;
+    const fold = event.target.closest("summary");
+    if (fold && target === fold && !event.target.closest("[data-fold]")) event.preventDefault();
+    else if (event.target.closest("[data-fold]")) return;
+    const box = target.closest(KEYS);
+    if (target.matches("[data-item]") && box) {
+      focusItem(box, target);
+      if (event.shiftKey && box.anchor && box.dataset.drag) {
+        return void send(box.dataset.drag, [...box.anchor, ...placeOf(target)]);
+      }
+      if (box.dataset.drag) box.anchor = placeOf(target);
+    }
+    perform(target);
+  }, on);
+
+  root.addEventListener("change", (event) => {
+    const { target } = event;
+    if (target.dataset.do && !target.matches("input[type=search]")) send(target.dataset.do, valueOf(target));
+  }, on);
+
+  root.addEventListener("input", (event) => {
+    const { target } = event;
+    if (target.matches("input[type=range]")) {
+      const shown = target.parentElement.querySelector("output");
+      const digits = Number(target.step) >= 1 ? 0 : Math.ceil(-Math.log10(Number(target.step)) - 1e-9);
+      if (shown) shown.textContent = Number(target.value).toFixed(digits);
+    }
+    if (!target.dataset.do || !target.matches("input[type=search]")) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => send(target.dataset.do, target.value), TYPING_MILLISECONDS);
+  }, on);
+
+  root.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // the notebook has keys of its own
+    const { target, key } = event;
+    if (target.matches("input, select, textarea")) {
+      if (key === "Escape" && target.matches("input[type=search]") && target.value) {
+        target.value = "";
+        send(target.dataset.do, "");
+        event.preventDefault();
+      } else if (key === "Enter" && target.matches("input[type=search]")) {
+        clearTimeout(timer);
+        send(target.dataset.do, target.value);
+        const found = root.querySelector(`#${CSS.escape(target.getAttribute("aria-controls") ?? "-")} [data-found]`);
+        if (found?.closest(KEYS)) focusItem(found.closest(KEYS), found);
+      }
+      return;
+    }
+    if (event.altKey || event.metaKey) return;
+    const item = target.closest("[data-item]");
+    const box = item?.closest(KEYS);
+    if (key === "Escape") {
+      const way = (item ?? target).closest("[data-escape]") ?? root.querySelector("[data-escape]");
+      if (way) send(way.dataset.escape, null);
+      event.preventDefault();
+      return;
+    }
+    if (!item || target !== item) return;
+    let handled = false;
+    if (key === "Enter" || key === " ") {
+      if (item.dataset.do) perform(item);
+      else item.click();
+      handled = true;
+    } else if (box.dataset.keys === "grid") handled = gridKey(box, item, event);
+    else {
+      handled = box.dataset.keys === "tree" && treeKey(box, item, key);
+      const items = itemsOf(box);
+      const to = handled ? null : moved(key, items.indexOf(item), items.length);
+      if (to !== null) focusItem(box, items[to]);
+      handled ||= to !== null;
+    }
+    if (handled) event.preventDefault();
+  }, on);
+
+  root.addEventListener("keyup", (event) => {
+    const box = event.target.closest?.(KEYS);
+    if (event.key !== "Shift" || !box?.extended) return;
+    send(box.dataset.drag, box.extended);
+    box.extended = null;
+  }, on);
+
+  // Dragging over cells of a grid takes a block of them.
+  root.addEventListener("pointerdown", (event) => {
+    const cell = event.target.closest("[data-drag] [data-row]");
+    root.dragged = null;
+    root.pressed = cell && event.button === 0 && event.pointerType !== "touch" && !event.shiftKey
+      ? cell : null;
+  }, on);
+  root.addEventListener("pointermove", (event) => {
+    const over = event.target.closest("[data-row]");
+    if (!root.pressed || !(event.buttons & 1) || !over) return;
+    const box = root.pressed.closest("[data-drag]");
+    if (over === root.pressed && !root.dragged) return;
+    root.dragged = [...placeOf(root.pressed), ...placeOf(over)];
+    mark(box, placeOf(root.pressed), placeOf(over));
+  }, on);
+  el.ownerDocument.addEventListener("pointerup", () => {
+    const { dragged, pressed } = root;
+    root.pressed = null;
+    if (!dragged) return;
+    const box = pressed.closest("[data-drag]");
+    box.anchor = placeOf(pressed);
+    send(box.dataset.drag, dragged);
+    setTimeout(() => { root.dragged = null; }); // after the click that ends the drag
+  }, on);
+
+  async function copy(button) {
+    const said = button.parentElement.querySelector("[role=status]");
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      if (said) said.textContent = "Copied";
+    } catch { // the page may not write to the clipboard: the text is selected, to be copied by hand
+      const box = Object.assign(document.createElement("textarea"), { value: button.dataset.copy,
+        readOnly: true, rows: 2, ariaLabel: "Press Ctrl+C to copy" });
+      button.after(box);
+      box.select();
+      box.addEventListener("blur", () => box.remove());
+      if (said) said.textContent = "Press Ctrl+C to copy";
+    }
+  }
+
+  /** Dark or light is seen from the page behind the view: all front ends have one. */
+  function theme() {
+    let behind = el;
+    let channels = null;
+    while (behind && !channels) {
+      const found = getComputedStyle(behind).backgroundColor.match(/[\d.]+/g)?.map(Number);
+      if (found && (found.length < 4 || found[3] > 0.5)) channels = found;
+      behind = behind.parentElement ?? behind.getRootNode().host;
+    }
+    const [red, green, blue] = channels ?? [255, 255, 255];
+    root.className = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "xb-theme xb-dark" : "xb-theme";
+  }
+  const watch = new MutationObserver(theme);
+  const { body, documentElement } = el.ownerDocument;
+  for (const page of [body, documentElement]) {
+    watch.observe(page, { attributes: true, attributeFilter: ["class", "style", "theme", "data-jp-theme-name", "data-theme"] });
+  }
+
+  /** The static twin of this view, an output beside it, is for pages without a kernel. */
+  function hideTwin(hidden) {
+    const name = CSS.escape(model.get("_name"));
+    const { ownerDocument } = el;
+    if (!hidden && ownerDocument.querySelector(`[data-xb-live="${name}"]`)) return;
+    for (const twin of ownerDocument.querySelectorAll(`[data-xb="${name}"]`)) {
+      const output = twin.closest(".jp-OutputArea-child, .output_area") ?? twin;
+      output.style.display = hidden ? "none" : "";
+    }
+  }
+
+  style.textContent = model.get("_style");
+  const traits = Array.from({ length: model.get("_slots") }, (_, at) => `change:_p${at}`).join(" ");
+  let asked = false;
+  function redraw() { // several parts change at once: one drawing for all
+    if (asked) return;
+    asked = true;
+    queueMicrotask(() => { asked = false; draw(); });
+  }
+  model.on(traits, redraw);
+  draw();
+  theme();
+  hideTwin(true);
+  requestAnimationFrame(theme); // by now the page has its styles
+  return () => {
+    end.abort();
+    watch.disconnect();
+    clearTimeout(timer);
+    clearTimeout(waiting);
+    model.off(traits, redraw);
+    delete el.dataset.xbLive;
+    hideTwin(false);
+  };
+}
+
+export default { render };
