@@ -98,6 +98,7 @@ class View(anywidget.AnyWidget):
     def __init__(self, **options: Any) -> None:
         """Draw the page, then open the widget: a subclass sets its state before."""
         self._changes = 0
+        self._shown: dict[str, Node] = {}
         self._host: View | None = None
         self._opened: list[tuple[str, View]] = []
         slots = {f"_p{at}": traitlets.Unicode("").tag(sync=True) for at in range(_SLOTS)}
@@ -174,7 +175,9 @@ class View(anywidget.AnyWidget):
         trees = self.trees()
         names = {name: f"_p{at}" for at, name in enumerate(trees)}
         for name, tree in trees.items():
-            setattr(self, names[name], wire(tree, names))
+            if self._shown.get(names[name]) is not tree:
+                setattr(self, names[name], wire(tree, names))
+        self._shown = {names[name]: tree for name, tree in trees.items()}
 
     def trees(self) -> dict[str, Node]:
         """Return the page and its parts: those of the opened view, under the way back, if any."""
