@@ -532,11 +532,10 @@ class EvaluationView(View):
 
     def _list(self) -> Node:
         cut = page_of(len(self._rows), self.page, PER_PAGE)
-        shown = (
-            f"Rows {cut.first + 1:,} to {cut.last:,} of {cut.total:,}" if cut.total else "No rows"
-        )
         words = filters_text(self._filters)
-        shown += f" (of {len(self._fields):,} in all: {words})" if words else ""
+        shown = f"{cut.total:,} of {plural(len(self._fields), 'row')}" + (
+            f": {words}" if words else ""
+        )
         body: list[Node] = []
         for at, row in enumerate(cut.of(self._rows).itertuples()):
             chosen = row.Index == self._chosen
@@ -557,8 +556,8 @@ class EvaluationView(View):
         rest = max(0, cut.total - (cut.first + min(_STATIC_ROWS, cut.last - cut.first)))
         return h(
             "div",
-            h("p", f"{shown} ", pager(cut, "set:page", "rows"), role="status"),
-            table
+            h("p", h("span", f"{shown} ", role="status"), pager(cut, "set:page", "rows")),
+            h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
             else h("p", why_empty(self._filters, len(self._fields)), cls="xb-empty"),
             more(rest, f"rows; {self._variable}.fields has them all", static=True),
@@ -606,7 +605,7 @@ class EvaluationView(View):
                     cls="xb-quiet",
                 ),
             ),
-            h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet")),
+            h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
             sides,
             h("td", score_text(score), cls="xb-num"),
             key=row.Index,
