@@ -180,20 +180,27 @@ class SchemaTree:
             if wanted in "\n".join((node.field, node.type, *node.notes, node.about)).lower()
         ]
 
-    def draw(self, chosen: str, hits: Sequence[int] = (), *, unfold: bool | None = None) -> Node:
-        """Draw the tree; what is above the chosen node and above hits is unfolded.
+    def draw(
+        self,
+        chosen: str,
+        hits: Sequence[int] = (),
+        *,
+        unfold: bool | None = None,
+        lineage: bool = True,
+    ) -> Node:
+        """Draw the tree; what is above hits and, with `lineage`, the chosen node is unfolded.
 
         `unfold` unfolds all nodes or none; by default, the upper levels. The same tree again is the
         same object.
         """
-        asked = (chosen, tuple(hits), unfold)
+        asked = (chosen, tuple(hits), unfold, lineage)
         if self._drawn is None or self._drawn[0] != asked:
-            self._drawn = asked, self._draw(chosen, set(hits), unfold=unfold)
+            self._drawn = asked, self._draw(chosen, set(hits), unfold, lineage=lineage)
         return self._drawn[1]
 
-    def _draw(self, chosen: str, hits: set[int], *, unfold: bool | None) -> Node:
+    def _draw(self, chosen: str, hits: set[int], unfold: bool | None, *, lineage: bool) -> Node:  # noqa: FBT001 - as in draw
         place = next((at for at, node in enumerate(self.nodes) if node.path == chosen), None)
-        wanted = [*hits, *(() if place is None else (place,))]
+        wanted = {*hits, place} - {None} if lineage else hits
         opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
         drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
         for at in sorted(wanted)[:_MOST_DRAWN]:
@@ -216,7 +223,7 @@ class SchemaTree:
                 "send": at,
                 "aria_current": current,
                 "found": at in hits,
-                "title": f"{node.field}\n{node.about}".strip(),
+                "title": f"{one_line(node.field, _LONGEST_ABOUT)}\n{node.about}".strip(),
                 "reveal": chosen if current else None,
             }
             content = self._label(node, marked=at in hits)
@@ -294,6 +301,7 @@ class SchemaExplorer(View):
         self._schema = schema
         self._tree = SchemaTree(schema_tree(schema, source))
         self._unfold: bool | None = None
+        self._folded_at: str | None = None
         super().__init__()
 
     @traitlets.validate("selected_path")
@@ -308,6 +316,7 @@ class SchemaExplorer(View):
     def do_unfold(self, everything: Any) -> None:
         """Unfold or fold all nodes."""
         self._unfold = bool(everything)
+        self._folded_at = None if everything else self.selected_path
 
     def draw(self) -> dict[str, Node]:
         """Draw the search box and the tree."""
@@ -319,7 +328,8 @@ class SchemaExplorer(View):
             button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
             h("span", said, role="status", cls="xb-quiet"),
         )
-        tree = self._tree.draw(self.selected_path, hits, unfold=self._unfold)
+        lineage = self.selected_path != self._folded_at
+        tree = self._tree.draw(self.selected_path, hits, unfold=self._unfold, lineage=lineage)
         chosen = (
             h("p", f"Selected: {trimmed(self.selected_path, 400)}") if self.selected_path else None
         )

@@ -145,8 +145,8 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
     Returns
     -------
     int
-        How many live parts were dropped. Widgets without a static twin, those of other packages, stay
-        as they are; the state of widgets is dropped where none of them is left.
+        How many live parts were dropped. Widgets without a static twin, those of other packages,
+        stay as they are; the state of widgets is dropped where none of them is left.
 
     Raises
     ------
