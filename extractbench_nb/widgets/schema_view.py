@@ -198,9 +198,9 @@ class SchemaTree:
             self._drawn = asked, self._draw(chosen, set(hits), unfold, lineage=lineage)
         return self._drawn[1]
 
-    def _draw(self, chosen: str, hits: set[int], unfold: bool | None, *, lineage: bool) -> Node:  # noqa: FBT001 - as in draw
+    def _draw(self, chosen: str, hits: set[int], unfold: bool | None, *, lineage: bool) -> Node:
         place = next((at for at, node in enumerate(self.nodes) if node.path == chosen), None)
-        wanted = {*hits, place} - {None} if lineage else hits
+        wanted = hits if place is None or not lineage else {*hits, place}
         opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
         drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
         for at in sorted(wanted)[:_MOST_DRAWN]:
