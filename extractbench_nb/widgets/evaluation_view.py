@@ -592,7 +592,6 @@ class EvaluationView(View):
             "table",
             h("thead", h("tr", heads)),
             h("tbody", body, keys="list"),
-            id="rows",
             cls="xb-rows",
             escape="close" if self._chosen != _NONE else None,
         )
@@ -611,6 +610,7 @@ class EvaluationView(View):
                 copy("Copy", self._code),
                 live=True,
             ),
+            id="rows",
         )
 
     def _head_of(self, name: str) -> Node | str:
@@ -652,6 +652,7 @@ class EvaluationView(View):
             h("td", score_text(score), cls="xb-num"),
             key=row.Index,
             item=True,
+            found=bool(self.text.strip()),
             do="row",
             send=row.Index,
             aria_current="true" if chosen else None,

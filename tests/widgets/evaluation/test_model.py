@@ -78,7 +78,13 @@ def test_the_head_agrees_with_the_summary(ev: xb.evaluation.Evaluation) -> None:
     for name in ("overall_score", "field_score", "pass_rate"):
         assert f"{name.replace('_', ' ')} {ev.summary[name]:.3f}" in text
     assert "3 of 8 counted fields pass; 4 rows inside arrays not counted" in text
-    for words in ("✓ correct 2", "∅ both absent 1", "≠ incorrect 2", "− omission 1", "? judge error"):
+    for words in (
+        "✓ correct 2",
+        "∅ both absent 1",
+        "≠ incorrect 2",
+        "− omission 1",
+        "? judge error",
+    ):
         assert words in text
 
 
@@ -97,10 +103,10 @@ def test_equal_warnings_are_one_line_with_a_number() -> None:
     assert "$.rows[0] and 199 more: 'one' is not of type 'integer'" in found
 
 
-def test_a_warning_has_the_whole_message_of_the_validator() -> None:
+def test_a_warning_says_what_the_validator_said_of_a_long_value() -> None:
     value = "word " * 200 + "end"
     found = read(head(xb.evaluate(an_object(a={"type": "integer"}), {"a": 1}, {"a": value})))
-    assert f"{value}' is not of type 'integer'" in found
+    assert "word wor… is not of type 'integer'" in found
 
 
 def test_many_kinds_of_warnings_are_counted() -> None:
