@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from extractbench_nb.language import lexicon
 from extractbench_nb.language.dates import Date, find_dates, parse_date
@@ -193,7 +193,7 @@ _MAX_ALIAS_WORDS = 12
 _MAX_ALIAS_TEXT = 20
 
 
-@cache
+@lru_cache(maxsize=1)  # built once; benchmarks clear larger caches between rounds
 def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
     for row, names in enumerate(lexicon.ALIASES):
@@ -203,7 +203,7 @@ def _alias_index() -> dict[str, frozenset[int]]:
     return {key: frozenset(rows) for key, rows in index.items()}
 
 
-@cache
+@lru_cache(maxsize=1)
 def _alias_lengths() -> dict[str, frozenset[int]]:
     """Map the first word of each alias to the word counts of the aliases that begin with it."""
     lengths: dict[str, set[int]] = {}
