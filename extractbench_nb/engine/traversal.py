@@ -237,8 +237,8 @@ class Traversal:
             change = {"calls": result.calls}
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                kept = {"metric": verdict.metric, "weight": verdict.weight}
-                array.verdicts[position] = verdict._replace(**{**change, **kept})
+                unchanged = {"metric": verdict.metric, "weight": verdict.weight}
+                array.verdicts[position] = verdict._replace(**{**change, **unchanged})
                 change = {**change, "calls": ()}  # the calls are counted once
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
@@ -405,10 +405,10 @@ def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile)
     may_match = matched + sum(pair.status != "matched" for pair in unresolved)
     score = array_score(matched, gold, predicted, profile.array_score)
     best = array_score(may_match, gold, predicted, profile.array_score)
-    mark = pass_threshold(array.node)
+    threshold = pass_threshold(array.node)
     # undecided: with the open verdicts it may pass or not; the score is what is certain
-    undecided = score < mark <= best
-    passed = None if undecided else score >= mark
+    undecided = score < threshold <= best
+    passed = None if undecided else score >= threshold
     outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
     reason, reasoning = "items_differ", None
     if unresolved:
