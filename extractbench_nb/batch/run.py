@@ -20,7 +20,6 @@ from extractbench_nb.batch.results import Evaluations, FolderSource, Source, rea
 from extractbench_nb.batch.rows import OWN_SUMMARY
 from extractbench_nb.batch.storage import (
     FolderStorage,
-    MemorySource,
     MemoryStorage,
     open_storage,
     refuse_occupied,
@@ -68,17 +67,17 @@ class _Batch:
 
     def tasks(self) -> Iterator[Task]:
         """Yield the outputs that are not finished."""
-        for place, cell in enumerate(self.plan.cells):
+        for position, cell in enumerate(self.plan.cells):
             if self.failed:
                 return
             try:
-                if self.storage.has(place):
+                if self.storage.has(position):
                     self.reused += 1
                     self.bar.update()
                     continue
-                task = Task(place, cell.schema_key, self.plan.gold(cell), cell.predicted)
+                task = Task(position, cell.schema_key, self.plan.gold(cell), cell.predicted)
             except Exception as error:  # noqa: BLE001 - a dataset may raise anything
-                self.failed.append(failure(place, error))
+                self.failed.append(failure(position, error))
                 return
             yield task
 
@@ -95,9 +94,9 @@ class _Batch:
 
     def error(self) -> InputError:
         """Name the first outputs that failed, and count the others of the same problem."""
-        first = min(self.failed, key=lambda failed: failed.place)
-        same = sorted(failed.place for failed in self.failed if failed.problem == first.problem)
-        names = "; ".join(self.plan.cells[place].name for place in same[:_SHOWN])
+        first = min(self.failed, key=lambda failed: failed.position)
+        same = sorted(failed.position for failed in self.failed if failed.problem == first.problem)
+        names = "; ".join(self.plan.cells[position].name for position in same[:_SHOWN])
         more = f" and {len(same) - _SHOWN} more" if len(same) > _SHOWN else ""
         error = InputError(f"{names}{more}: {first.problem}")
         if first.trace:
@@ -251,9 +250,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     workers = runner(context, n_jobs, executor)
     source: Source
     if folder is None:
-        memory = MemoryStorage(plan)
+        source = memory = MemoryStorage(plan, description)
         counts = _run(plan, memory, workers, progress=progress)
-        source = MemorySource(tuple(memory.results()), plan.extras, description)
     else:
         with open_storage(folder, plan, settings) as storage:
             counts = _run(plan, storage, workers, progress=progress) | {"folder": str(folder)}

@@ -35,9 +35,9 @@ from extractbench_nb.schema.nodes import Schema
 
 
 class Task(NamedTuple):
-    """One output to evaluate: its place in the batch, the key of its schema, and its inputs."""
+    """One output to evaluate: its position in the batch, the key of its schema, and its inputs."""
 
-    place: int
+    position: int
     schema: str
     gold: Any
     predicted: Any
@@ -49,7 +49,7 @@ class Finished(NamedTuple):
     ``settled`` is False where a metric gave no verdict; another time it may.
     """
 
-    place: int
+    position: int
     summary: tuple[Any, ...]
     parts: dict[str, bytes]
     settled: bool
@@ -58,7 +58,7 @@ class Finished(NamedTuple):
 class Failed(NamedTuple):
     """An output that could not be evaluated, and why."""
 
-    place: int
+    position: int
     problem: str
     trace: str | None
 
@@ -109,17 +109,17 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
         scores, parts = packed_rows(evaluation, output.message)
         outcome = "evaluated" if output.message is None else "invalid"
         summary = (outcome, output.message, output.line, output.column, *scores)
-        return Finished(task.place, summary, parts, is_settled(evaluation))
+        return Finished(task.position, summary, parts, is_settled(evaluation))
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything; it is told where
-        return failure(task.place, error)
+        return failure(task.position, error)
 
 
-def failure(place: int, error: Exception) -> Failed:
+def failure(position: int, error: Exception) -> Failed:
     """Tell what went wrong with an output; with the traceback if it is not an error of ours."""
     if isinstance(error, ExtractBenchError):
-        return Failed(place, str(error), None)
+        return Failed(position, str(error), None)
     trace = "".join(traceback.format_exception(error))
-    return Failed(place, f"{type(error).__name__}: {error}", trace)
+    return Failed(position, f"{type(error).__name__}: {error}", trace)
 
 
 _BUILT_IN = dict(REGISTRY.entries)
@@ -276,7 +276,7 @@ def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Iterat
                     found = future.result()
                 except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is told
                     problem = f"its worker failed: {type(error).__name__}: {error}"
-                    found = [Failed(task.place, problem, None) for task in chunk]
+                    found = [Failed(task.position, problem, None) for task in chunk]
                 yield found
     finally:
         for future in flying:

@@ -248,9 +248,6 @@ def _caller(config: AsyncEvaluationConfig) -> Callable[[Call], Awaitable[Any]]:
 
 # --- results ----------------------------------------------------------------------------------
 
-_QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
-
-
 def _published(evaluation: Evaluation) -> dict[str, Any]:
     """Write the counted fields of an evaluation as the published evaluator does."""
     leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
@@ -259,18 +256,14 @@ def _published(evaluation: Evaluation) -> dict[str, Any]:
     places = []
     for leaf in leaves:
         in_schema, path = leaf.node.schema_path or None, leaf.paths.gold
-        if EMPTY_MAP in _QUOTED.sub("", path):  # a map without entries has a schema path only
+        if EMPTY_MAP in _BRACKETS.sub("", path):  # a map without entries has a schema path only
             in_schema, path = None, leaf.node.schema_path
         places.append((in_schema, path, ""))
     for leaf, quoted in zip(leaves, schema_paths(places), strict=True):
-        plain = _QUOTED.sub(_unquoted, quoted)
+        plain = without_brackets(quoted)
         # a key may hold anything, also what looks like another path
         results[quoted if plain in results else plain] = _leaf_results(leaf, released)
     return {"schema": evaluation.schema, "results": results}
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    return "." + re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL)
 
 
 def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
