@@ -248,12 +248,13 @@ def bracketed(name: str) -> str:
     return f"['{escaped}']"
 
 
-_BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+#: A step that `bracketed` wrote.
+BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 
 
 def without_brackets(path: str) -> str:
-    """Write the quoted steps of a path as the published package does: ``['odd name']`` as ``.odd name``."""
-    return _BRACKETED.sub(lambda m: "." + re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL), path)
+    """Write quoted steps of a path as the published package does: ``['key']`` becomes ``.key``."""
+    return BRACKETED.sub(lambda m: "." + re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL), path)
 
 
 def read_document(source: Any, what: str) -> Any:

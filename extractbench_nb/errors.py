@@ -76,12 +76,14 @@ class MissingPdfError(DatasetError, FileNotFoundError):
         return str(self.args[0])
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """Name the known words that are nearest to an unknown one, or the first of them."""
-    words = sorted(known)
-    few = len(words) <= _MOST_COMPARED and len(str(name)) <= _MOST_COMPARED
-    close = difflib.get_close_matches(str(name), words, n=3, cutoff=0.6) if few else []
+def nearest(name: object, names: Iterable[str]) -> str:
+    """Suggest the names that are nearest to an unknown one, or list the allowed names."""
+    allowed = sorted(names)
+    few = len(allowed) <= _MOST_COMPARED and len(str(name)) <= _MOST_COMPARED
+    close = difflib.get_close_matches(str(name), allowed, n=3, cutoff=0.6) if few else []
     if close:
-        return "did you mean " + " or ".join(repr(word) for word in close) + "?"
-    more = f" and {len(words) - _MOST_NAMES} more" if len(words) > _MOST_NAMES else ""
-    return "known are " + ", ".join(words[:_MOST_NAMES]) + more if words else "none are known"
+        return "did you mean " + " or ".join(map(repr, close)) + "?"
+    if len(allowed) <= 1:
+        return f"expected {allowed[0]}" if allowed else "there are none to choose from"
+    more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
+    return f"expected one of {', '.join(allowed[:_MOST_NAMES])}{more}"

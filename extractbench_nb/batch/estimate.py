@@ -226,74 +226,64 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     """
     sides = {"gold": gold, "predicted": predicted}
     missing = [name for name, value in sides.items() if value is MISSING]
-    options = _Options(choose_judge(judge), alignment, get_profile(profile))
+    profile, judge, notes = get_profile(profile), choose_judge(judge), Notes()
+    aligner = choose_alignment(alignment, judge)
+    if isinstance(aligner, LLMAligner):
+        aligner = _RehearsedAligner(aligner, notes, profile)
+    rehearsal = rehearsing(judge, notes)
     rows: list[Row] = []
+
+    def rehearse(run: str | None, document: str | None, *inputs: Any) -> None:
+        """Evaluate one document with a judge that only takes notes."""
+        before = len(notes.calls)
+        traversal = Run(*inputs, rehearsal, aligner, profile).traversal
+        if traversal.is_open:
+            run_anywhere(traversal.settle())
+        rows.extend((run, document, call) for call in notes.calls[before:])
+
     if isinstance(schema_or_runs, Mapping | Schema) or len(missing) < len(sides):
         if missing:
             names = " and ".join(missing)
             raise InputError(f"{names} missing; a schema is followed by gold and predicted")
-        rows = options.rows(None, None, schema_or_runs, gold, predicted)
+        rehearse(None, None, schema_or_runs, gold, predicted)
     else:
-        plan = read_runs(schema_or_runs, dataset, options.profile)
+        plan = read_runs(schema_or_runs, dataset, profile)
         for cell in plan.cells:
             gold = plan.gold(cell)
             predicted = evaluated_source(read_output(cell.predicted), gold)
-            schema = plan.schemas[cell.schema_key]
-            rows += options.rows(cell.run, cell.document, schema, gold, predicted)
-    return CostEstimate(_frame(rows), tuple(sorted(options.notes.unknown)))
+            rehearse(cell.run, cell.document, plan.schemas[cell.schema_key], gold, predicted)
+    return CostEstimate(_frame(rows), tuple(sorted(notes.unknown)))
 
 
-class _Options:
-    """How all documents would be evaluated, and what has been noted so far."""
-
-    def __init__(self, judge: Judge, alignment: str | Aligner, profile: Profile) -> None:
-        self.profile = profile
-        self.notes = Notes()
-        self._judge = rehearsing(judge, self.notes)
-        self._alignment = choose_alignment(alignment, judge)
-        if isinstance(self._alignment, LLMAligner):
-            self._alignment = _Rehearsed(self._alignment, self.notes, profile)
-
-    def rows(
-        self, run: str | None, document: str | None, schema: Any, gold: Any, predicted: Any
-    ) -> list[Row]:
-        """Go through one document as `evaluate` does, with nobody there to answer."""
-        before = len(self.notes.calls)
-        work = Run(schema, gold, predicted, self._judge, self._alignment, self.profile)
-        if work.traversal.is_open:
-            run_anywhere(work.traversal.settle())
-        return [(run, document, call) for call in self.notes.calls[before:]]
-
-
-class _Rehearsed(LLMAligner):
-    """Notes what would be asked about arrays, and goes on with the pairs of the offline aligner."""
+class _RehearsedAligner(LLMAligner):
+    """Notes what would be asked about arrays, and pairs items as the offline aligner does."""
 
     def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
         self._asking: Any = aligner.judge
         self._notes = notes
-        self._options = {
-            "max_prompt_tokens": aligner.max_prompt_tokens,
-            "candidates": aligner.candidates,
-        }
-        super().__init__(self._noting(notes), **self._options)
+        super().__init__(
+            rehearsing(self._asking, notes),
+            max_prompt_tokens=aligner.max_prompt_tokens,
+            candidates=aligner.candidates,
+        )
         self._optimal = OptimalAligner(Scorer(profile, OfflineJudge()))
 
-    def _noting(self, notes: Notes) -> Any:
-        return rehearsing(self._asking, notes)
-
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
-        own = Notes([], self._notes.asked, self._notes.unknown)
-        aligner = LLMAligner(self._noting(own), **self._options)
+        of_array = Notes([], self._notes.asked, self._notes.unknown)
+        judge: Any = rehearsing(self._asking, of_array)
+        aligner = LLMAligner(
+            judge, max_prompt_tokens=self.max_prompt_tokens, candidates=self.candidates
+        )
         try:
             return await aligner.align(node, gold, predicted)  # as far as answers are cached
         except JudgeError:
             return Alignment(self._optimal(node, gold, predicted))
         finally:
-            for call in own.calls:
+            for call in of_array.calls:
                 tokens = min(answer_tokens(call.messages), call.most_tokens)
                 field = node.field or "$"
-                of_array = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
-                self._notes.calls.append(of_array)
+                noted = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
+                self._notes.calls.append(noted)
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:

@@ -234,7 +234,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     limit: object = max_concurrency
     if type(limit) is not int or limit < 1:
         raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
-    count_workers(n_jobs, executor)
+    workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
     plan = read_runs(runs, dataset, profile)
     context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
@@ -247,14 +247,14 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         "runs": len({cell.run for cell in plan.cells}),
         "documents": len({cell.document for cell in plan.cells}),
     }
-    workers = runner(context, n_jobs, executor)
+    evaluating = runner(context, workers, executor)
     source: Source
     if folder is None:
         source = memory = MemoryStorage(plan, description)
-        counts = _run(plan, memory, workers, progress=progress)
+        counts = _run(plan, memory, evaluating, progress=progress)
     else:
         with open_storage(folder, plan, settings) as storage:
-            counts = _run(plan, storage, workers, progress=progress) | {"folder": str(folder)}
+            counts = _run(plan, storage, evaluating, progress=progress) | {"folder": str(folder)}
             digest = write_files(folder, storage.results(), plan.extras, description)
         source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}

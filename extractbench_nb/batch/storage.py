@@ -401,7 +401,8 @@ class FolderStorage:
         """Keep the results of one chunk, all or none; they survive the end of the process."""
         rows = []
         for item in finished:
-            cell, fingerprint = self._plan.cells[item.position], self._fingerprints.pop(item.position)
+            cell = self._plan.cells[item.position]
+            fingerprint = self._fingerprints.pop(item.position)
             row = (
                 escape(cell.run),
                 escape(cell.document),

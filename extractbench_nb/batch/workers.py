@@ -201,9 +201,8 @@ def count_workers(n_jobs: Any, executor: Any) -> int:
 
 
 @contextmanager
-def runner(context: Context, n_jobs: int, executor: Executor | None) -> Iterator[Runner]:
+def runner(context: Context, workers: int, executor: Executor | None) -> Iterator[Runner]:
     """Make what evaluates outputs: in this process, in new ones, or by a user's executor."""
-    workers = count_workers(n_jobs, executor)
     if executor is None and workers == 1:
         size = context.max_concurrency
         yield lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from extractbench_nb._json import canonical, read_text
+from extractbench_nb._json import canonical, read_text, without_brackets
 from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
@@ -27,7 +27,6 @@ ROWS = "field_outcomes"
 
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
-_QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 _INDEX = re.compile(r"\[\d*\]")
 _SHOWN = 80
 
@@ -117,8 +116,8 @@ class RecordedReports:
             why = f"no verdict on {question.field!r}: {self.why}"
             raise JudgeError(why, reason="not_recorded")
         # a place as we write its path, as the package does, or without it
-        places = (path, _QUOTED.sub(_unquoted, path), field, _QUOTED.sub(_unquoted, field))
-        rows = next((r for r in map(self.chosen.rows.get, places) if r is not None), [])
+        names = (path, without_brackets(path), field, without_brackets(field))
+        rows = next((r for r in map(self.chosen.rows.get, names) if r is not None), [])
         found = [row for row in rows if row["metric_id"] == question.metric]
         if any(map(_has_failed, found)) or (not found and any(map(_has_failed, rows))):
             raise JudgeError(
@@ -175,10 +174,6 @@ def _problem(
 def _has_failed(row: Mapping[str, Any]) -> bool:
     failed = row["metric_id"].startswith(FAILED_CALL) or row.get("outcome") == _UNASKED
     return bool(failed) or row["score"] is None
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    return "." + re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL)
 
 
 _OPTIONS = ("model", "temperature", "max_tokens")

@@ -11,7 +11,7 @@ from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from extractbench_nb.errors import InputError
+from extractbench_nb._files import reading
 from extractbench_nb.language.dates import find_dates
 from extractbench_nb.language.quantities import (
     MONEY_SCALES,
@@ -515,11 +515,8 @@ _INDICES = Recent(2_000_000)  # some 85 bytes per character
 
 def index_of(path: Path) -> PdfText:
     """Return the index of a PDF's text, made once per version of the file."""
-    try:
+    with reading(f"PDF {str(path)!r}"):
         status = path.stat()
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"PDF {str(path)!r} cannot be read: {problem}") from None
     key = (path.resolve(), status.st_mtime_ns, status.st_size)
     index: PdfText | None = _INDICES.get(key)
     if index is None:

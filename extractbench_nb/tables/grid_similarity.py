@@ -486,7 +486,7 @@ class SlowTextEntries(Entries):
     """
 
     def __init__(self, true: Table, predicted: Table, kind: str) -> None:
-        self.bounds = self._quick = quick = TextEntries(true, predicted)
+        self.bounds = quick = TextEntries(true, predicted)
         self.true, self.predicted, self.values = quick.true, quick.predicted, quick.values
         self._kind = kind
         self._known: dict[int, float] = {}
@@ -511,7 +511,7 @@ class SlowTextEntries(Entries):
             found[pairs] = self.similar(first[pairs], second[pairs])
             return found
 
-        return scores(corridors(self._quick.of_lines(true, predicted), scores))
+        return scores(corridors(self.bounds.of_lines(true, predicted), scores))
 
 
 #: What of a table is compared: topology, content, location, and location without adjustment.

@@ -603,7 +603,7 @@ def test_what_cannot_be_written_ends_the_run_and_loses_nothing(
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "mode": ({"mode": "structure"}, "did you mean 'structured'"),
-    "input": ({"document_input": "pdf"}, "known are auto, file, text"),
+    "input": ({"document_input": "pdf"}, "expected one of auto, file, text"),
     "provider": ({"model": "opnai/gpt"}, "did you mean 'openai'"),
     "key": ({"model": "openai/gpt-4o", "api_base": None}, "OPENAI_API_KEY.*api_base="),
     "price": ({"budget_usd": 1.0}, "no price"),

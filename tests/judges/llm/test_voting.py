@@ -219,7 +219,7 @@ def test_votes_are_named() -> None:
         assert Ensemble(members, vote).vote == vote
     with pytest.raises(InputError, match=r"vote is 'medan'; did you mean 'median'"):
         Ensemble(members, "medan")
-    with pytest.raises(InputError, match="known are max, mean, median, min"):
+    with pytest.raises(InputError, match="expected one of max, mean, median, min"):
         Ensemble(members, 3)  # type: ignore[arg-type]
 
 
