@@ -39,8 +39,8 @@ def refuse_irregular(path: Path, what: str) -> None:
     except (OSError, ValueError):
         return  # who opens it will say so
     if not stat.S_ISREG(mode):
-        kind = "a symbolic link" if stat.S_ISLNK(mode) else "no ordinary file"
-        raise InputError(f"{what} file {str(path)!r} is {kind}; it is not read")
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
+        raise InputError(f"{what} file {str(path)!r} is {kind}; only regular files are read")
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def read_own_json(path: Path, what: str) -> Any:
     try:
         content = read_own_file(path, what)
     except FileNotFoundError:
-        raise InputError(f"{what} file {str(path)!r} is not there") from None
+        raise InputError(f"{what} file {str(path)!r} does not exist") from None
     try:
         return json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -44,11 +44,11 @@ ESTIMATE_COLUMNS = FrameSpec(
     "one row per call of a model that would be made",
     (
         Column("run", "string", "the run; missing for a single document", nullable=True),
-        Column("document", "string", "the document; likewise", nullable=True),
-        Column("field", "string", "path with the indices taken out"),
+        Column("document", "string", "the document; missing for a single one", nullable=True),
+        Column("field", "string", "path without indices"),
         Column("metric", "string", "metric that asks; array_llm for an alignment"),
         Column("model", "string", "LiteLLM id of the model"),
-        Column("cached", "bool", "whether the answer is at hand, or the same is asked before"),
+        Column("cached", "bool", "whether the answer is cached, or an earlier call asks the same"),
         Column("prompt_tokens", "int64", "tokens to ask, as GPT-2 counts", "0 and up"),
         Column("completion_tokens", "int64", "tokens of a usual answer", "0 and up"),
         Column("cost_usd", "Float64", "at list prices; 0 if cached", "0 and up", True),
@@ -58,7 +58,7 @@ ESTIMATE_COLUMNS = FrameSpec(
 
 _TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
 
-#: Run, document, and what is to be asked about them.
+#: Run, document, and a call about them.
 Row = tuple[str | None, str | None, PlannedCall]
 
 
@@ -70,12 +70,12 @@ class CostEstimate:
     calls : pandas.DataFrame
         One row per call.
     unknown : tuple of str, optional
-        Names of judges that cannot be looked into: what they would ask is not in it.
+        Names of judges whose requests cannot be predicted; the estimate does not include them.
 
     Attributes
     ----------
     unknown : tuple of str
-        As given.
+        Names of judges whose requests are not included.
     """
 
     def __init__(self, calls: pd.DataFrame, unknown: tuple[str, ...] = ()) -> None:
@@ -169,7 +169,7 @@ class CostEstimate:
         lines = [f"… {more} more; .by_field has them"] if more > 0 else []
         if self.unknown:
             names = ", ".join(self.unknown)
-            lines.append(f"not in it: what {names[:_NAMES]} would ask or cost is not known")
+            lines.append(f"not included: requests of {names[:_NAMES]}, which are not known")
         return lines
 
 
@@ -209,14 +209,14 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
 
     Notes
     -----
-    The questions are written down as they would be asked, and looked up in the judge's cache.
-    Tokens are counted as GPT-2 does, which for such texts is a little more than newer models need.
-    A usual verdict is taken to have 60 tokens; models that think first need more, up to
-    ``max_tokens``, for which ``highest_cost_usd`` stands. Questions that are asked again because an
-    answer cannot be read are not in it. Where an alignment is not available, items are taken as the
-    offline alignment pairs them, which is rather low, since the optimum has the most fields that
-    are equal and need no question; and of large arrays the first round is counted. A judge of
-    your own is not asked either: what it would cost is not known, and ``unknown`` names it.
+    Questions are composed as they would be asked, and looked up in the judge's cache. Tokens are
+    counted with GPT-2's tokenizer, which for such texts gives slightly more than newer models need.
+    A typical verdict is assumed to have 60 tokens; models that reason first need more, up to
+    ``max_tokens``, on which ``highest_cost_usd`` is based. Repeated questions after an unreadable
+    answer are not included. If the answers of an LLM alignment are not cached, items are paired by
+    the offline alignment; this underestimates the cost, because that alignment maximises the number
+    of equal fields, which need no question. For large arrays only the first round is counted.
+    Judges of your own are not asked; ``unknown`` names them.
 
     Examples
     --------

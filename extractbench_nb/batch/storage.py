@@ -125,7 +125,7 @@ def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], f
         elif stored != value:
             what, stored, asked = _first_difference(name.removesuffix("_options"), stored, value)
             raise InputError(
-                f"{folder!r} was evaluated with {what} {_shown(stored)}, asked for is "
+                f"{folder!r} was evaluated with {what} {_shown(stored)}, not with "
                 f"{_shown(asked)}; resume with the same settings, or use another folder"
             )
 
@@ -415,7 +415,7 @@ class FolderStorage:
             self._connection.executemany(_INSERT, rows)
 
     def results(self) -> Iterator[Result]:
-        """Yield all results in order; the file may come from somebody else, so each is checked."""
+        """Yield all results in order; each is checked, because the file may not be ours."""
         for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
             found = self._read(cell)
             if found is None:
@@ -490,7 +490,7 @@ def _damaged(path: Path, problem: str) -> InputError:
 
 @contextmanager
 def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Iterator[FolderStorage]:
-    """Open the database of a folder, or begin a new one; no other process can meanwhile."""
+    """Open the database of a folder, or create one, and lock it for this process."""
     make_folder(folder)
     path = folder / DATABASE
     refuse_irregular(path, "database")

@@ -172,7 +172,7 @@ def read_answer(
     """Read from an answer a score in [0, 1], and the reasoning where it has one."""
     found = [value for value in objects(text) if "score" in value]
     if not found:
-        raise Unparsable("it holds no JSON object with a score")
+        raise Unparsable("it contains no JSON object with a score")
     answers = []
     for value in found:
         score = value["score"]
@@ -184,7 +184,7 @@ def read_answer(
         reasoning = next((sendable(text) for text in texts if isinstance(text, str)), None)
         answers.append((float(score), reasoning))
     if len({score for score, _ in answers}) > 1:
-        raise Unparsable("it holds several JSON objects, and their scores differ")
+        raise Unparsable("it contains several JSON objects with different scores")
     error = schema and next(Validation(schema, formats=False).iter_errors(found[-1]), None)
     if error and error.validator == "not_validated":
         raise Unparsable(error.message[: 2 * _SHOWN])

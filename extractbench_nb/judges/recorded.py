@@ -67,7 +67,7 @@ def _read_report(report: Any, where: Path) -> _Report:
         for place in {row["path"], row["normalized_path"]}:
             by_place[place].append(row)
     if not rows:
-        raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
+        raise InputError(f"{str(where)!r} contains no verdict: {ROWS!r} is empty")
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
     of = {"gold": report.get("gold_hash"), "predicted": report.get("extracted_hash")}
     return _Report(where, of, digest, by_place)
@@ -90,7 +90,7 @@ class RecordedReports:
     digest: str
     reports: Sequence[_Report]
     chosen: _Report | None
-    why: str = "of several reports, none is chosen without a document"
+    why: str = "there are several reports, and no documents to choose one by"
     settings: ClassVar[Settings] = Unchecked("report")
 
     def for_document(self, gold: Any, predicted: Any) -> RecordedReports:
@@ -99,21 +99,21 @@ class RecordedReports:
         if self.chosen is not None:
             for side, known in self.chosen.of.items():
                 if isinstance(known, str) and known != hashes[side]:
-                    why = f"the report is of another {side} document"
+                    why = f"the report is about another {side} document"
                     return replace(self, chosen=None, why=why)
             return self
         found = [report for report in self.reports if report.of == hashes]
         if len(found) == 1:
             return RecordedReports("report", found[0].digest, self.reports, found[0])
         many = " and ".join(repr(str(report.where)) for report in found[:2])
-        why = f"{many} are of these documents" if found else "no report is of these documents"
+        why = f"{many} are about these documents" if found else "no report is about these documents"
         return replace(self, name="report", why=why)
 
     def verdict(self, question: Question) -> Verdict:
         """Give the verdict that the chosen report has on a field."""
         path, field = question.schema_path or "", question.field or ""
         if self.chosen is None:
-            why = f"no verdict on {question.field!r}: {self.why}"
+            why = f"no verdict about {question.field!r}: {self.why}"
             raise JudgeError(why, reason="not_recorded")
         # a place as we write its path, as the package does, or without it
         names = (path, without_brackets(path), field, without_brackets(field))
@@ -121,17 +121,17 @@ class RecordedReports:
         found = [row for row in rows if row["metric_id"] == question.metric]
         if any(map(_has_failed, found)) or (not found and any(map(_has_failed, rows))):
             raise JudgeError(
-                f"the call on {question.field!r} failed when the report was made",
+                f"the call about {question.field!r} failed when the report was made",
                 reason="recorded_failure",
             )
         problem = _problem(question, rows, found)
         if problem is not None:
-            raise JudgeError(f"the report has no verdict on {problem}", reason="not_recorded")
+            raise JudgeError(f"the report has no verdict about {problem}", reason="not_recorded")
         return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
 
     def answer(self, asked: Asked) -> NoReturn:
         """Raise an error: alignments are not in a report."""
-        raise JudgeError("a report has no alignment of items", reason="not_recorded")
+        raise JudgeError("a report does not contain alignments of items", reason="not_recorded")
 
 
 def _hash(document: Any) -> str | None:
@@ -149,7 +149,7 @@ def _problem(
     if field is None:
         return "two texts without their field"
     if _INDEX.search(field):
-        problem = ": verdicts on items of arrays are not replayed"
+        problem = ": verdicts about items of arrays are not replayed"
     elif not rows:
         problem = ": it has no such field"
     elif not found:
@@ -167,7 +167,7 @@ def _problem(
             row.get(name) is not None and canonical(row[name]) != canonical(value)
             for name, value in values.items()
         ):
-            problem = " with these values; it is of another document or prediction"
+            problem = " for these values; it is about another document or prediction"
     return None if problem is None else f"{field!r}{problem}"
 
 
@@ -197,7 +197,7 @@ class RecordedAnswers:
             self._asked[_question_key(request)].append(options)
             self._fields.add(_field_of(request.get("messages")))
         if not self._answers:
-            raise InputError(f"{str(where)!r} holds no answers")
+            raise InputError(f"{str(where)!r} contains no answers")
         self.settings = settings or self._shared_settings(where)
         self.name = self.settings.model
 
@@ -214,7 +214,7 @@ class RecordedAnswers:
         if any(options["sample"] for options in used):
             raise InputError(
                 f"{str(where)!r} has several answers to one question; say how they were asked for "
-                "and what became of them by like=LLMJudge(..., n=..., vote=...)"
+                "and combined by like=LLMJudge(..., n=..., vote=...)"
             )
         try:
             return Settings(**{name: used[0][name] for name in _OPTIONS})
@@ -250,18 +250,18 @@ class RecordedAnswers:
     def _lack(self, request: Mapping[str, Any]) -> str:
         """Say which question has no answer, and what is recorded in its place."""
         field = _field_of(request["messages"])
-        about = "this question" if field is None else f"this question on {field!r}"
+        about = "this question" if field is None else f"this question about {field!r}"
         others = [
             {name: value for name, value in other.items() if value != request[name]}
             for other in self._asked.get(_question_key(request), ())
         ]
         if others:
             nearest = ", ".join(f"{n} {value!r}" for n, value in min(others, key=len).items())
-            return f"{about}; there is one with {nearest}"
+            return f"{about}; there is an answer with {nearest}"
         if field not in self._fields:
-            return f"{about}; nothing is recorded on this field"
-        why = "there are answers on this field, to other values, instructions or prompts"
-        return f"{about}; {why} (ours are {PROMPT_VERSION})"
+            return f"{about}; no answer is recorded for this field"
+        why = "the answers recorded for this field are to other values, instructions or prompts"
+        return f"{about}; {why} (the current prompts are {PROMPT_VERSION})"
 
 
 def open_recording(
@@ -277,7 +277,7 @@ def open_recording(
         return _open_reports(source, cache.path.name)
     text = read_text(source, "recording")
     if not text.strip():
-        raise InputError(f"{str(source)!r} holds no answers")
+        raise InputError(f"{str(source)!r} contains no answers")
     document = _loaded(text)
     if isinstance(document, dict) and ROWS in document:
         if settings is not None:

@@ -435,7 +435,7 @@ def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
     while stack:
         path, field, top, level = stack.pop()
         if level > _DEEPEST:
-            raise InputError(f"value: nested deeper than {_DEEPEST:,} levels, or it holds itself")
+            raise InputError(f"value is nested deeper than {_DEEPEST:,} levels, or contains itself")
         if isinstance(top, dict):
             steps = [(member(str(key)), inner) for key, inner in top.items()]
             stack += [

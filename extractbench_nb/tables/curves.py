@@ -303,10 +303,10 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
         for n, table in enumerate(list_of_tables(tables, "tables"))
     ]
     if not known:
-        raise InputError("tables: there is none")
+        raise InputError("tables is empty; expected at least one table")
     for n, table in enumerate(known):
         if not table.size:
-            raise InputError(f"table {n} is empty: nothing of it can be kept")
+            raise InputError(f"table {n} is empty; expected at least one row and one column")
     names = usual_metrics(known) if metrics is None else checked_names(metrics, TABLE_METRICS)
     totals: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {
         key: [] for key in product(chosen, shares, (*names, _IDEAL))

@@ -277,7 +277,7 @@ def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
 def notes_of(table: Table) -> list[str]:
     """Return what the drawing of a table does not show: repairs, and cells under others."""
     covered = len(table.cells) - len(np.unique(table.grid))
-    told = f"{covered:,} {'cells lie' if covered > 1 else 'cell lies'} under others, not drawn"
+    told = f"{covered:,} {'cells' if covered > 1 else 'cell'} covered by others, not drawn"
     return [*table.notes, *([told] if covered else [])]
 
 

@@ -60,7 +60,8 @@ def mended(cells: Iterable[Cell], name: str, notes: Sequence[str] = ()) -> Table
     check_size(*shape, name)
     grid, overlapping = covered_grid(known, shape)
     notes += [
-        f"row {cell.rows[0]}, column {cell.columns[0]}: the cell overlaps an earlier one, and wins"
+        f"row {cell.rows[0]}, column {cell.columns[0]}: the cell overlaps an earlier one, which it "
+        "replaces there"
         for cell in overlapping
     ]
     known += _filled(known, grid, notes)

@@ -308,8 +308,8 @@ def _compared(true: Table, predicted: Table) -> list[tuple[int, int, str, str, f
         if cell is None or other is None or _lines(cell) != _lines(other):
             rows, columns = min(_lines(c) for c in (cell, other) if c is not None)
             raise InputError(
-                f"the tables do not have the same cells: one has none over rows {[*rows]} and "
-                f"columns {[*columns]}"
+                "the tables do not have the same cells: only one has a cell over rows "
+                f"{[*rows]} and columns {[*columns]}"
             )
         distance = Levenshtein.normalized_distance(cell.text, other.text)
         found.append((cell.rows[0], cell.columns[0], cell.text, other.text, distance))

@@ -618,9 +618,9 @@ def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
     seen = seen or _seen(answer)
     if seen is None:
         raise InputError(
-            f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; expected HTML, "
-            'CSV, Markdown or JSON, or say which: xb.tables.read_table(text, format="csv"); '
-            "a file is given as pathlib.Path"
+            f"{name} is the text {one_line(text, 40)!r}, in which no table was found; expected "
+            "HTML, CSV, Markdown or JSON; set the format if it is not recognised: "
+            'xb.tables.read_table(text, format="csv"); pass a file as pathlib.Path'
         )
     return seen._replace(notes=(*notes, *seen.notes))
 

@@ -142,7 +142,7 @@ def test_an_empty_table_stays_empty() -> None:
         (table_of_cells([Cell((0,), (0,), "a")]), "no cell has a bbox"),
         (
             column((0, 30), (2, 3), (4, 10)),
-            "row 1 has no room behind the one before; rows must be in",
+            "row 1 begins before the one before it; rows must be in",
         ),
         (column((20, 30), (10, 12), (0, 5)), "row 1 has no room"),
         (column((10, 12), (0, 5)), "row 1 has no room"),

@@ -423,7 +423,7 @@ def test_the_answer_of_maximum_length_is_reserved(
     without = run(ONE, budget_usd=16_384 * OUT, **options)
     assert without.stopped is not None
     assert "may cost up to 0." in without.stopped
-    assert "a max_tokens makes that less" in without.stopped
+    assert "set max_tokens to reduce that" in without.stopped
     assert not server.requests
     done = run(ONE, budget_usd=16_384 * OUT + 0.2, **options)
     assert (done.unasked, len(server.requests)) == ([], 1)

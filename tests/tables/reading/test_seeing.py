@@ -40,7 +40,7 @@ NO_TABLE = {
 def test_prose_is_no_table(text: str) -> None:
     with pytest.raises(
         InputError,
-        match=r'in which no table is seen; .* xb.tables.read_table\(text, format="csv"\)',
+        match=r'in which no table was found; .* xb.tables.read_table\(text, format="csv"\)',
     ):
         read_table(text)
 
