@@ -40,7 +40,7 @@ def refuse_irregular(path: Path, what: str) -> None:
         return  # who opens it will say so
     if not stat.S_ISREG(mode):
         kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
-        raise InputError(f"{what} file {str(path)!r} is {kind}; only regular files are read")
+        raise InputError(f"{what} file {str(path)!r} is {kind}; it is not read")
 
 
 @contextmanager

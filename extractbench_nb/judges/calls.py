@@ -305,7 +305,7 @@ _FREE: Mapping[str, Any] = {
 
 
 def pause_after(attempt: int, failure: Failure, retry_wait: float) -> float:
-    """Return the seconds before the next attempt: exponential with jitter, or as the provider asks."""
+    """Return the seconds before the next attempt: exponential with jitter, or what is asked for."""
     doubled = min(retry_wait * 2.0 ** min(attempt - 1, 60), LONGEST_WAIT)
     return max(doubled + random.uniform(0, retry_wait), failure.retry_after)
 

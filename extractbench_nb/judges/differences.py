@@ -26,7 +26,7 @@ _JURISDICTION = frozenset("state laws law commonwealth province governed republi
 
 
 class Block(NamedTuple):
-    """A place where the texts differ: the tokens on either side and where they start."""
+    """A difference between two texts: the tokens on either side and their start."""
 
     gold: tuple[str, ...]
     predicted: tuple[str, ...]
@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """Tokens that only one text has, where they start in it, the text, and its other tokens."""
+    """Tokens that only one text has, their start in it, the text, and its other tokens."""
 
     run: tuple[str, ...]
     at: int
@@ -45,7 +45,7 @@ class Extra(NamedTuple):
 
 
 def explain_block(block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared) -> str | None:
-    """Explain a difference by its words, by where it stands, or with the words around it."""
+    """Explain a difference by its words, its position, or the words around it."""
     return (
         explain(block.gold, block.predicted, a, b)
         or _explain_by_place(block, blocks, a, b)
@@ -56,7 +56,7 @@ def explain_block(block: Block, blocks: Sequence[Block], a: Prepared, b: Prepare
 def _explain_by_place(
     block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared
 ) -> str | None:
-    """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
+    """Explain extra words by their position: legal suffixes, titles, ``State of``."""
     if block.gold and block.predicted:
         return "place" if _is_before_country(block, a, b) else None
     if block.gold:
@@ -79,7 +79,7 @@ def _explain_by_place(
 
 
 def _is_before_country(block: Block, a: Prepared, b: Prepared) -> bool:
-    """Say whether a difference stands before a country that one text names: Mass. / MA, USA."""
+    """Say whether a difference precedes a country that one text names: Mass. / MA, USA."""
     gold, predicted = block.gold, block.predicted
     ends = (block.gold_at + len(gold), block.predicted_at + len(predicted))
     if len(gold) == len(predicted) or ends != (len(a.tokens), len(b.tokens)):
@@ -258,11 +258,11 @@ def _is_close(x: float, y: float) -> bool:
 
 
 def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
-    """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
+    """Explain words that only `text` has: fillers, repetitions, its own acronym."""
     if all(_is_filler(token, text, other) for token in run):
         return "punctuation"
     if tuple(run) == ("negative",) and "negative" not in text.folded:
-        # a small letter and a sign are read as a word, and not among capitals
+        # a letter with a sign is read as a word in lower case, but not in capitals
         one, two = (t.unified.isupper() or t.unified.islower() for t in (text, other))
         if one != two:
             return "case"
@@ -282,7 +282,7 @@ def _is_filler(token: str, text: Prepared, other: Prepared) -> bool:
 
 
 def _is_own_acronym(token: str, text: Prepared) -> bool:
-    """Say whether `token` stands in parentheses for its own text: Support Vector Machine (SVM)."""
+    """Say whether `token` in parentheses abbreviates the text: Support Vector Machine (SVM)."""
     if "(" not in text.folded or not _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM:
         return False
     if f"({token})" not in text.folded.replace(".", ""):
@@ -317,7 +317,7 @@ def _is_glued_stops(token: str) -> bool:
 
 
 def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
-    """Read 3 H as hours, and 12B as no billions, where just one text is in capitals."""
+    """Read 3 H as hours, and 12B not as billions, if only one text is in capitals."""
     if len(a) < len(b):
         a, b = b, a
     if len(a) != 2 or len(b) != 1:  # noqa: PLR2004
@@ -450,7 +450,7 @@ def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:
-    """Say whether `short` stands for `word`: by the table, or with a period in `text`."""
+    """Say whether `short` abbreviates `word`: by the table, or with a period in `text`."""
     if word in lexicon.AMBIGUOUS.get(short, ()):
         return True
     if short not in text.dotted or not abbreviates(short, word):

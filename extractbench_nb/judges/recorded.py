@@ -40,7 +40,7 @@ def report_rows(report: object, where: object) -> list[dict[str, Any]]:
 
 
 def document_hash(document: Any) -> str:
-    """Return what a report names a document by, as the published package does."""
+    """Return the hash that identifies a document in a report of the published package."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -84,7 +84,7 @@ def _is_sound(row: Any) -> bool:
 
 @dataclass(frozen=True)
 class RecordedReports:
-    """The verdicts of one report, or of those in a folder, of which each evaluation chooses one."""
+    """The verdicts of one report, or of a folder, from which each evaluation chooses a report."""
 
     name: str
     digest: str
@@ -94,7 +94,7 @@ class RecordedReports:
     settings: ClassVar[Settings] = Unchecked("report")
 
     def for_document(self, gold: Any, predicted: Any) -> RecordedReports:
-        """Choose the report of these two documents, as far as the reports tell by their hashes."""
+        """Choose the report about these two documents by their hashes."""
         hashes = {"gold": _hash(gold), "predicted": _hash(predicted)}
         if self.chosen is not None:
             for side, known in self.chosen.of.items():
@@ -115,7 +115,7 @@ class RecordedReports:
         if self.chosen is None:
             why = f"no verdict about {question.field!r}: {self.why}"
             raise JudgeError(why, reason="not_recorded")
-        # a place as we write its path, as the package does, or without it
+        # by path or by field, as this package or the published one writes it
         names = (path, without_brackets(path), field, without_brackets(field))
         rows = next((r for r in map(self.chosen.rows.get, names) if r is not None), [])
         found = [row for row in rows if row["metric_id"] == question.metric]
@@ -130,7 +130,7 @@ class RecordedReports:
         return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
 
     def answer(self, asked: Asked) -> NoReturn:
-        """Raise an error: alignments are not in a report."""
+        """Raise an error, because a report contains no alignments."""
         raise JudgeError("a report does not contain alignments of items", reason="not_recorded")
 
 
@@ -144,7 +144,7 @@ def _hash(document: Any) -> str | None:
 def _problem(
     question: Question, rows: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """Say what keeps a row from being the answer to a question, or return None."""
+    """Say why no row answers a question; None if one does."""
     field, problem = question.field, None
     if field is None:
         return "two texts without their field"
@@ -157,12 +157,12 @@ def _problem(
     elif len(found) > 1:
         problem = f": it has {len(found)} rows of that name"
     else:
-        # a judge gave the verdict, not the states of the two values
+        # the row must come from a judge, not from the states of the two values
         row, outcome, reason = found[0], found[0].get("outcome"), found[0].get("reason")
         values = {"gold_value": question.gold, "extracted_value": question.predicted}
         if reason is not None if outcome is None else outcome not in _JUDGED:
             problem = f": no judge was asked ({reason})"
-        # the published package tells no values where it asked a judge
+        # the published package does not report values where it asked a judge
         elif any(
             row.get(name) is not None and canonical(row[name]) != canonical(value)
             for name, value in values.items()
@@ -182,7 +182,7 @@ _NAMED = re.compile(r"<(?:field|list)-[0-9a-f]+>\n(\{[^\n]*\})\n")
 
 
 class RecordedAnswers:
-    """Answers by what was asked; without `settings`, those that all answers share are used."""
+    """Answers by question; without `settings`, those that all answers share are used."""
 
     def __init__(
         self, entries: Iterable[Entry], where: object, settings: Settings | None = None
@@ -228,7 +228,7 @@ class RecordedAnswers:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def for_document(self, gold: Any, predicted: Any) -> RecordedAnswers:
-        """Stay what it is: answers go by what was asked."""
+        """Return the recording itself: answers do not depend on the document."""
         return self
 
     def answer(self, asked: Asked) -> JudgeCall:
@@ -248,7 +248,7 @@ class RecordedAnswers:
         return call
 
     def _lack(self, request: Mapping[str, Any]) -> str:
-        """Say which question has no answer, and what is recorded in its place."""
+        """Say which question has no answer, and what is recorded instead."""
         field = _field_of(request["messages"])
         about = "this question" if field is None else f"this question about {field!r}"
         others = [
@@ -267,7 +267,7 @@ class RecordedAnswers:
 def open_recording(
     source: Path | JudgeCache, settings: Settings | None = None
 ) -> RecordedAnswers | RecordedReports:
-    """Read what was recorded, whatever its form."""
+    """Open a recording of any form."""
     if isinstance(source, JudgeCache):
         return RecordedAnswers(source.entries(), source.path, settings)
     if source.is_dir():
@@ -307,8 +307,8 @@ def _open_reports(folder: Path, cache_name: str) -> RecordedReports:
     for report in reports:
         if None in report.of.values():
             raise InputError(
-                f"{str(report.where)!r} does not say by gold_hash and extracted_hash what it is "
-                f"of; in a folder of reports, {str(folder)!r}, they must"
+                f"{str(report.where)!r} has no gold_hash or extracted_hash; in a folder of "
+                f"reports, {str(folder)!r}, every report needs both"
             )
     digests = "".join(report.digest for report in reports)
     digest = hashlib.sha256(digests.encode()).hexdigest()
@@ -327,7 +327,7 @@ def _question_key(request: Mapping[str, Any]) -> str:
 
 
 def _field_of(messages: Any) -> str | None:
-    """Return the field that a question is on, where its text says so in the usual way."""
+    """Return the field that a question is about, if its text names it in the usual form."""
     try:
         found = _NAMED.search(messages[-1]["content"])
         field = json.loads(found[1])["field"] if found else None

@@ -92,8 +92,8 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     -------
     tuple of Table
         A header row of keys, one row per item in its own order. Columns are in the order of gold's
-        keys, then those that were made up; a key that no item of a side has is not a column of it.
-        An item that is not an object is a row without texts but for its own, in a column ``value``.
+        keys, followed by keys that only the prediction has; each side has columns for its own keys.
+        An item that is not an object is a row with a single text, in a column ``value``.
 
     Raises
     ------
@@ -167,8 +167,8 @@ class TableScores:
     ----------
     summary : pandas.DataFrame
         One row per pair: document, your own columns, rows and columns of the true table, complex
-        (whether a cell of it spans), readable and problem (of the predicted one), and a column a
-        metric. It can be given to `compare_runs`.
+        (whether a cell of it spans), readable and problem (of the predicted one), and a column for
+        each metric. It can be passed to `compare_runs`.
     scores : pandas.DataFrame
         One row per pair and metric: document, your own columns, metric, score, precision, recall,
         note.
@@ -274,9 +274,9 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
     n_jobs : int, optional
-        Worker processes; -1 for one a processor. They take a second or two to start.
+        Number of worker processes; -1 for one per processor. They take a second or two to start.
     progress : bool, optional
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -288,8 +288,8 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     Raises
     ------
     InputError
-        `pairs` is not as described, a true table cannot be read or lacks the boxes that a metric
-        needs, or a name is not known.
+        `pairs` is invalid, a true table cannot be read or lacks the boxes that a metric needs, or a
+        name is unknown.
 
     Examples
     --------
@@ -363,7 +363,7 @@ def _assembled(about: pd.DataFrame, scored: list[_Scored]) -> TableScores:
 
 
 def _without_location(scored: list[_Scored]) -> list[_Scored]:
-    """Leave location out unless it was scored for every table: a mean of some would mislead."""
+    """Drop location unless every table has a score: a mean over some tables would mislead."""
     rows = [row for result in scored for row in result.rows]
     located = sum(row[0] == "grits_loc" and row[1] is not None for row in rows)
     if located == len(scored) and all(row[1] is not None for row in rows):

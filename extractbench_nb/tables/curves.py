@@ -109,9 +109,9 @@ def made_up_tables(
     count : int, optional
         How many, 0 and up.
     seed : int, optional
-        The same seed gives the same tables, and more of them the same first ones.
+        The same seed gives the same tables; a larger `count` gives the same first ones.
     rows, columns : int, optional
-        The most that a table has, 4 and 3 or more.
+        Maximum numbers of rows and columns, at least 4 and 3.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def made_up_tables(
     Raises
     ------
     InputError
-        There is no room for a table, or a negative number is asked for.
+        A number of rows or columns is too small, or the number of tables is negative.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def made_up_tables(
 
 
 _FEWEST_ROWS, _FEWEST_COLUMNS = 4, 3
-#: How often a section begins, and a row has a blank.
+#: Probability that a section begins, and that a row has a blank cell.
 _SELDOM = 0.15
 
 
@@ -249,8 +249,8 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
 ) -> pd.DataFrame:
     """Score random parts of tables against the whole; rows and columns stay with probability x.
 
-    A metric that means what it says gives a recall near the share that is kept: x for rows or for
-    columns, x squared for both, and the f-score 2s / (1 + s) of that share s.
+    A meaningful metric gives a recall close to the share s that is kept (x for rows or for columns,
+    x squared for both), and the f-score 2s / (1 + s).
 
     Parameters
     ----------
@@ -275,20 +275,20 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     max_teds_nodes : int or None, optional
         As in `compare_tables`.
     progress : bool, optional
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     pandas.DataFrame
         One row per mode, x and metric: mean score, precision and recall over tables. The metric
-        ``ideal`` is what keeping that very share of positions is worth. Where nothing is kept, the
-        recall is 0 and the precision 1.
+        ``ideal`` has the scores for the share of positions that was actually kept. If nothing is
+        kept, the recall is 0 and the precision 1.
 
     Raises
     ------
     InputError
-        A table cannot be read, or is empty, or one is given in place of a list; a name is not
-        known, a rate is not within 0 and 1, or a number is not as it should be.
+        A table cannot be read or is empty, a single table is given instead of a list, a name is
+        unknown, a rate is not between 0 and 1, or another number is invalid.
 
     Notes
     -----

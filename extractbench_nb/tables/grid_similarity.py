@@ -1,4 +1,4 @@
-"""Grid table similarity (GriTS): how alike cells, lines and whole tables are."""
+"""Grid table similarity (GriTS) of cells, lines and whole tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from extractbench_nb.tables.reading import keys_of, objects_of, read_table, text
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
-    """Return the names that are asked for."""
+    """Return the requested names in the order of the allowed ones."""
     names = list(known)
     if not isinstance(given, Iterable):
         raise InputError(f"{what} is {given!r}; choose among {', '.join(names)}")
@@ -40,7 +40,7 @@ def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> li
 
 
 def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> str:
-    """Return the name that is asked for, one of those known."""
+    """Return the name if it is one of the allowed ones."""
     names = list(known)
     if not isinstance(given, str) or given not in names:
         raise InputError(f"{what} is {given!r}; {nearest(str(given), names)}")
@@ -58,22 +58,23 @@ def dilate(table: Any) -> Table:
     Returns
     -------
     Table
-        The same cells with other boxes, also those that had none.
+        The same cells with new boxes, including those without a box before.
 
     Raises
     ------
     InputError
-        The table is not as it should be; no cell has a box; or rows, or columns, are not in the
-        order of their boxes (x and y grow to the right and down), so that one would have less than
-        no height or width.
+        The table is invalid; no cell has a box; or rows, or columns, are not in the order of their
+        boxes (x and y grow to the right and down), so that one would have a negative height or
+        width.
 
     Notes
     -----
     Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
-    rows move until they meet halfway, where they overlap too. A row reaches from the top to the
-    bottom of the cells that lie in it alone. The paper does not say what holds for rows that have
-    none: here they share the space between their neighbours equally, also where that is none. The
-    first and the last row reach to the edge of the box around all cells. Columns likewise.
+    rows move until they meet halfway, also if they overlap. A row extends from the top to the
+    bottom of the cells that span this row only. The paper does not define the extent of rows
+    without such cells: here they share the space between their neighbours equally, even if there
+    is none. The first and the last row extend to the edge of the box around all cells. Columns are
+    treated in the same way.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def dilate(table: Any) -> Table:
 
 
 def row_extents(table: Table, axis: int = 1) -> Numbers:
-    """Return how far the cells reach that lie in one row alone."""
+    """Return the extent of each row: of the cells that span this row only."""
     found = np.full((table.grid.shape[0], 2), np.nan)
     for cell in table.cells:
         if cell.box is not None and len(cell.rows) == 1:
@@ -108,7 +109,7 @@ def row_extents(table: Table, axis: int = 1) -> Numbers:
 
 
 def _boundaries(table: Table, name: str, axis: int) -> list[float]:
-    """Return where each row begins, and where the last one ends."""
+    """Return the start of each row, and the end of the last one."""
     boxes = np.array([cell.box for cell in table.cells if cell.box is not None])
     if not len(boxes):
         raise InputError("the table: no cell has a bbox, so there is nothing to dilate")
@@ -133,7 +134,7 @@ def _boundaries(table: Table, name: str, axis: int) -> list[float]:
 
 
 def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
-    """Refuse rows whose middles, or edges, are not in order."""
+    """Raise `InputError` if the middles, or edges, of rows are not in order."""
     back = np.flatnonzero(np.diff(positions) < 0)
     if len(back):
         raise InputError(
@@ -142,7 +143,7 @@ def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
         )
 
 
-#: Which pairs of lines, or of entries.
+#: A mask of pairs of lines, or of entries.
 _Pairs: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -155,8 +156,8 @@ def iou(a: Numbers, b: Numbers) -> Numbers:
 def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
     """Return the intersection of boxes over the smallest box around both.
 
-    Never more than `iou`, and the same where one box is in the other: what the published code
-    computes, there in single precision.
+    At most `iou`, and equal to it if one box contains the other. The published code computes this,
+    in single precision.
     """
     low, high = np.minimum(a[..., :2], b[..., :2]), np.maximum(a[..., 2:], b[..., 2:])
     return _ratio(_intersection(a, b), (high - low).prod(axis=-1))
@@ -193,7 +194,7 @@ def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
     return alike
 
 
-#: By kind, what is common to two texts, in characters.
+#: By kind: the number of characters that two texts have in common.
 TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
     {
         "substring": lambda matcher: matcher.find_longest_match().size,
@@ -203,11 +204,11 @@ TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyTy
 
 
 def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
-    """Return what texts have in common, over their mean length, pair by pair."""
+    """Return the common characters of two texts over their mean length, for each pair."""
     new: type[SequenceMatcher[str]] = SequenceMatcher
-    with suppress(ImportError):  # the same in a third of the time
+    with suppress(ImportError):  # the same results in a third of the time
         new = import_module("cydifflib").SequenceMatcher
-    # difflib keeps what it knows of the second text
+    # difflib caches its analysis of the second text
     matcher_of = cache(lambda second: new(None, "", second, kind == "blocks"))
     found = []
     for true, predicted in pairs:
@@ -220,7 +221,7 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
     return found
 
 
-#: How many similarities are in memory at once.
+#: Maximum number of similarities in memory.
 _CELLS = 1 << 21
 
 
@@ -269,7 +270,7 @@ def alignment_scores(similarities: Numbers) -> Numbers:
 
 
 def trace(scores: Numbers, similarities: Numbers) -> Alignment:
-    """Return the alignment whose scores are known, as `align` does."""
+    """Trace the alignment back through its scores; see `align`."""
     pairs = []
     true, predicted = similarities.shape
     while true and predicted:
@@ -329,7 +330,7 @@ def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
 
 
 def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
-    """Align lines by the entries that they share, rare ones above all."""
+    """Align lines by the entries that they share, weighted by rarity."""
     from scipy.sparse import csr_array
 
     count = int(max(true.max(), predicted.max())) + 1
@@ -349,22 +350,22 @@ def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
 _LITTLE = 1e-9
 
 
-#: The largest matrix of similarities that is kept.
+#: Size of the largest matrix of similarities that is cached.
 _KEPT = 1 << 22
-#: Boxes up to which all overlaps are kept.
+#: Up to this many boxes, all overlaps are cached.
 _FEW_BOXES = 1 << 8
-#: Overlaps that are computed at once; on the way there is several times that.
+#: Overlaps per computation; intermediate arrays are several times as large.
 _BLOCK = 1 << 18
 
 
 class Entries:
-    """What is compared at the positions of two grids.
+    """The entries at the positions of two grids, and how they are compared.
 
     ``true`` and ``predicted`` have the number of the entry at each position, ``values`` has the
     entries by number: those of the true table come first.
     """
 
-    #: The same entries, compared in a quick way that never finds less; None if this one is quick.
+    #: The same entries with a fast upper bound of the similarity; None if this class is fast.
     bounds: Entries | None = None
 
     def __init__(
@@ -391,12 +392,12 @@ class Entries:
         return self.similar(true[:, :, None], predicted[:, None, :])
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
-        """Return which lines may have something in common."""
+        """Return the pairs of lines that may have a similarity above 0."""
         return np.ones((len(true), len(predicted)), dtype=np.bool_)
 
 
 class BoxEntries(Entries):
-    """Entries that are boxes: where cells are on the page, or what they span in the grid."""
+    """Entries that are boxes: the positions of cells on the page, or their spans in the grid."""
 
     def __init__(
         self,
@@ -408,7 +409,7 @@ class BoxEntries(Entries):
         super().__init__(true, predicted, value)
         self._boxes = np.array(self.values, dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
-        #: Overlaps of all boxes, where they are few, as spans are.
+        #: Overlaps of all boxes, if there are few, as with spans.
         self._kept: Numbers | None = None
         if len(self._boxes) <= _FEW_BOXES:
             self._kept = overlap(self._boxes[:, None], self._boxes[None])
@@ -420,7 +421,7 @@ class BoxEntries(Entries):
         return self._overlap(self._boxes[true], self._boxes[predicted])
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return the overlaps, computed in parts: on the way there is several times as much."""
+        """Return the overlaps, computed in parts because intermediate arrays are large."""
         found = np.empty((*true.shape, predicted.shape[1]))
         step = max(1, _BLOCK // (len(true) * predicted.shape[1]))
         for start in range(0, true.shape[1], step):
@@ -429,7 +430,7 @@ class BoxEntries(Entries):
         return found
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
-        """Return for which lines the boxes around all of their boxes meet."""
+        """Return the pairs of lines whose bounding boxes intersect."""
         boxes, others = self._boxes[true], self._boxes[predicted]
         low, high = boxes[..., :2].min(axis=1), boxes[..., 2:].max(axis=1)
         left, right = others[..., :2].min(axis=1), others[..., 2:].max(axis=1)
@@ -479,10 +480,10 @@ class TextEntries(Entries):
 
 
 class SlowTextEntries(Entries):
-    """Entries that are texts, compared pair by pair in a way that takes long.
+    """Entries that are texts, compared pair by pair by a slow method.
 
-    Their longest common subsequence is as long as the longest common substring, or as matching
-    blocks, at least: where even that makes a pair be in no best alignment, it is not compared.
+    Their longest common subsequence is at least as long as the longest common substring or the
+    matching blocks. A pair that is in no best alignment by this bound is not compared.
     """
 
     def __init__(self, true: Table, predicted: Table, kind: str) -> None:
@@ -492,7 +493,7 @@ class SlowTextEntries(Entries):
         self._known: dict[int, float] = {}
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much texts have in common; each pair is compared once."""
+        """Return the similarity of texts; each pair is compared once."""
         count = len(self.values)
         pairs, where = np.unique(true * count + predicted, return_inverse=True)
         new = [pair for pair in pairs.tolist() if pair not in self._known]
@@ -514,7 +515,7 @@ class SlowTextEntries(Entries):
         return scores(corridors(self.bounds.of_lines(true, predicted), scores))
 
 
-#: What of a table is compared: topology, content, location, and location without adjustment.
+#: What is compared: topology, content, location, and location without adjustment.
 GRITS_METRICS = tuple(METRICS)
 
 SCORE_COLUMNS = FrameSpec(
@@ -595,16 +596,16 @@ def grits(
     Raises
     ------
     InputError
-        A table is not as it should be (a position without a cell, say), a cell lacks the box that
-        ``loc`` needs, or a name is not known.
+        A table is invalid (for example, a position has no cell), a cell lacks the box that ``loc``
+        needs, or a name is unknown.
 
     Notes
     -----
     Section 6 of Smock, Pesala and Abraham, "PubTables-1M: Towards comprehensive table extraction
     from unstructured documents" (2022), equations 1 to 3. The search is a heuristic: ``fscore`` is
     a lower bound of the best one, ``upper_bound`` an upper one. Among alignments that are equally
-    good, one is chosen by a fixed rule, see `align`. Two empty tables are alike; beside an empty
-    one a table has the f-score 0, and the ratio over the empty one is 1.
+    good, one is chosen by a fixed rule, see `align`. Two empty tables are equal. If one table is
+    empty, the f-score is 0, and the ratio over its positions is 1.
 
     Examples
     --------
@@ -650,7 +651,7 @@ def table_similarity(
 
 
 def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
-    """Refuse cells without a box."""
+    """Raise `InputError` if a cell has no box."""
     for side, table in zip(SIDES, tables, strict=True):
         for number, cell in enumerate(table.cells):
             if cell.box is None:
@@ -659,7 +660,7 @@ def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
                 )
 
 
-#: Pairs of entries up to which all of them are compared, where that takes long and where not.
+#: Up to this many pairs of entries all are compared: for slow and for fast comparisons.
 _FEW, _MANY = 1 << 8, 1 << 22
 
 
@@ -704,7 +705,7 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
 
 
 def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
-    """Align lines; those that are the same are looked at once."""
+    """Align lines; equal lines are compared once."""
     lines = _Lines(entries, true, predicted)
     if lines.comparisons <= (_FEW if entries.bounds else _MANY):
         return align(lines.similarities())
@@ -719,7 +720,7 @@ def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
 
 
 class _Lines:
-    """The lines of two grids, equal ones together."""
+    """The lines of two grids, with equal lines grouped."""
 
     def __init__(self, entries: Entries, true: Indices, predicted: Indices) -> None:
         self._entries = entries
@@ -732,7 +733,7 @@ class _Lines:
         self.comparisons = self._true.size * self._predicted.size
 
     def similarities(self, pairs: _Pairs | None = None) -> Numbers:
-        """Return how similar lines are, at least those pairs; by default all."""
+        """Return the similarities of the given pairs of lines at least; by default of all."""
         possible = self._possible
         if pairs is not None:
             possible = np.zeros_like(possible)
@@ -789,7 +790,7 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
 
 
 def _leaves(value: Any) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """Return what an object or array holds: places and texts of all that is not null in it."""
+    """Return paths and texts of all values in an object or array that are not null."""
     if not isinstance(value, dict | list | tuple):
         return None
     found: set[tuple[str, str]] = set()

@@ -225,13 +225,13 @@ def test_what_differs_is_told(make: MakeJudge, tmp_path: Path) -> None:
     assert ask(replay, field="seller").score == 0.0
     reason, told = refused(replay, "a", "c", field="seller")
     assert reason == "not_recorded"
-    assert told.startswith("openai/test-model: no recorded answer to this question on 'seller'")
+    assert told.startswith("openai/test-model: no recorded answer to this question about 'seller'")
     assert "to other values, instructions or prompts (the current prompts are v1)" in told
     assert "no answer is recorded for this field" in refused(replay, field="buyer")[1]
     like = LLMJudge("openai/other", max_tokens=100)
     other = ReplayJudge(path, like=like)
     assert refused(other, field="seller")[1] == (
-        "openai/other: no recorded answer to this question on 'seller'; "
+        "openai/other: no recorded answer to this question about 'seller'; "
         "there is an answer with model 'openai/test-model'"
     )
     more = ReplayJudge(path, like=LLMJudge("openai/test-model", max_tokens=100, n=2, vote="max"))
@@ -414,7 +414,7 @@ def test_two_texts_without_a_field(tmp_path: Path) -> None:
     replay = ReplayJudge(report(tmp_path, row()))
     with pytest.raises(JudgeError, match="two texts without their field"):
         asyncio.run(replay.compare("a", "b"))
-    with pytest.raises(JudgeError, match="no alignment"):
+    with pytest.raises(JudgeError, match="does not contain alignments"):
         asyncio.run(replay.answer([], str, {}))
 
 
@@ -491,7 +491,7 @@ def test_places_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(xb.InputError, match=r"has neither 'judge_answers\.sqlite' nor reports"):
         ReplayJudge(tmp_path)
     report(tmp_path, row())
-    with pytest.raises(xb.InputError, match="does not say by gold_hash and extracted_hash"):
+    with pytest.raises(xb.InputError, match="has no gold_hash or extracted_hash"):
         ReplayJudge(tmp_path)
     empty = xb.judges.JudgeCache(tmp_path / "cache")
     with pytest.raises(xb.InputError, match="contains no answers"):
