@@ -27,7 +27,7 @@ class InputError(ExtractBenchError):
 
 
 class OutputError(ExtractBenchError):
-    """A file that cannot be written; what was there before is as it was."""
+    """A file that cannot be written; an existing file is unchanged."""
 
 
 class SchemaError(ExtractBenchError):
@@ -39,7 +39,7 @@ class SchemaError(ExtractBenchError):
         JSON Pointer of the offending part, ``""`` for the whole schema; None if no schema is
         involved.
     problem : str
-        What was found and what would be right.
+        What was found and what is expected.
     """
 
     def __init__(self, pointer: str | None, problem: str) -> None:
@@ -60,7 +60,7 @@ class ConfigError(SchemaError):
     pointer : str or None
         JSON Pointer of the offending part; None for a mistake in ``@metric``.
     problem : str
-        What was found and what would be right.
+        What was found and what is expected.
     """
 
 

@@ -127,7 +127,7 @@ class PdfText:
         return any(is_whole for _, is_whole in islice(self._finds(squashed), _MAX_PROBES))
 
     def _finds(self, squashed: str) -> Iterator[tuple[int, bool]]:
-        """Yield where letters and digits begin, and whether they are whole words."""
+        """Yield the start of each occurrence, and whether it consists of whole words."""
         start = self.squashed.find(squashed)
         while start >= 0:
             yield start, start in self._boundaries and start + len(squashed) in self._boundaries
@@ -261,9 +261,9 @@ _MAX_COVERED_WORDS = 600
 def nearest_passage(text: str, pdf: PdfText) -> Passage | None:
     """Find the passage that is most similar to a text.
 
-    Each word of the text votes for the places where the text would begin if that word were the
-    one it meets in the PDF; rare words first. The few places with the most votes are compared by
-    their letters and digits.
+    Each word votes, rare words first, for the positions at which the text would begin if the word
+    occurred at its positions in the PDF. The positions with the most votes are compared by letters
+    and digits.
     """
     found = nearest_span(text, pdf)
     return None if found is None else pdf.passage(*found)
@@ -296,7 +296,7 @@ def _beginnings(words: Sequence[str], pdf: PdfText) -> list[int]:
     votes: Counter[int] = Counter()
     in_pdf = sorted({(len(pdf.places[w]), w, i) for i, w in enumerate(words) if w in pdf.places})
     voters = [(w, i) for _, w, i in in_pdf[:_MOST_VOTERS]]
-    if len(words) <= _SPELT_WORDS:  # unknown words vote by the word that is spelt most alike
+    if len(words) <= _SPELT_WORDS:  # unknown words vote with the word of the most similar spelling
         for i, word in enumerate(words):
             if word not in pdf.places and len(word) >= _MIN_PIECE:
                 near = process.extractOne(
@@ -312,7 +312,7 @@ def _beginnings(words: Sequence[str], pdf: PdfText) -> list[int]:
 def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
     """Return the share of a long text that is in the PDF, and the runs of words that are not.
 
-    Words count as in the PDF if four or more of them stand there in a row.
+    Words count as in the PDF if four or more of them occur there consecutively.
     """
     words, found = pieces(text, pdf)
     ends = [0, *(first + length for first, length in found)]
@@ -338,18 +338,18 @@ def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
 def _longest_piece(words: Sequence[str], i: int, pdf: PdfText) -> int:
     """Return how many words from index `i` are consecutive in the PDF; 0 for fewer than four."""
 
-    def stands(count: int) -> bool:
+    def occurs(count: int) -> bool:
         return pdf.has("".join(words[i : i + count]))
 
     left = len(words) - i
     low = min(_MIN_PIECE, left)
-    if not stands(low):
+    if not occurs(low):
         return 0
     length = low
-    while length < left and stands(min(2 * length, left)):
+    while length < left and occurs(min(2 * length, left)):
         length = min(2 * length, left)
     longer = range(length + 1, min(2 * length, left))
-    return length + bisect_left(longer, True, key=lambda count: not stands(count))
+    return length + bisect_left(longer, True, key=lambda count: not occurs(count))
 
 
 _ENGLISH = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?"
@@ -476,12 +476,12 @@ def positions(page: str) -> tuple[str, list[int]]:
     >>> positions("ﬁrst  re-\nsult")
     ('first result', [0, 0, 1, 2, 3, 5, 6, 7, 10, 11, 12, 13])
     """
-    kept: list[int] = []
+    before: list[int] = []
     end = 0
     for match in LINE_HYPHEN.finditer(page):
-        kept += range(end, match.start())
+        before += range(end, match.start())
         end = match.end()
-    places = [*kept, *range(end, len(page))]
+    places = [*before, *range(end, len(page))]
     text = "".join(map(page.__getitem__, places))
     words: list[str] = []
     found: list[int] = []

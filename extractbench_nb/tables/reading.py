@@ -434,7 +434,7 @@ def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
             raise InputError(f"{where} is not JSON: {parser_problem(error, text)}") from None
         return mended, (*before, "JSON mended")
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{where} is not JSON that can be read: {error}") from None
+        raise InputError(f"{where} is not readable JSON: {error}") from None
     return values, (*before, *_left_out("after", text[stop:]))
 
 

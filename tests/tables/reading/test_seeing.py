@@ -245,7 +245,7 @@ BAD_JSON = {
     ),
     "an open bracket": ("[", "table text is not JSON: Expecting value at line 1"),
     "cut off after several": ('{"a": 1}\n{"a": 2}\n{\n"a":', "is not JSON: Expecting value"),
-    "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not JSON that can be read"),
+    "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not readable JSON"),
     "a number": ("5", "table is a JSON number; expected"),
     "nothing": ("", "table text is not JSON: Expecting value"),
 }
