@@ -187,8 +187,9 @@ def find_evidence(
     The score is the similarity times :math:`1 / (1 + \lambda)`, where :math:`\lambda` is how often
     the value would occur by chance in a similar document: the score is almost 0 for a 1, and nearly
     1 for a name or 1,234.5. It is estimated from the counts of numbers and words in the document
-    and the frequency of the value, not learned from data. In the published
-    dataset 0.3 % of the values with a score of 0.9 or more also occur in a PDF of another domain, and 52 % of those below 0.1.
+    and the frequency of the value, not learned from data. In the published dataset 0.3 % of the
+    values with a score of 0.9 or more also occur in a PDF of another domain, and 52 % of those
+    below 0.1.
 
     Examples
     --------
