@@ -33,9 +33,9 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_$][\w$-]*\Z")
 
 def json_type(value: object) -> str:
     """Name the JSON type of a Python value."""
-    found = _TYPES.get(type(value))
-    if found is not None:
-        return found
+    known_type = _TYPES.get(type(value))
+    if known_type is not None:
+        return known_type
     for cls, name in _TYPES.items():
         if issubclass(type(value), cls):
             return name
@@ -132,12 +132,12 @@ def private_copy(value: Any, what: str = "document") -> Any:
     todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
     count = 0
     while todo:
-        source, into, place = todo.pop()
+        source, into, key_or_id = todo.pop()
         if into is None:
-            within.discard(place)
+            within.discard(key_or_id)
             continue
         new = source if type(source) in _SCALARS else _plain(source)
-        into[place] = new
+        into[key_or_id] = new
         count += 1
         if type(new) not in (dict, list) or not new:
             continue
@@ -286,8 +286,8 @@ def file_hint(text: str) -> str:
 
 def parser_problem(error: json.JSONDecodeError, text: str) -> str:
     """Describe a parser's error, with the line and column."""
-    place = f"line {error.lineno} column {error.colno}{file_hint(text)}"
-    return f"{error.msg.removesuffix(' at')} at {place}"
+    position = f"line {error.lineno} column {error.colno}{file_hint(text)}"
+    return f"{error.msg.removesuffix(' at')} at {position}"
 
 
 def _parse(text: str, what: str) -> Any:

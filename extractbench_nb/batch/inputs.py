@@ -115,8 +115,8 @@ def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
         shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
         more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
         raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
-    own = frame[[name for name in frame.columns if name not in _KNOWN]]
-    return Plan(cells, reader.schemas, *_extra_columns(own), dataset)
+    extras = frame[[name for name in frame.columns if name not in _KNOWN]]
+    return Plan(cells, reader.schemas, *_extra_columns(extras), dataset)
 
 
 def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:

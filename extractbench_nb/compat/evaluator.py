@@ -253,13 +253,13 @@ def _published(evaluation: Evaluation) -> dict[str, Any]:
     leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
     released = evaluation.profile.package_010_metrics
     results: dict[str, dict[str, MetricResult]] = {}
-    places = []
+    paths = []
     for leaf in leaves:
         in_schema, path = leaf.node.schema_path or None, leaf.paths.gold
         if EMPTY_MAP in BRACKETED.sub("", path):  # a map without entries has a schema path only
             in_schema, path = None, leaf.node.schema_path
-        places.append((in_schema, path, ""))
-    for leaf, quoted in zip(leaves, schema_paths(places), strict=True):
+        paths.append((in_schema, path, ""))
+    for leaf, quoted in zip(leaves, schema_paths(paths), strict=True):
         plain = without_brackets(quoted)
         # a key may hold anything, also what looks like another path
         results[quoted if plain in results else plain] = _leaf_results(leaf, released)

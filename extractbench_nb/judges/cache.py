@@ -163,8 +163,8 @@ class JudgeCache:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        given: object = path
-        if given is not None and not (isinstance(given, str | Path) and str(given).strip()):
+        folder: object = path
+        if folder is not None and not (isinstance(folder, str | Path) and str(folder).strip()):
             raise InputError(f"JudgeCache: path is {path!r}; expected a folder or None")
         self._folder = None if path is None else Path(path).expanduser().absolute()
         self._lock = threading.RLock()
@@ -404,14 +404,14 @@ class JudgeCache:
         """
         with self._lock:
             claims = None if self._opened is None else self._opened.claims
-        place = int(key[:_CLAIM_DIGITS], 16)
-        last, held = time.monotonic() + timeout_s, False
+        offset = int(key[:_CLAIM_DIGITS], 16)
+        deadline, held = time.monotonic() + timeout_s, False
         while claims is not None and not held:
             try:
-                fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
                 held = True
             except (BlockingIOError, PermissionError):
-                if time.monotonic() > last:
+                if time.monotonic() > deadline:
                     break
                 await asyncio.sleep(_CLAIM_PAUSE_S)
             except OSError:
@@ -420,7 +420,7 @@ class JudgeCache:
             yield
         finally:
             if held:
-                fcntl.lockf(claims, fcntl.LOCK_UN, 1, place)
+                fcntl.lockf(claims, fcntl.LOCK_UN, 1, offset)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:

@@ -265,10 +265,10 @@ class CallQueue:
                 async with self.budget.reserve(request) as reserved:
                     self._refuse(model)  # another request may have failed while this one waited
                     count()
-                    said = await complete(request)
+                    completion = await complete(request)
                     # an answer of unknown cost is charged the whole reservation
-                    reserved.charged = said.cost_usd or reserved.most
-                    return said
+                    reserved.charged = completion.cost_usd or reserved.most
+                    return completion
             except Failure as failure:
                 found = failure
             if found.reason in _HOPELESS:
@@ -285,8 +285,8 @@ class CallQueue:
     def _refuse(self, model: str) -> None:
         """Stop asking a model whose failure every further request would repeat."""
         if model in self.hopeless:
-            known = self.hopeless[model]
-            raise Failure(known.reason, known.problem)
+            failure = self.hopeless[model]
+            raise Failure(failure.reason, failure.problem)
 
 
 #: Questions in progress: equal ones are asked once, also for several judges.

@@ -181,9 +181,9 @@ async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
     arguments |= {name: value for name, value in chosen.items() if value is not None}
     if request.api_base is not None:
         arguments["api_base"] = request.api_base
-        known = litellm().validate_environment(request.model)
-        keys = (name for name in known["missing_keys"] if name.endswith("_KEY"))
-        if not known["keys_in_environment"] and not any(map(os.environ.get, keys)):
+        environment = litellm().validate_environment(request.model)
+        keys = (name for name in environment["missing_keys"] if name.endswith("_KEY"))
+        if not environment["keys_in_environment"] and not any(map(os.environ.get, keys)):
             arguments["api_key"] = _NO_KEY
     if request.schema is not None and (request.demanded or supports_schema(request.model)):
         form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
@@ -207,7 +207,8 @@ def _completion(model: str, response: Any) -> Completion:
     valid = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
     counted = any(counts) and valid  # otherwise they are zeros of LiteLLM's
     is_cost = isinstance(cost, int | float) and 0 <= cost < math.inf
-    known = counted and is_cost and (cost or is_listed(model))  # a provider may name its own cost
+    # a provider may name its own cost
+    is_priced = counted and is_cost and (cost or is_listed(model))
     # a refusal, if the provider reports it separately
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
     refusal = getattr(choice.message, "refusal", None) or fields.get("refusal")
@@ -216,7 +217,7 @@ def _completion(model: str, response: Any) -> Completion:
         choice.finish_reason == "length",
         counts[0] if counted else None,
         counts[1] if counted else None,
-        cost if known else None,
+        cost if is_priced else None,
         choice.finish_reason,
         refusal if isinstance(refusal, str) and refusal.strip() else None,
     )

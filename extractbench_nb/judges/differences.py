@@ -60,18 +60,18 @@ def _explain_by_place(
     if block.gold and block.predicted:
         return "place" if _is_before_country(block, a, b) else None
     if block.gold:
-        text, run, at = a, block.gold, block.gold_at
+        text, run, start = a, block.gold, block.gold_at
     else:
-        text, run, at = b, block.predicted, block.predicted_at
-    tokens, end = text.tokens, at + len(run)
-    extra = Extra(run, at, text, (*tokens[:at], *tokens[end:]), end == len(tokens))
+        text, run, start = b, block.predicted, block.predicted_at
+    tokens, end = text.tokens, start + len(run)
+    extra = Extra(run, start, text, (*tokens[:start], *tokens[end:]), end == len(tokens))
     if not extra.rest or len(tokens) > SHORT_TOKENS:
         return None
-    if len(blocks) == 1 and at > 0 and _is_suffix(extra):
+    if len(blocks) == 1 and start > 0 and _is_suffix(extra):
         return "legal_suffix"
     if a.person and b.person and len(extra.rest) > 1:
-        titles = lexicon.HONORIFICS if at == 0 else lexicon.DEGREES
-        if (at == 0 or extra.at_end) and titles.issuperset(run):
+        titles = lexicon.HONORIFICS if start == 0 else lexicon.DEGREES
+        if (start == 0 or extra.at_end) and titles.issuperset(run):
             return "honorific"
     if _is_label(extra):
         return "label"
@@ -103,14 +103,14 @@ def _is_suffix(extra: Extra) -> bool:
 def _is_label(extra: Extra) -> bool:
     """Say whether the run names what the value is: ``Email:``, ``, as Agent``, ``Proc. of``."""
     if extra.at == 0 and all(t in lexicon.LABELS for t in extra.run):
-        called = extra.rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(extra.run)
-        if called or ":" in extra.text.text:
+        is_phone = extra.rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(extra.run)
+        if is_phone or ":" in extra.text.text:
             return True
     has_role = extra.run[0] == "as" and ", as " in extra.text.folded and extra.at_end
     if has_role and 1 < len(extra.run) <= _MAX_ROLE:
         return True
-    known = any(t in extra.text.capitals for t in extra.rest)
-    return known and all(t in lexicon.GENERIC_VENUE for t in extra.run)
+    has_acronym = any(t in extra.text.capitals for t in extra.rest)
+    return has_acronym and all(t in lexicon.GENERIC_VENUE for t in extra.run)
 
 
 def _is_around_place(extra: Extra) -> bool:
@@ -268,8 +268,8 @@ def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
             return "case"
     if all(map(_is_glued_stops, run)):
         return "spacing"
-    own = len(run) == 1 and _is_own_acronym(run[0], text)
-    return "abbreviation" if own or _is_spelled_out(run, text, other) else None
+    is_acronym = len(run) == 1 and _is_own_acronym(run[0], text)
+    return "abbreviation" if is_acronym or _is_spelled_out(run, text, other) else None
 
 
 def _is_filler(token: str, text: Prepared, other: Prepared) -> bool:
@@ -327,13 +327,13 @@ def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | 
     cased = one.isupper() != other.isupper() and sum(map(str.isalpha, one)) > _UNIT_LETTERS
     if not (cased or a[1] in _CASELESS):
         return None
-    number, whole = split_quantity(a[0]), split_quantity(b[0])
-    if number is None or whole is None or number[1]:
+    number, joined = split_quantity(a[0]), split_quantity(b[0])
+    if number is None or joined is None or number[1]:
         return None
     readings = [Quantity(number[0] * MONEY_SCALES.get(a[1], 1))]
     if a[1] in UNITS:
         readings.append(Quantity(number[0], a[1]).to_base())
-    return "case" if whole in readings else None
+    return "case" if joined in readings else None
 
 
 def _same_joined(a: Run, b: Run) -> str | None:

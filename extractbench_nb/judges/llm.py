@@ -101,8 +101,8 @@ class ModelJudge(FieldJudge):
             See `check`.
         """
         settings = self.settings_for(question.params)
-        own = question.params.get("structured_output_schema")
-        schema = ANSWER_SCHEMA if own is None else own
+        custom_schema = question.params.get("structured_output_schema")
+        schema = ANSWER_SCHEMA if custom_schema is None else custom_schema
         try:
             messages = judge_messages(
                 question,
@@ -112,22 +112,23 @@ class ModelJudge(FieldJudge):
             )
         except RecursionError:
             raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, schema=own)
+        read = partial(read_answer, schema=custom_schema)
 
         async def judged(nth: int) -> Verdict:
-            asked = Asked(settings, messages, read, schema, own is None, nth, question)
+            asked = Asked(settings, messages, read, schema, custom_schema is None, nth, question)
             call = await self._answer(asked)
             score, reasoning = read(call.answer)
             return Verdict(score, "judged", reasoning, (call._replace(score=score),))
 
         if sample is not None or settings.n == 1:
             return await judged(sample or 0)
-        found = await gather_verdicts(judged(nth) for nth in range(settings.n))
-        for result in found:
+        results = await gather_verdicts(judged(nth) for nth in range(settings.n))
+        for result in results:
             if isinstance(result, Exception) and not isinstance(result, JudgeError):
                 raise result  # it cannot be asked at all
         names = [f"answer {nth}" for nth in range(1, settings.n + 1)]
-        return take_vote(list(zip(names, found, strict=True)), settings.vote, pass_mark(question))
+        ballots = list(zip(names, results, strict=True))
+        return take_vote(ballots, settings.vote, pass_mark(question))
 
     async def answer(
         self,
@@ -258,8 +259,8 @@ class LLMJudge(ModelJudge):
         **unknown: object,
     ) -> None:
         for name in unknown:
-            known = [*(option.name for option in fields(Settings)), "cache"]
-            raise InputError(f"unknown option {name!r} of a judge; {nearest(name, known)}")
+            allowed = [*(option.name for option in fields(Settings)), "cache"]
+            raise InputError(f"unknown option {name!r} of a judge; {nearest(name, allowed)}")
         read_environment()
         self._settings = Settings(
             (os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL) if model is None else model,
@@ -275,13 +276,13 @@ class LLMJudge(ModelJudge):
             n=n,
             vote=vote,
         )
-        given: object = cache
-        if isinstance(given, bool):
-            self._cache = judge_cache if given else None
-        elif isinstance(given, JudgeCache):
-            self._cache = given
-        elif isinstance(given, str | Path) and str(given).strip():
-            self._cache = JudgeCache(given)
+        cache_option: object = cache
+        if isinstance(cache_option, bool):
+            self._cache = judge_cache if cache_option else None
+        elif isinstance(cache_option, JudgeCache):
+            self._cache = cache_option
+        elif isinstance(cache_option, str | Path) and str(cache_option).strip():
+            self._cache = JudgeCache(cache_option)
         else:
             raise InputError(f"cache is {cache!r}; expected True, False, a folder or a JudgeCache")
         self._queue: CallQueue | None = None
@@ -329,8 +330,8 @@ class LLMJudge(ModelJudge):
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Return the model, and the options that differ from their defaults."""
-        found = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
-        options = {name: value for name, (value, usual) in found.items() if value != usual}
+        values = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
+        options = {name: value for name, (value, usual) in values.items() if value != usual}
         if self._cache != judge_cache:
             options["cache"] = self._cache or False
         return (options.pop("model"),), options

@@ -317,11 +317,11 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     left, reasons = _unexplained(a, b)
     if not left:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
-    found = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
+    reason = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
     count = max(len(a.tokens), len(b.tokens))
     if count >= SHORT_TOKENS:
-        return _judge_long(a, b, left, found)
-    return Verdict(_graded(a, b), found or _name_conflict(a, b) or "different")
+        return _judge_long(a, b, left, reason)
+    return Verdict(_graded(a, b), reason or _name_conflict(a, b) or "different")
 
 
 def _name_conflict(a: Prepared, b: Prepared) -> str | None:

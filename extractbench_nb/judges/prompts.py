@@ -45,7 +45,7 @@ def judge_messages(
     if template is not None:
         check_template(template)
     metric = question.metric
-    known = {
+    details = {
         "field": question.field,
         "type": question.type,
         "description": question.description,
@@ -53,7 +53,7 @@ def judge_messages(
         "gold_state": question.gold_state,
         "predicted_state": question.predicted_state,
     }
-    about = {name: value for name, value in known.items() if value is not None}
+    about = {name: value for name, value in details.items() if value is not None}
     blocks = quoted(
         {
             "field": json.dumps(about, ensure_ascii=False),
@@ -170,11 +170,11 @@ def read_answer(
     text: str | None, schema: Mapping[str, Any] | None = None
 ) -> tuple[float, str | None]:
     """Read from an answer a score in [0, 1], and the reasoning where it has one."""
-    found = [value for value in objects(text) if "score" in value]
-    if not found:
+    candidates = [value for value in objects(text) if "score" in value]
+    if not candidates:
         raise Unparsable("it contains no JSON object with a score")
     answers = []
-    for value in found:
+    for value in candidates:
         score = value["score"]
         number = isinstance(score, int | float) and not isinstance(score, bool)
         if not number or not 0 <= score <= 1:
@@ -185,7 +185,7 @@ def read_answer(
         answers.append((float(score), reasoning))
     if len({score for score, _ in answers}) > 1:
         raise Unparsable("it contains several JSON objects with different scores")
-    error = schema and next(Validation(schema, formats=False).iter_errors(found[-1]), None)
+    error = schema and next(Validation(schema, formats=False).iter_errors(candidates[-1]), None)
     if error and error.validator == "not_validated":
         raise Unparsable(error.message[: 2 * _SHOWN])
     if error:

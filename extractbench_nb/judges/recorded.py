@@ -64,8 +64,8 @@ def _read_report(report: Any, where: Path) -> _Report:
                 f"{str(where)!r}: row {number} of {ROWS!r} is {cut(repr(row), _SHOWN)}; "
                 "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
             )
-        for place in {row["path"], row["normalized_path"]}:
-            by_place[place].append(row)
+        for path in {row["path"], row["normalized_path"]}:
+            by_place[path].append(row)
     if not rows:
         raise InputError(f"{str(where)!r} contains no verdict: {ROWS!r} is empty")
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
@@ -97,17 +97,17 @@ class RecordedReports:
         """Choose the report about these two documents by their hashes."""
         hashes = {"gold": _hash(gold), "predicted": _hash(predicted)}
         if self.chosen is not None:
-            for side, known in self.chosen.of.items():
-                if isinstance(known, str) and known != hashes[side]:
+            for side, hash_value in self.chosen.of.items():
+                if isinstance(hash_value, str) and hash_value != hashes[side]:
                     why = f"the report is about another {side} document"
                     return replace(self, chosen=None, why=why)
             return self
-        found = [report for report in self.reports if report.of == hashes]
-        if len(found) == 1:
-            return RecordedReports("report", found[0].digest, self.reports, found[0])
-        many = " and ".join(repr(str(report.where)) for report in found[:2])
-        why = f"{many} are about these documents" if found else "no report is about these documents"
-        return replace(self, name="report", why=why)
+        matching = [report for report in self.reports if report.of == hashes]
+        if len(matching) == 1:
+            return RecordedReports("report", matching[0].digest, self.reports, matching[0])
+        names = " and ".join(repr(str(report.where)) for report in matching[:2])
+        are = f"{names} are" if matching else "no report is"
+        return replace(self, name="report", why=f"{are} about these documents")
 
     def verdict(self, question: Question) -> Verdict:
         """Give the verdict that the chosen report has on a field."""

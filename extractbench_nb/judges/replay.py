@@ -232,8 +232,8 @@ class ReplayJudge(ModelJudge):
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         path = self._path if isinstance(self._path, JudgeCache) else str(self._path)
-        given = {"like": self._like, "otherwise": self._otherwise}
-        return (path,), {name: value for name, value in given.items() if value is not None}
+        options = {"like": self._like, "otherwise": self._otherwise}
+        return (path,), {name: value for name, value in options.items() if value is not None}
 
 
 #: Tokens that a provider adds to each message.
@@ -309,9 +309,10 @@ class Rehearsal(ModelJudge):
     async def _answer(self, asked: Asked) -> JudgeCall:
         """Note a question, and return its answer if that is cached."""
         cache, key = self._cache, request_key(asked.document)
-        kept = None if cache is None else cache.get(key)
-        at_hand = kept is not None or (cache is not None and (cache.path, key) in self._notes.asked)
+        entry = None if cache is None else cache.get(key)
+        cached = entry is not None
         if cache is not None:
+            cached = cached or (cache.path, key) in self._notes.asked
             self._notes.asked.add((cache.path, key))
         model, most = asked.settings.model, asked.settings.max_tokens
         about = asked.question
@@ -319,8 +320,8 @@ class Rehearsal(ModelJudge):
         tokens = sum(count_tokens(m["content"]) + _AROUND_MESSAGE for m in asked.messages)
         usual = min(VERDICT_TOKENS, most)
         self._notes.calls.append(
-            PlannedCall(field, metric, model, at_hand, asked.messages, tokens, usual, most)
+            PlannedCall(field, metric, model, cached, asked.messages, tokens, usual, most)
         )
-        if kept is None or not asked.is_readable(kept):
+        if entry is None or not asked.is_readable(entry):
             raise JudgeError("this is a rehearsal: no request was made", reason=_REASON)
-        return JudgeCall(model, True, answer=kept.answer)
+        return JudgeCall(model, True, answer=entry.answer)

@@ -271,11 +271,11 @@ def _polarity(match: re.Match[str]) -> str:
         return match[0]
     if sign == "+":
         return f"{run} {'plus' if run.isdecimal() else 'positive'}"
-    known = len(run) <= _MAX_ACRONYM
+    is_acronym = len(run) <= _MAX_ACRONYM
     if not run.isupper() or text.isupper():  # ER- or the first half of a word at a line's end
         cut = text[match.end() :].lstrip()[:1].isalpha()
-        known = known and not cut and (text.islower() or not run.islower())
-    return f"{run} negative" if known or any(map(str.isdigit, run)) else match[0]
+        is_acronym = is_acronym and not cut and (text.islower() or not run.islower())
+    return f"{run} negative" if is_acronym or any(map(str.isdigit, run)) else match[0]
 
 
 def _feet_or_inches(match: re.Match[str]) -> str:

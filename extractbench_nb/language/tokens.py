@@ -233,9 +233,9 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
     text = reword(unified)
-    whole = parse_date(text)
-    if whole and whole.precision != "year":
-        return text, [Token(date_token(whole) + _time_of_day(text), 0, len(text), "date")]
+    date_of_text = parse_date(text)
+    if date_of_text and date_of_text.precision != "year":
+        return text, [Token(date_token(date_of_text) + _time_of_day(text), 0, len(text), "date")]
     lower = text.lower()
     spans = list(find_dates(lower)) if len(lower) == len(text) else []
     if not spans:

@@ -230,22 +230,22 @@ def _rows(
     path: Path, index: PdfText, hits: Sequence[Hit], weight: float
 ) -> Iterator[tuple[Any, ...]]:
     """Yield one row per line of each hit, the hits in their order."""
-    found = [
+    pieces = [
         (number, hit, excerpt)
         for number, hit in enumerate(hits, 1)
         for span in hit.spans
         for excerpt in index.excerpts(*span)
     ]
-    if not found:
+    if not pieces:
         return
-    lines = lines_of(path, [excerpt for *_, excerpt in found])
+    lines = lines_of(path, [excerpt for *_, excerpt in pieces])
     line_counts: Counter[int] = Counter()
-    for (number, hit, _), group in zip(found, lines, strict=True):
+    for (number, hit, _), group in zip(pieces, lines, strict=True):
         for line in group:
             line_counts[number] += 1
-            place = (number, line_counts[number], line.excerpt.page, *line.box)
+            position = (number, line_counts[number], line.excerpt.page, *line.box)
             texts = index.original(line.excerpt), index.context(hit.start, hit.end)
-            yield (*place, *texts, hit.written, hit.similarity, hit.similarity * weight)
+            yield (*position, *texts, hit.written, hit.similarity, hit.similarity * weight)
 
 
 Side = Literal["predicted", "gold"]
@@ -370,14 +370,14 @@ def grounded(
         )
     else:
         found = [Grounds()] * len(fields)
-        for name, places in fields.groupby("document", sort=False).indices.items():
+        for name, rows in fields.groupby("document", sort=False).indices.items():
             try:
                 index = index_of(pdf_of(ds, name))
             except MissingPdfError:
                 continue
-            values = fields[side].iloc[places]
-            for place, grounds in zip(places, look_up(values, index, min_score), strict=True):
-                found[place] = grounds
+            values = fields[side].iloc[rows]
+            for row, grounds in zip(rows, look_up(values, index, min_score), strict=True):
+                found[row] = grounds
     return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
 
 
@@ -460,18 +460,18 @@ def is_asked(value: Any) -> bool:
 
 def look_up(values: Iterable[Any], index: PdfText, min_score: float = 0.0) -> list[Grounds]:
     """Look values up; equal values are searched once."""
-    known: dict[Hashable, Grounds] = {}
+    looked_up: dict[Hashable, Grounds] = {}
     found = []
     for value in values:
         if not index.words or not is_asked(value):
             found.append(Grounds())
             continue
         key = (isinstance(value, str), value)
-        if key not in known:
+        if key not in looked_up:
             hits = search(value, index)
             score = hits[0].similarity * specificity(value, index) if hits else 0.0
             is_there = bool(hits) and score >= min_score
             page = index.page_of(hits[0].start) if is_there else None
-            known[key] = Grounds(is_there, page, score if is_there else None)
-        found.append(known[key])
+            looked_up[key] = Grounds(is_there, page, score if is_there else None)
+        found.append(looked_up[key])
     return found

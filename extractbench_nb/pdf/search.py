@@ -136,13 +136,13 @@ def _words_apart(words: Sequence[str], index: PdfText) -> Hit | None:
     if sum(map(str.isalpha, wanted)) < _FEWEST_APART or not wanted <= index.places.keys():
         return None
     rarest = min(words, key=lambda word: len(index.places[word]))
-    for place in index.places[rarest][:_MOST_PLACES]:
-        first = max(0, place - len(words) - _SLACK)
-        window = range(first, min(len(index.words), place + len(words) + _SLACK))
+    for position in index.places[rarest][:_MOST_PLACES]:
+        first = max(0, position - len(words) - _SLACK)
+        window = range(first, min(len(index.words), position + len(words) + _SLACK))
         if not wanted.issubset(map(index.words.__getitem__, window)):
             continue
         nearest = {
-            min((i for i in window if index.words[i] == word), key=lambda i: abs(i - place))
+            min((i for i in window if index.words[i] == word), key=lambda i: abs(i - position))
             for word in wanted
         }
         starts = sorted(i for i in nearest if i - 1 not in nearest)

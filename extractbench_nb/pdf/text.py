@@ -224,10 +224,10 @@ class PdfText:
             origin = self._page_starts[page - 1]
             if page not in self._positions:
                 self._positions[page] = positions(self.layers[page - 1])[1]
-            places = self._positions[page]
-            first, last = max(0, start - origin), min(len(places), end - origin)
+            offsets = self._positions[page]
+            first, last = max(0, start - origin), min(len(offsets), end - origin)
             if first < last:
-                found.append(Excerpt(page, places[first], places[last - 1] + 1))
+                found.append(Excerpt(page, offsets[first], offsets[last - 1] + 1))
         return found
 
     def original(self, excerpt: Excerpt) -> str:
@@ -304,8 +304,8 @@ def _beginnings(words: Sequence[str], pdf: PdfText) -> list[int]:
                 )
                 voters += [] if near is None else [(near[0], i)]
     for word, i in voters:
-        for place in pdf.places[word][:_MOST_PLACES]:
-            votes[(place - i) // 2] += 1
+        for position in pdf.places[word][:_MOST_PLACES]:
+            votes[(position - i) // 2] += 1
     return [2 * pair for pair, _ in votes.most_common(_WINDOWS)]
 
 
@@ -481,8 +481,8 @@ def positions(page: str) -> tuple[str, list[int]]:
     for match in LINE_HYPHEN.finditer(page):
         before += range(end, match.start())
         end = match.end()
-    places = [*before, *range(end, len(page))]
-    text = "".join(map(page.__getitem__, places))
+    offsets = [*before, *range(end, len(page))]
+    text = "".join(map(page.__getitem__, offsets))
     words: list[str] = []
     found: list[int] = []
     for match in _TOKEN.finditer(text):
@@ -490,8 +490,8 @@ def positions(page: str) -> tuple[str, list[int]]:
         if not word:
             continue
         if words:
-            found.append(places[match.start() - 1])
-        found += _inside(word, match[0], places[match.start() : match.end()])
+            found.append(offsets[match.start() - 1])
+        found += _inside(word, match[0], offsets[match.start() : match.end()])
         words.append(word)
     return " ".join(words), found
 
@@ -500,11 +500,11 @@ def _inside(word: str, original: str, places: Sequence[int]) -> Sequence[int]:
     if original.isascii():
         return places
     found: list[int] = []
-    for place, character in zip(places, original, strict=True):
+    for offset, character in zip(places, original, strict=True):
         part = unify(character)
         if part and word.startswith(f" {part}", len(found)):  # 1½ becomes 1 1/2
             part = f" {part}"
-        found += [place] * len(part)
+        found += [offset] * len(part)
     if len(found) == len(word):
         return found
     return [places[index * len(places) // len(word)] for index in range(len(word))]

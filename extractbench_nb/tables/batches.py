@@ -66,8 +66,8 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
 def _user_columns(pairs: pd.DataFrame, taken: Sequence[str]) -> pd.DataFrame:
     for side in SIDES:
         if side not in pairs.columns:
-            known = nearest(side, map(str, pairs.columns))
-            raise InputError(f"pairs: there is no column {side!r}; {known}")
+            hint = nearest(side, map(str, pairs.columns))
+            raise InputError(f"pairs: there is no column {side!r}; {hint}")
     about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
     for name in about.columns:
         if name in taken:
@@ -180,8 +180,8 @@ class TableScores:
     def __repr__(self) -> str:
         """Return the means of all tables."""
         means = self.means([])
-        known = means[means["mean"].notna()]
-        shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in known.itertuples()) or "of none"
+        valid = means[means["mean"].notna()]
+        shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in valid.itertuples()) or "of none"
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
         return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
@@ -226,8 +226,8 @@ class TableScores:
         names: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
         for name in names:
             if name not in self.summary.columns:
-                known = [str(column) for column in self.summary.columns]
-                raise InputError(f"by: no column {name!r}; {nearest(str(name), known)}")
+                allowed = [str(column) for column in self.summary.columns]
+                raise InputError(f"by: no column {name!r}; {nearest(str(name), allowed)}")
         groups = list(self.summary.groupby(names, sort=True, dropna=False)) if names else []
         if len(names) <= 1:
             groups.append(((_ALL,), self.summary))
@@ -348,15 +348,15 @@ def _score(
 
 def _assembled(about: pd.DataFrame, scored: list[_Scored]) -> TableScores:
     """Put all results into frames."""
-    placed = [(place, row) for place, result in enumerate(scored) for row in result.rows]
-    places = [place for place, _ in placed]
+    numbered = [(number, row) for number, result in enumerate(scored) for row in result.rows]
+    numbers = [number for number, _ in numbered]
     documents = about["document"].astype("string").tolist()
-    scores = TABLE_SCORE_COLUMNS.from_rows((documents[place], *row) for place, row in placed)
-    others = about.drop(columns="document").iloc[places].reset_index(drop=True)
+    scores = TABLE_SCORE_COLUMNS.from_rows((documents[number], *row) for number, row in numbered)
+    others = about.drop(columns="document").iloc[numbers].reset_index(drop=True)
     scores = pd.concat([scores[["document"]], others, scores.drop(columns="document")], axis=1)
     described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
     described["problem"] = described["problem"].astype("string")
-    by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([places, scores["metric"]]))
+    by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([numbers, scores["metric"]]))
     wide = by_place.unstack()  # noqa: PD010 - there is one score a place
     wide = wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
     return TableScores(pd.concat([about, described, wide], axis=1), scores)

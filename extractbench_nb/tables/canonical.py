@@ -118,8 +118,9 @@ class Draft:
             if cell.text.strip():
                 area = area_of(cell)
                 covered = len(area.rows) * len(area.columns)
-                whole = owned[n] == covered == len(cell.rows) * len(cell.columns)
-                self.nodes[n] = Node(n, cell.text, cell.box, area, whole, cell.is_projected)
+                is_rectangle = owned[n] == covered == len(cell.rows) * len(cell.columns)
+                flags = is_rectangle, cell.is_projected
+                self.nodes[n] = Node(n, cell.text, cell.box, area, *flags)
         self.owner = np.where(np.isin(table.grid, list(self.nodes)), table.grid, FREE)
         self.changes: list[Change] = []
         self.height = 0
@@ -258,10 +259,10 @@ class Draft:
 
 def hull(boxes: Iterable[Box | None]) -> Box | None:
     """Return the smallest box around boxes; None if there is none."""
-    known = [box for box in boxes if box is not None]
-    if not known:
+    present = [box for box in boxes if box is not None]
+    if not present:
         return None
-    lefts, tops, rights, bottoms = zip(*known, strict=True)
+    lefts, tops, rights, bottoms = zip(*present, strict=True)
     return (min(lefts), min(tops), max(rights), max(bottoms))
 
 
@@ -497,7 +498,7 @@ def fill_first_column(draft: Draft) -> None:
         numbers = list(dict.fromkeys(second[top:bottom]))
         if bottom == node.area.bottom or FREE in numbers:
             continue
-        is_crossed = any(second[at - 1 : at] == second[at : at + 1] for at in (top, bottom))
+        is_crossed = any(second[end - 1 : end] == second[end : end + 1] for end in (top, bottom))
         texts = {draft.nodes[number].text.strip() for number in numbers}
         if not is_crossed and len(texts) == len(numbers):
             draft.stretch(node, node.area._replace(bottom=bottom), "row_header")

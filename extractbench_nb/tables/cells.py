@@ -287,18 +287,18 @@ def _checked_lines(lines: Iterable[int], count: int, name: str) -> tuple[int, ..
 
 def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table") -> Table:
     """Make a table of cells; if several cells cover a position, the last one counts."""
-    known = tuple(_read_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
-    if not known:
+    read = tuple(_read_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
+    if not read:
         return _EMPTY
-    rows = max(cell.rows[-1] for cell in known) + 1
-    columns = max(cell.columns[-1] for cell in known) + 1
-    covered = sum(len(cell.rows) * len(cell.columns) for cell in known)
+    rows = max(cell.rows[-1] for cell in read) + 1
+    columns = max(cell.columns[-1] for cell in read) + 1
+    covered = sum(len(cell.rows) * len(cell.columns) for cell in read)
     if rows * columns > max(covered, _FEW):
         raise InputError(
             f"{name}: {rows:,} rows and {columns:,} columns, but the cells cover {covered:,} "
             "positions at most; add empty cells, or number the rows and columns from 0"
         )
-    grid, _ = covered_grid(known, (rows, columns))
+    grid, _ = covered_grid(read, (rows, columns))
     holes = np.argwhere(grid < 0)
     if len(holes):
         row, column = holes[0]
@@ -306,7 +306,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
             f"{name}: no cell covers row {row}, column {column} ({len(holes)} positions in all); "
             "add an empty cell there"
         )
-    return Table(known, grid)
+    return Table(read, grid)
 
 
 def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices, list[Cell]]:

@@ -181,8 +181,8 @@ def _body(rng: random.Random, rows: range, columns: int) -> Iterator[Cell]:
         # a section is followed by a row of its own
         begins = row == rows.start or (not before and rng.random() < _SELDOM)
         if sections and begins and row < rows.stop - 1:
-            text, whole = sections.pop(), tuple(range(columns))
-            yield Cell((row,), whole, text, is_projected=True)
+            text, all_columns = sections.pop(), tuple(range(columns))
+            yield Cell((row,), all_columns, text, is_projected=True)
             before = True
             continue
         before = False
@@ -298,35 +298,35 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     checked_options(variant, max_teds_nodes)
     if not is_whole(seed) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number from 0")
-    known = [
+    originals = [
         read_table(table, name=f"table {n}")
         for n, table in enumerate(list_of_tables(tables, "tables"))
     ]
-    if not known:
+    if not originals:
         raise InputError("tables is empty; expected at least one table")
-    for n, table in enumerate(known):
+    for n, table in enumerate(originals):
         if not table.size:
             raise InputError(f"table {n} is empty; expected at least one row and one column")
-    names = usual_metrics(known) if metrics is None else checked_names(metrics, TABLE_METRICS)
+    names = usual_metrics(originals) if metrics is None else checked_names(metrics, TABLE_METRICS)
     totals: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {
         key: [] for key in product(chosen, shares, (*names, _IDEAL))
     }
     rng = np.random.default_rng(seed)
-    for table in progress_bar(known, shown=progress, unit="table"):
+    for table in progress_bar(originals, shown=progress, unit="table"):
         drawn = [rng.random(size) for size in table.grid.shape]
         for mode, x in product(chosen, shares):
-            kept = [
+            masks = [
                 side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
                 for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
             ]
-            lines = [np.flatnonzero(flags).tolist() for flags in kept]
+            lines = [np.flatnonzero(flags).tolist() for flags in masks]
             anew = table.part(*lines)
             part = anew if rebuilt else table.part(*lines, rebuilt=False)
             for name in names:
                 predicted = part if name.startswith("grits_") else anew
                 (row,) = compare_rows(table, predicted, [name], variant, max_teds_nodes)
                 totals[mode, x, name].append(row[:3])
-            share = float(np.prod([flags.mean() for flags in kept]))
+            share = float(np.prod([flags.mean() for flags in masks]))
             totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
     return KEEP_COLUMNS.from_rows((*key, *_mean(rows)) for key, rows in totals.items())
 

@@ -191,8 +191,8 @@ class Comparison:
             elif partners < size:
                 states.append(("partly", total / size))
             else:
-                alike = total >= size - _NEARLY
-                states.append(("alike", 1.0) if alike else ("unlike", total / size))
+                is_alike = total >= size - _NEARLY
+                states.append(("alike", 1.0) if is_alike else ("unlike", total / size))
         return states
 
 

@@ -99,13 +99,13 @@ def dilate(table: Any) -> Table:
 
 def row_extents(table: Table, axis: int = 1) -> Numbers:
     """Return the extent of each row: of the cells that span this row only."""
-    found = np.full((table.grid.shape[0], 2), np.nan)
+    extents = np.full((table.grid.shape[0], 2), np.nan)
     for cell in table.cells:
         if cell.box is not None and len(cell.rows) == 1:
-            row = found[cell.rows[0]]
+            row = extents[cell.rows[0]]
             row[0] = np.fmin(row[0], cell.box[axis])
             row[1] = np.fmax(row[1], cell.box[axis + 2])
-    return found
+    return extents
 
 
 def _boundaries(table: Table, name: str, axis: int) -> list[float]:
@@ -115,22 +115,22 @@ def _boundaries(table: Table, name: str, axis: int) -> list[float]:
         raise InputError("the table: no cell has a bbox, so there is nothing to dilate")
     low, high = boxes[:, axis].min(), boxes[:, axis + 2].max()
     extents = row_extents(table, axis)
-    known = np.flatnonzero(~np.isnan(extents[:, 0]))
-    _refuse_disorder(known, extents[known].mean(axis=1), name)
+    rows_with_box = np.flatnonzero(~np.isnan(extents[:, 0]))
+    _refuse_disorder(rows_with_box, extents[rows_with_box].mean(axis=1), name)
     # the edges that face each other, and the rows that they belong to
-    ends = [low, *extents[known, 1]]
-    starts = [*extents[known, 0], high]
-    rows = zip(ends, starts, [-1, *known], [*known, len(extents)], strict=True)
+    ends = [low, *extents[rows_with_box, 1]]
+    starts = [*extents[rows_with_box, 0], high]
+    rows = zip(ends, starts, [-1, *rows_with_box], [*rows_with_box, len(extents)], strict=True)
     parts = [
         np.full(after - before, (end + start) / 2)
         if after - before == 1 or start < end
         else np.linspace(end, start, after - before)
         for end, start, before, after in rows
     ]
-    found = np.concatenate(parts)
-    found[0], found[-1] = low, high
-    _refuse_disorder(np.arange(len(found)) - 1, found, name)
-    return [float(boundary) for boundary in found]
+    boundaries = np.concatenate(parts)
+    boundaries[0], boundaries[-1] = low, high
+    _refuse_disorder(np.arange(len(boundaries)) - 1, boundaries, name)
+    return [float(boundary) for boundary in boundaries]
 
 
 def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
@@ -171,8 +171,8 @@ def _area(boxes: Numbers) -> Numbers:
 
 def _intersection(a: Numbers, b: Numbers) -> Numbers:
     low, high = np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])
-    there = (_area(a) > 0) & (_area(b) > 0)
-    return np.where(there, np.maximum(high - low, 0).prod(axis=-1), 0)
+    have_area = (_area(a) > 0) & (_area(b) > 0)
+    return np.where(have_area, np.maximum(high - low, 0).prod(axis=-1), 0)
 
 
 def _ratio(part: Numbers, whole: Numbers) -> Numbers:
@@ -184,14 +184,14 @@ def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
-    alike: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
-    alike *= 2
+    similarities: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
+    similarities *= 2
     length, other = (np.array([*map(len, side)], dtype=np.float64) for side in (true, predicted))
     empty, blank = np.flatnonzero(length == 0), np.flatnonzero(other == 0)
     length[empty] = 1  # nothing is in common with an empty text, whatever that is divided by
-    alike /= length[:, None] + other[None]
-    alike[np.ix_(empty, blank)] = 1
-    return alike
+    similarities /= length[:, None] + other[None]
+    similarities[np.ix_(empty, blank)] = 1
+    return similarities
 
 
 #: By kind: the number of characters that two texts have in common.
@@ -210,15 +210,15 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
         new = import_module("cydifflib").SequenceMatcher
     # difflib caches its analysis of the second text
     matcher_of = cache(lambda second: new(None, "", second, kind == "blocks"))
-    found = []
+    similarities = []
     for true, predicted in pairs:
         if true and predicted:
             matcher = matcher_of(predicted)
             matcher.set_seq1(true)
-            found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
+            similarities.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
         else:
-            found.append(float(true == predicted))
-    return found
+            similarities.append(float(true == predicted))
+    return similarities
 
 
 #: Maximum number of similarities in memory.
@@ -299,9 +299,9 @@ def diagonal_corridor(
     The best alignment is worth what the guess is worth, at least. An alignment through a pair
     leaves out as many lines as the pair is away from the diagonal.
     """
-    known = np.zeros(shape, dtype=np.bool_)
-    known[guess.true, guess.predicted] = True
-    reached = float(scores(known)[known].sum())
+    guessed = np.zeros(shape, dtype=np.bool_)
+    guessed[guess.true, guess.predicted] = True
+    reached = float(scores(guessed)[guessed].sum())
     lines, others = shape
     i, j = np.arange(lines, dtype=np.int32)[:, None], np.arange(others, dtype=np.int32)[None]
     pairs = np.minimum(i, j)
@@ -317,12 +317,12 @@ def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
     by the bounds is a guess, and an alignment through a pair of entries that even by the bounds is
     worth less than the guess is not the best one.
     """
-    known = np.zeros(upper.shape, dtype=np.bool_)
+    guessed = np.zeros(upper.shape, dtype=np.bool_)
     before = alignment_scores(upper)
     for pair, similarities in enumerate(upper):
         guess = trace(before[pair], similarities)
-        known[pair, guess.true, guess.predicted] = True
-    reached = np.where(known, scores(known), 0).sum(axis=(1, 2))
+        guessed[pair, guess.true, guess.predicted] = True
+    reached = np.where(guessed, scores(guessed), 0).sum(axis=(1, 2))
     after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
     through = before[..., :-1, :-1] + upper + after[..., 1:, 1:]
     possible: _Pairs = through >= reached[:, None, None] - _MARGIN
@@ -336,8 +336,8 @@ def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
     count = int(max(true.max(), predicted.max())) + 1
     sides: list[Any] = []
     for lines in (true, predicted):
-        places = np.repeat(np.arange(len(lines)), lines.shape[1]), lines.ravel()
-        held = csr_array((np.ones(lines.size), places), shape=(len(lines), count))
+        positions = np.repeat(np.arange(len(lines)), lines.shape[1]), lines.ravel()
+        held = csr_array((np.ones(lines.size), positions), shape=(len(lines), count))
         held.data[:] = 1
         sides.append(held)
     often: Numbers = sides[0].sum(axis=0) * sides[1].sum(axis=0)
@@ -371,17 +371,17 @@ class Entries:
     def __init__(
         self, true: Table, predicted: Table, value: Callable[[Cell, int, int], Hashable]
     ) -> None:
-        known: dict[Any, int] = {}
+        numbers_of: dict[Any, int] = {}
         grids: list[Indices] = []
         for table in (true, predicted):
-            places = product(table.row_nums, table.column_nums)
+            positions = product(table.row_nums, table.column_nums)
             numbers = [
-                known.setdefault(value(table.cells[cell], row, column), len(known))
-                for cell, (row, column) in zip(table.grid.flat, places, strict=True)
+                numbers_of.setdefault(value(table.cells[cell], row, column), len(numbers_of))
+                for cell, (row, column) in zip(table.grid.flat, positions, strict=True)
             ]
             grids.append(np.array(numbers, dtype=np.intp).reshape(table.grid.shape))
         self.true, self.predicted = grids
-        self.values = list(known)
+        self.values = list(numbers_of)
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how similar entries are; the shapes of the indices go together."""
@@ -685,9 +685,9 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
         entries = SlowTextEntries(true_table, predicted_table, texts)
     true, predicted = entries.true, entries.predicted
     if not true.size or not predicted.size:
-        alike = float(true.size == predicted.size)
-        ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
-        return _Result((alike, ratios[0], ratios[1], alike), ([], []), np.zeros((0, 0)))
+        similarity = float(true.size == predicted.size)
+        ratios = [similarity if grid.size else 1.0 for grid in (predicted, true)]
+        return _Result((similarity, ratios[0], ratios[1], similarity), ([], []), np.zeros((0, 0)))
     rows, columns = _aligned(entries, true, predicted), _aligned(entries, true.T, predicted.T)
     common = entries.similar(
         true[np.ix_(rows.true, columns.true)],
@@ -698,8 +698,8 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
     aligned = []
     for axis, lines in enumerate((rows, columns)):
         entries_of_both = true.shape[1 - axis] + predicted.shape[1 - axis]
-        alike = 2 * common.sum(axis=1 - axis) / entries_of_both
-        numbers = (lines.true.tolist(), lines.predicted.tolist(), alike.tolist())
+        similarity = 2 * common.sum(axis=1 - axis) / entries_of_both
+        numbers = (lines.true.tolist(), lines.predicted.tolist(), similarity.tolist())
         aligned.append(list(zip(*numbers, strict=True)))
     return _Result((*_ratios(float(common.sum()), *sizes), bound), aligned, common)
 
@@ -768,10 +768,10 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
     sizes = [len(side) * len(texts) for side, texts in zip(sides, columns, strict=True)]
     if not all(sizes):
         return float(sizes[0] == sizes[1])
-    alike = np.zeros((len(sides[0]), len(sides[1])))
+    similarities = np.zeros((len(sides[0]), len(sides[1])))
     for key in filter(columns[1].__contains__, columns[0]):
         if measure == "top":
-            alike += 1
+            similarities += 1
             continue
         texts, others = columns[0][key], columns[1][key]
         kind = GRITS_VARIANTS[variant].texts
@@ -779,14 +779,14 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
             found = text_similarity(texts, others)
         else:
             found = np.array(pair_similarity(product(texts, others), kind))
-            found = found.reshape(alike.shape)
+            found = found.reshape(similarities.shape)
         held = [[_leaves(item.get(key)) for item in side] for side in sides]
         for row, leaves in enumerate(held[0]):
             for column, other_leaves in enumerate(held[1]):
                 if leaves is not None or other_leaves is not None:
                     found[row, column] = leaves == other_leaves
-        alike += found
-    return 2.0 * align(alike).score / sum(sizes)
+        similarities += found
+    return 2.0 * align(similarities).score / sum(sizes)
 
 
 def _leaves(value: Any) -> tuple[str, frozenset[tuple[str, str]]] | None:

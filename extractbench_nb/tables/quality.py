@@ -370,11 +370,11 @@ def check_tables(
     'rows overlap'
     """
     limit, most = _checked_limit(limit), _checked_whole(max_objects, "max_objects")
-    known = list_of_tables(tables, "tables")
-    others = [None] * len(known) if sources is None else list_of_tables(sources, "sources")
-    if len(others) != len(known):
-        raise InputError(f"there are {len(known)} tables and {len(others)} sources")
-    pairs = zip(known, others, strict=True)
+    listed = list_of_tables(tables, "tables")
+    others = [None] * len(listed) if sources is None else list_of_tables(sources, "sources")
+    if len(others) != len(listed):
+        raise InputError(f"there are {len(listed)} tables and {len(others)} sources")
+    pairs = zip(listed, others, strict=True)
     rows = ((n, *_checked(table, source, most, limit)) for n, (table, source) in enumerate(pairs))
     return TABLE_CHECK_COLUMNS.from_rows(rows)
 

@@ -51,13 +51,13 @@ def text_of(value: Any, *, only_day: bool = False) -> str:
         return canonical(value)
     if _is_missing(value):
         return ""
-    known = _python_value(value)
-    if isinstance(known, float | np.floating) and _is_whole(known):
-        return str(int(known))
-    if isinstance(known, date | time):
-        text = known.isoformat()
-        return text.partition("T")[0] if only_day and isinstance(known, datetime) else text
-    return canonical(known) if isinstance(known, int) else str(known)
+    plain = _python_value(value)
+    if isinstance(plain, float | np.floating) and _is_whole(plain):
+        return str(int(plain))
+    if isinstance(plain, date | time):
+        text = plain.isoformat()
+        return text.partition("T")[0] if only_day and isinstance(plain, datetime) else text
+    return canonical(plain) if isinstance(plain, int) else str(plain)
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
@@ -234,17 +234,17 @@ def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
 
 def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
     """Return the only array that is not empty, or the one with the first of the known keys."""
-    full = {key: items for key, items in arrays.items() if items} or arrays
-    known = [key for key in _ROWS if key in full]
-    if len(full) == 1 or known:
-        return full[known[0]] if known else next(iter(full.values()))
-    if any(full.values()):
-        keys = one_line(", ".join(map(repr, full)), 80)
+    filled = {key: items for key, items in arrays.items() if items} or arrays
+    preferred = [key for key in _ROWS if key in filled]
+    if len(filled) == 1 or preferred:
+        return filled[preferred[0]] if preferred else next(iter(filled.values()))
+    if any(filled.values()):
+        keys = one_line(", ".join(map(repr, filled)), 80)
         raise InputError(
-            f"{name} is an object with {len(full)} arrays: {keys}; expected one, or one of them "
+            f"{name} is an object with {len(filled)} arrays: {keys}; expected one, or one of them "
             f"called {', '.join(_ROWS)}"
         )
-    return [] if full else None
+    return [] if filled else None
 
 
 def _is_single(value: Any) -> bool:
