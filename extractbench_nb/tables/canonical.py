@@ -110,7 +110,7 @@ class Draft:
     """
 
     def __init__(self, table: Table, header_rows: int | None) -> None:
-        self.table, self.grid, self.given = table, table.grid, header_rows
+        self.table, self.grid, self.header_rows = table, table.grid, header_rows
         self.rows, self.columns = table.grid.shape
         owned = np.bincount(table.grid.ravel(), minlength=len(table.cells)).tolist()
         self.nodes: dict[int, Node] = {}
@@ -205,7 +205,7 @@ class Draft:
         reach = max((area.bottom for area in areas if area.top < self.height), default=0)
         if reach > self.height:
             return reach, "a header cell reaches into the row"
-        if self.given is not None:
+        if self.header_rows is not None:
             return None
         if self._flagged[self.height]:
             return self.height + 1, "the row is flagged as the header and follows it"
@@ -286,7 +286,7 @@ def finish(draft: Draft) -> Table:
     for node in draft.nodes.values():
         cell = draft.table.cells[node.number]
         inside = node.area.bottom <= draft.height
-        stays = cell.is_header and draft.given is None and node.projected == cell.is_projected
+        stays = cell.is_header and draft.header_rows is None and node.projected == cell.is_projected
         cell = cell._replace(is_header=inside or stays, is_projected=node.projected)
         if node.whole:
             rows, columns = node.area.rows, node.area.columns
@@ -331,7 +331,7 @@ def _blank_cells(draft: Draft) -> list[Cell]:
         cells = [draft.table.cells[n] for n in numbers]
         texts = tuple(cell.text for cell in cells)
         boxes = (part_of_box(draft.table.cells[draft.grid[r, c]], r, c) for r, c in area.positions)
-        stays = cells[0].is_header and draft.given is None
+        stays = cells[0].is_header and draft.header_rows is None
         flags = (area.bottom <= draft.height or stays, cells[0].is_projected)
         blank.append(Cell(area.rows, area.columns, texts[0], hull(boxes), *flags))
         if len(numbers) > 1:

@@ -486,6 +486,8 @@ class SlowTextEntries(Entries):
     matching blocks. A pair that is in no best alignment by this bound is not compared.
     """
 
+    bounds: TextEntries
+
     def __init__(self, true: Table, predicted: Table, kind: str) -> None:
         self.bounds = quick = TextEntries(true, predicted)
         self.true, self.predicted, self.values = quick.true, quick.predicted, quick.values
