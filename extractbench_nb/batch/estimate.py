@@ -233,10 +233,12 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     rehearsal = rehearsing(judge, notes)
     rows: list[Row] = []
 
-    def rehearse(run: str | None, document: str | None, *inputs: Any) -> None:
+    def rehearse(
+        run: str | None, document: str | None, schema: Any, gold: Any, predicted: Any
+    ) -> None:
         """Evaluate one document with a judge that only takes notes."""
         before = len(notes.calls)
-        traversal = Run(*inputs, rehearsal, aligner, profile).traversal
+        traversal = Run(schema, gold, predicted, rehearsal, aligner, profile).traversal
         if traversal.is_open:
             run_anywhere(traversal.settle())
         rows.extend((run, document, call) for call in notes.calls[before:])
@@ -261,19 +263,19 @@ class _RehearsedAligner(LLMAligner):
     def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
         self._asking: Any = aligner.judge
         self._notes = notes
-        super().__init__(
-            rehearsing(self._asking, notes),
-            max_prompt_tokens=aligner.max_prompt_tokens,
-            candidates=aligner.candidates,
-        )
+        self._options = {
+            "max_prompt_tokens": aligner.max_prompt_tokens,
+            "candidates": aligner.candidates,
+        }
+        super().__init__(self._noting(notes), **self._options)
         self._optimal = OptimalAligner(Scorer(profile, OfflineJudge()))
+
+    def _noting(self, notes: Notes) -> Any:
+        return rehearsing(self._asking, notes)
 
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
         of_array = Notes([], self._notes.asked, self._notes.unknown)
-        judge: Any = rehearsing(self._asking, of_array)
-        aligner = LLMAligner(
-            judge, max_prompt_tokens=self.max_prompt_tokens, candidates=self.candidates
-        )
+        aligner = LLMAligner(self._noting(of_array), **self._options)
         try:
             return await aligner.align(node, gold, predicted)  # as far as answers are cached
         except JudgeError:
