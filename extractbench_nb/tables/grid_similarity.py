@@ -138,7 +138,7 @@ def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
     back = np.flatnonzero(np.diff(positions) < 0)
     if len(back):
         raise InputError(
-            f"the table: {name} {numbers[back[0] + 1]} begins before the one before it; "
+            f"the table: {name} {numbers[back[0] + 1]} is out of order; "
             f"{name}s must be in the order of their boxes"
         )
 

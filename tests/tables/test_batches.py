@@ -101,7 +101,7 @@ def test_no_score_at_all_is_told() -> None:
 @pytest.mark.parametrize(
     "predicted, problem",
     [
-        ("I see no table there.", "no table is seen"),
+        ("I see no table there.", "no table was found"),
         (None, "NoneType"),
         (5, "int"),
         ([{"row_nums": [2], "column_nums": [0]}], "no cell covers row 0"),

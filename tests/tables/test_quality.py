@@ -207,7 +207,10 @@ def test_typos_that_do_not_meet_add_up(seed: int) -> None:
             [*grid(TEXTS)[:3], {"row_nums": [1], "column_nums": [1, 2]}, AT_0_2],
             "only one has a cell over rows .0. and columns .2.",
         ),
-        ([*grid(TEXTS)[1:], grid(TEXTS)[0], grid(TEXTS)[3]], "none over rows .1. and columns .1."),
+        (
+            [*grid(TEXTS)[1:], grid(TEXTS)[0], grid(TEXTS)[3]],
+            "only one has a cell over rows .1. and columns .1.",
+        ),
         (grid(TEXTS[:1]), "only one has a cell over rows .1. and columns .0."),
         ([], "only one has a cell over rows .0. and columns .0."),
         ("text", "predicted is the text 'text', in which"),

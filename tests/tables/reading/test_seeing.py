@@ -162,7 +162,7 @@ def test_thoughts_before_what_is_called_by_its_format(form: str) -> None:
 
 
 def test_an_answer_of_thoughts_alone_is_no_table() -> None:
-    with pytest.raises(InputError, match="no table is seen"):
+    with pytest.raises(InputError, match="no table was found"):
         read_table("<think>It may be\nthat there is none")
 
 
@@ -413,7 +413,7 @@ WORDS = ["Sorry", "I", "could not", "find", "table", "however", "there is", "it"
     st.sampled_from([", ", "; ", " "]),
 )
 def test_sentences_are_never_a_table(text: str, mark: str) -> None:
-    with pytest.raises(InputError, match="no table is seen"):
+    with pytest.raises(InputError, match="no table was found"):
         read_table(text.replace(" I ", f"{mark}I ").replace(" so", f"{mark}so"))
 
 

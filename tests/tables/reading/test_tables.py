@@ -85,9 +85,13 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Any, str | None, str]] = {
-    "prose": ("not html at all", None, "table is the text 'not html at all', in which no table is"),
-    "a sentence": ("Sorry, there is no table.", None, "expected HTML, CSV, Markdown or JSON, or"),
-    "a file name": ("table.csv", None, "a file is given as pathlib.Path"),
+    "prose": (
+        "not html at all",
+        None,
+        "table is the text 'not html at all', in which no table was",
+    ),
+    "a sentence": ("Sorry, there is no table.", None, "expected HTML, CSV, Markdown or JSON; set"),
+    "a file name": ("table.csv", None, "pass a file as pathlib.Path"),
     "empty": ("", None, "table is the text '', in which no table was found"),
     "bytes": (b"<table>", None, "table is bytes; expected a list of cells"),
     "None": (None, None, "table is NoneType; expected a list of cells"),
