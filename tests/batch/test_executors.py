@@ -355,7 +355,7 @@ def test_no_process_is_left_over(number, tmp_path):
 
 def test_conflicting_options(frame_of):
     runs = frame_of(("r", "d", {}))
-    with ThreadPoolExecutor(1) as pool, pytest.raises(xb.InputError, match="both given"):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(xb.InputError, match="both set"):
         evaluate_runs(runs, n_jobs=2, executor=pool, progress=False)
 
 
