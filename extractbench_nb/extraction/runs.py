@@ -290,7 +290,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     >>> from extractbench_nb.benchmark.dataset import load_dataset
     >>> extract(load_dataset(), model="openai/gpt-4o", folder="gpt-4o", mode="json")
     Traceback (most recent call last):
-    extractbench_nb.errors.InputError: mode is 'json'; known are prompt, structured
+    extractbench_nb.errors.InputError: mode is 'json'; expected one of prompt, structured
     """
     read_environment()
     optional = {"temperature": temperature, "max_tokens": max_tokens}

@@ -167,7 +167,7 @@ def test_a_batch_lends_its_extra_columns(batch: Any) -> None:
 @pytest.mark.parametrize(
     "source, by, message",
     [
-        (UNJUDGED, "domian", "there is no column 'domian' to group by; known are"),
+        (UNJUDGED, "domian", "there is no column 'domian' to group by; expected one of"),
         (UNJUDGED, "outcomes", "did you mean 'outcome'?"),
         (UNJUDGED, ["run", "fields"], "'fields' to group by; did you mean 'field'?"),
         (UNJUDGED, "score", "there is no column 'score' to group by"),

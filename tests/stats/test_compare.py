@@ -336,7 +336,7 @@ def summary_of(**changes: Any) -> pd.DataFrame:
             "nan at run 'x', document 'b', and in 1 more row; drop these documents",
         ),
         (summary_of(pass_rate=[0.1, np.inf, 0.3, 0]), {}, "inf at run 'x', document 'b'; drop"),
-        (summary_of(), {"baseline": "z"}, "baseline='z' is not a group; known are x, y"),
+        (summary_of(), {"baseline": "z"}, "baseline='z' is not a group; expected one of x, y"),
         (
             summary_of(document=[*"abcd"], domain="u"),
             {},
