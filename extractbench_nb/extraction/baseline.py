@@ -375,7 +375,7 @@ def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.
         fields=rows["schema"].map(keys),
         evaluated_valid=rows["evaluated"] * valid,
     )
-    return TALLY_COLUMNS.build({name: rows[name].tolist() for name in TALLY_COLUMNS.names})
+    return TALLY_COLUMNS.from_records(rows)
 
 
 def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
@@ -535,4 +535,4 @@ def repair_effect(
     effect["forgiven"] = (after["valid"] - before["valid"]).to_numpy()
     effect["pass_rate_repaired"] = after["pass_rate"].array
     effect["gain"] = (after["pass_rate"] - before["pass_rate"]).array
-    return EFFECT_COLUMNS.build({name: effect[name].tolist() for name in EFFECT_COLUMNS.names})
+    return EFFECT_COLUMNS.from_records(effect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
-from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.stats.breakdowns import known_columns, refuse_missing
 from extractbench_nb.stats.intervals import (
     DIGITS,
     EQUAL,
@@ -61,7 +61,7 @@ class AttemptGroups(NamedTuple):
 def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> AttemptGroups:
     """Group attempts by their values in some columns."""
     refuse_missing(attempts, (), "attempts")
-    names = [] if by is None else _columns(attempts, by)
+    names = [] if by is None else known_columns(by, attempts, without=("failure",))
     codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
     for name in names:
         try:
@@ -78,23 +78,6 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
         for key in keys.tolist()
     ]
     return AttemptGroups(names, labels, first, numbers.reshape(-1))
-
-
-def _columns(attempts: pd.DataFrame, by: Any) -> list[str]:
-    several = isinstance(by, Iterable) and not isinstance(by, str)
-    names: list[Any] = list(by) if several else [by]
-    if not names:
-        raise InputError("by is empty; name a column, for example 'run'")
-    known = [name for name in attempts.columns if name != "failure"]
-    for name in names:
-        if isinstance(name, str) and name == "failure":
-            raise InputError("by is 'failure', which makes the rows; name another column, as 'run'")
-        if not isinstance(name, Hashable) or name not in known:
-            same_text = [repr(column) for column in known if str(column) == str(name)]
-            # the column may be of another type: 1 for "1"
-            hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
-            raise InputError(f"by is {name!r}; {hint}")
-    return list(dict.fromkeys(names))
 
 
 def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
@@ -359,9 +342,6 @@ LENGTH_CORRELATION_COLUMNS = FrameSpec(
 )
 
 
-_NO_ENDS = (None, None, None)
-
-
 def validity_by_length(
     attempts: pd.DataFrame,
     dataset: DatasetLike,
@@ -436,21 +416,23 @@ def validity_by_length(
     lengths = _lengths(attempts, dataset, of)
     numbers = _bin_numbers(attempts, lengths, of, bins)
     rows: list[tuple[Any, ...]] = []
-    places: list[int] = []
+    first_rows: list[int] = []
     frame = attempts[["document", "valid"]].assign(length=lengths)
     without_length_last = np.where(numbers > 0, numbers, bins + 1)
     key: Any
     for key, part in frame.groupby([groups.numbers, without_length_last]):
         group, number = key
         known, is_known = part["length"], number <= bins
-        ends = (int(known.min()), float(known.median()), int(known.max())) if is_known else _NO_ENDS
+        ends: tuple[Any, ...] = (None, None, None)
+        if is_known:
+            ends = int(known.min()), float(known.median()), int(known.max())
         counts = part["document"].nunique(), len(part), int(part["valid"].sum())
         low, high, _ = valid_interval(part, drawing)
         between = (round(end or 0.0, DIGITS) for end in (low, high))
         bin_ = number if is_known else None
         rows.append((of, bin_, *ends, *counts, counts[2] / len(part), *between))
-        places.append(int(groups.first[group]))
-    return _with_groups(attempts, groups, places, LENGTH_COLUMNS.from_rows(rows))
+        first_rows.append(int(groups.first[group]))
+    return _with_groups(attempts, groups, first_rows, LENGTH_COLUMNS.from_rows(rows))
 
 
 def length_correlations(
@@ -500,16 +482,17 @@ def length_correlations(
     valid = attempts["valid"].to_numpy(dtype=bool)
     rows = []
     for group in range(len(groups.labels)):
-        own = groups.numbers == group
-        kept = own & ~np.isnan(lengths)
-        found = None  # Spearman's, where there is an order
-        if min(len(np.unique(lengths[kept])), len(np.unique(valid[kept]))) > 1:
-            ranks = pd.DataFrame({"length": lengths[kept], "valid": valid[kept]}).rank()
-            found = round(float(ranks.corr().loc["length", "valid"]), DIGITS)  # type: ignore[arg-type]
-        count = int(kept.sum())
-        rows.append((of, count, int(valid[kept].sum()), int(own.sum()) - count, found))
-    found_rows = LENGTH_CORRELATION_COLUMNS.from_rows(rows)
-    return _with_groups(attempts, groups, groups.first, found_rows)
+        in_group = groups.numbers == group
+        measured = in_group & ~np.isnan(lengths)
+        pairs = pd.DataFrame({"length": lengths[measured], "valid": valid[measured]})
+        correlation = None  # Spearman's, where there is an order
+        if pairs.nunique().min() > 1:
+            correlation = round(float(np.corrcoef(pairs.rank(), rowvar=False)[0, 1]), DIGITS)
+        count = len(pairs)
+        rows.append(
+            (of, count, int(pairs["valid"].sum()), int(in_group.sum()) - count, correlation)
+        )
+    return _with_groups(attempts, groups, groups.first, LENGTH_CORRELATION_COLUMNS.from_rows(rows))
 
 
 def _groups(attempts: pd.DataFrame, by: Any, spec: FrameSpec) -> AttemptGroups:
@@ -522,10 +505,10 @@ def _groups(attempts: pd.DataFrame, by: Any, spec: FrameSpec) -> AttemptGroups:
 
 
 def _with_groups(
-    attempts: pd.DataFrame, groups: AttemptGroups, places: Any, rows: pd.DataFrame
+    attempts: pd.DataFrame, groups: AttemptGroups, first_rows: Any, rows: pd.DataFrame
 ) -> pd.DataFrame:
     """Put the columns that make the groups before those of the result."""
-    labels = attempts[groups.names].iloc[list(places)].reset_index(drop=True)
+    labels = attempts[groups.names].iloc[list(first_rows)].reset_index(drop=True)
     return pd.concat([labels, rows], axis=1)
 
 
@@ -537,22 +520,22 @@ def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
     if of not in LENGTHS:
         raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
     if of in _OF_DOCUMENTS:
-        table, names = documents_of(dataset).documents, attempts["document"]
-        refuse_missing(table, ("document", of), "dataset.documents")
-        known = dict(zip(table["document"].tolist(), table[of].tolist(), strict=True))
-        for name in names.unique():
-            if name not in known:
-                raise InputError(f"unknown document {name!r}; {nearest(name, map(str, known))}")
-        found = [known[name] for name in names]
-        return np.array([np.nan if pd.isna(one) else one for one in found], dtype=np.float64)
+        documents = documents_of(dataset).documents
+        refuse_missing(documents, ("document", of), "dataset.documents")
+        length_of = documents.set_index("document")[of]
+        for name in attempts["document"].unique():
+            if name not in length_of.index:
+                hint = nearest(name, map(str, length_of.index))
+                raise InputError(f"unknown document {name!r}; {hint}")
+        return attempts["document"].map(length_of).to_numpy(dtype=np.float64, na_value=np.nan)
     column = "raw" if of == "output_tokens" else "characters"
     refuse_missing(attempts, ("failure", "characters", column), "attempts")
-    some = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
+    has_text = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
     lengths = np.full(len(attempts), np.nan)
-    for place in np.flatnonzero(some):
-        cell = attempts[column].iloc[place]
+    for row in np.flatnonzero(has_text):
+        cell = attempts[column].iloc[row]
         text = cell.decode("utf-8", "replace") if isinstance(cell, bytes | bytearray) else cell
-        lengths[place] = count_tokens(text) if of == "output_tokens" else float(cell)
+        lengths[row] = count_tokens(text) if of == "output_tokens" else float(cell)
     return lengths
 
 
@@ -561,13 +544,14 @@ def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
 
 def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, of: str, bins: int) -> Counts:
     """Return the bin of each attempt, from 1 up and none of them empty; 0 without a length."""
-    known = ~np.isnan(lengths)
-    counted = known & ~(attempts["document"].duplicated().to_numpy() & (of in _OF_DOCUMENTS))
+    measured = ~np.isnan(lengths)
+    counted = measured & ~(attempts["document"].duplicated().to_numpy() & (of in _OF_DOCUMENTS))
     upper_ends = _upper_ends(np.sort(lengths[counted]), bins)
-    numbers = np.searchsorted(upper_ends, lengths, side="left")
-    found = np.zeros(len(lengths), dtype=np.int64)
-    found[known] = 1 + np.unique(numbers[known], return_inverse=True)[1]
-    return found
+    numbers = np.zeros(len(lengths), dtype=np.int64)
+    numbers[measured] = (
+        1 + pd.factorize(np.searchsorted(upper_ends, lengths[measured]), sort=True)[0]
+    )
+    return numbers
 
 
 def _upper_ends(ordered: Numbers, bins: int) -> Numbers:

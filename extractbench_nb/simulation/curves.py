@@ -252,9 +252,7 @@ def _table(
         )
     for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
         row |= {"low": low, "high": high, "interval": "none" if low is None else method}
-    return SENSITIVITY_COLUMNS.build(
-        {name: [row[name] for row in rows] for name in SENSITIVITY_COLUMNS.names}
-    )
+    return SENSITIVITY_COLUMNS.from_records(rows)
 
 
 def _over_units(units: Mapping[str, list[_Reading]], name: str) -> float | None:
@@ -269,10 +267,8 @@ _SOME = 0.5
 _WIDEST = 120
 
 
-class _Case(NamedTuple):
-    unit: str
-    gold: Any
-    corrupted: Any
+#: The unit, gold, and gold as it is corrupted.
+_Case: TypeAlias = tuple[str, Any, Any]
 
 
 def _distinct_values(values: Iterable[Any]) -> list[Any]:
@@ -301,7 +297,7 @@ def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Set
             for repeat in range(settings.repeats if rate else 1):
                 made = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
                 if made is not None:
-                    cases.append(_Case(unit, gold, made if rate else gold))
+                    cases.append((unit, gold, made if rate else gold))
         for subject in settings.subjects if cases else ():
             for reading in _scored(subject, cases, settings):
                 yield subject, rate, reading
@@ -309,14 +305,11 @@ def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Set
 
 def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Iterator[_Reading]:
     """Evaluate all cases as the properties of one object."""
-    names = [str(n) for n in range(len(cases))]
     config = {} if subject.declared is None else {"evaluation_config": subject.declared}
-    nodes = [{"type": kind_of(case.gold), **config} for case in cases]
-    schema = {"type": "object", "properties": dict(zip(names, nodes, strict=True))}
-    gold, predicted = (
-        {name: getattr(case, side) for name, case in zip(names, cases, strict=True)}
-        for side in ("gold", "corrupted")
-    )
+    nodes = {str(n): {"type": kind_of(gold), **config} for n, (_, gold, _) in enumerate(cases)}
+    schema = {"type": "object", "properties": nodes}
+    _, golds, made = zip(*cases, strict=True)
+    gold, predicted = (dict(zip(nodes, values, strict=True)) for values in (golds, made))
     ev = evaluate(schema, gold, predicted, judge=settings.judge, profile=subject.profile)
     rows = _by_path(ev.fields)
     if len(rows) != len(cases):
@@ -325,10 +318,11 @@ def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Itera
             "single values"
         )
     for case, score, passed in zip(cases, rows["score"], rows["passed"], strict=True):
+        unit, gold, corrupted = case
         known = None if pd.isna(score) else float(score)
-        reading = _Reading(case.unit, known, passed, int(known is None))
-        if case.corrupted is not case.gold:
-            reading = reading._replace(changed=1, gold=case.gold, corrupted=case.corrupted)
+        reading = _Reading(unit, known, passed, int(known is None))
+        if corrupted is not gold:
+            reading = reading._replace(changed=1, gold=gold, corrupted=corrupted)
         yield reading
 
 

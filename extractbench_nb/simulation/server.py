@@ -330,7 +330,7 @@ def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
 # --- the server -------------------------------------------------------------------------------
 
 _HOST = "127.0.0.1"
-_MODELS, _COMPLETIONS = "/v1/models", "/v1/chat/completions"
+_MODELS, _COMPLETIONS = "GET /v1/models", "POST /v1/chat/completions"
 _NAME = "extractbench-simulations"
 #: Seconds: between looks at whether to stop, and for what is under way to end.
 _POLL, _PATIENCE = 0.02, 5.0
@@ -485,11 +485,11 @@ class _HTTPServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a new connection, and drop those that have ended."""
-        given = (request, client_address)
-        thread = Thread(target=self.process_request_thread, args=given, name=_NAME, daemon=True)
+        arguments = (request, client_address)
+        thread = Thread(target=self.process_request_thread, args=arguments, name=_NAME, daemon=True)
         thread.start()
-        still = {one: by for one, by in self._served.items() if by.is_alive()}
-        self._served = {**still, request: thread}
+        open_ = {other: by for other, by in self._served.items() if by.is_alive()}
+        self._served = {**open_, request: thread}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore the error: a client that went away is not one."""
@@ -525,38 +525,38 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """List the models."""
-        if self._path() == _MODELS:
-            self._send(Reply(200, self.server.replay.listing()))
-        else:
-            self._send(self._nothing_here())
+        known = self._address == _MODELS
+        self._send(Reply(_OK, self.server.replay.listing()) if known else self._nothing_here())
 
     def do_POST(self) -> None:
         """Answer for a model."""
         length = self.headers.get("content-length", "")
+        problem = None
         if not length.isdecimal():
-            self.close_connection = True  # nobody knows where the next request begins
-            self._send(failed(_NO_LENGTH, "expected a Content-Length"))
-            return
-        if len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
-            self.close_connection = True
-            self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
+            problem = failed(_NO_LENGTH, "expected a Content-Length")
+        elif len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
+            problem = failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes")
+        if problem is not None:
+            self.close_connection = True  # where the next request begins is not known
+            self._send(problem)
             return
         body = self.rfile.read(int(length))
         reply = self._nothing_here()
-        if self._path() == _COMPLETIONS:
+        if self._address == _COMPLETIONS:
             try:
                 reply = self.server.replay.reply(body)
-            except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
+            except Exception as error:  # noqa: BLE001 - the client is told, the screen stays clear
                 reply = _fault(error)
         if not self.server.stopped.wait(self.server.latency):
             self._send(reply)
 
-    def _path(self) -> str:
-        return self.path.partition("?")[0].rstrip("/")
+    @property
+    def _address(self) -> str:
+        """Method and path of the request."""
+        return f"{self.command} {self.path.partition('?')[0].rstrip('/')}"
 
     def _nothing_here(self) -> Reply:
-        message = f"no {self.command} {self._path()}; there are GET {_MODELS}, POST {_COMPLETIONS}"
-        return failed(_NOT_FOUND, message)
+        return failed(_NOT_FOUND, f"no {self._address}; available are {_MODELS} and {_COMPLETIONS}")
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer an unknown request with an error in OpenAI's form."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,18 +76,21 @@ def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str
     return fields.merge(summary[[*keys, *extra]], on=keys, how="left", validate="many_to_one")
 
 
-def known_columns(
-    by: str | Iterable[str], frame: pd.DataFrame, *, without: Iterable[str] = ()
-) -> list[str]:
+def known_columns(by: object, frame: pd.DataFrame, *, without: Collection[str] = ()) -> list[Any]:
     """Return the columns that `by` names, or raise `InputError` with the nearest names."""
-    names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    names = list(by) if isinstance(by, Iterable) and not isinstance(by, str) else [by]
     if not names:
-        raise InputError("`by` is empty; name a column, for example 'run'")
-    known = [str(c) for c in frame.columns if c not in set(without)]
+        raise InputError("by is empty; name a column, for example 'run'")
+    known = [column for column in frame.columns if column not in without]
     for name in names:
-        if name not in known:
-            raise InputError(f"there is no column {name!r} to group by; {nearest(name, known)}")
-    return names
+        if isinstance(name, str) and name in without:
+            raise InputError(f"by is {name!r}, which does not name groups; name another column")
+        if not isinstance(name, Hashable) or name not in known:
+            # the column may be of another type: 1 for "1"
+            same_text = [repr(column) for column in known if str(column) == str(name)]
+            hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
+            raise InputError(f"by is {name!r}; {hint}")
+    return list(dict.fromkeys(names))
 
 
 def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:

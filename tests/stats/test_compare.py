@@ -319,8 +319,8 @@ def summary_of(**changes: Any) -> pd.DataFrame:
 @pytest.mark.parametrize(
     "source, options, message",
     [
-        (summary_of(), {"by": "runs"}, "no column 'runs' to group by; did you mean 'run'?"),
-        (summary_of(), {"by": []}, "`by` is empty"),
+        (summary_of(), {"by": "runs"}, "by is 'runs'; did you mean 'run'?"),
+        (summary_of(), {"by": []}, "by is empty"),
         (summary_of(), {"by": "model"}, "column 'model' is missing in 1 of 4 rows"),
         (summary_of(), {"measures": "pass_rat"}, "'pass_rat'; did you mean 'pass_rate'?"),
         (summary_of(), {"measures": ()}, "`measures` is empty"),
