@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import evaluate_runs
@@ -49,11 +49,11 @@ _ACCURACY = "{accuracy_valid}"
 
 def _columns(results: pd.DataFrame, part: str) -> list[tuple[str, str, str, str]]:
     """List the columns of a table as the paper has them: heading, schema, text, ranking rate."""
-    order = [folder for _, folder, _ in _PUBLISHED]
     folders = {name: name.rpartition("/")[2] for name in results["schema"] if name != OVERALL}
-    places = {name: order.index(folder) for name, folder in folders.items() if folder in order}
-    schemas = sorted(folders, key=lambda name: places.get(name, len(order)))
-    titles = {name: _PUBLISHED[places[name]][0] if name in places else name for name in schemas}
+    headings = {folder: heading for heading, folder, _ in _PUBLISHED}
+    rank = {folder: i for i, folder in enumerate(headings)}
+    schemas = sorted(folders, key=lambda name: rank.get(folders[name], len(rank)))
+    titles = {name: headings.get(folders[name], name) for name in schemas}
     if part == "8":
         rates = [(titles[name], name, _RATE, "pass_rate") for name in schemas]
         return [*rates, ("Overall", OVERALL, _RATE, "pass_rate")]
@@ -91,19 +91,18 @@ def _schema(part: str, folders: Mapping[str, str]) -> str:
 def _laid_out(results: pd.DataFrame, part: str) -> Texts:
     """Write one row per run; mark the best shares of a column above 0, and rates that are 0."""
     rows: dict[str, list[str]] = {run: [] for run in results["run"]}
-    headings: list[str] = []
     best: set[tuple[str, str]] = set()
     failed: set[tuple[str, str]] = set()
-    for heading, schema, text, rate in _columns(results, part):
-        headings.append(heading)
+    columns = _columns(results, part)
+    for heading, schema, text, rate in columns:
         of_schema = results[results["schema"] == schema].set_index("run")
-        written = {}
-        records: dict[Any, dict[Any, Any]] = of_schema.to_dict("index")
-        for run, row in records.items():
-            rates = {name: _percent(row[name], _NONE) for name in ("pass_rate", "accuracy_valid")}
-            written[run] = text.format_map({**row, **rates})
         for run, cells in rows.items():
-            cells.append(written.get(run, _NONE))
+            written = _NONE
+            if run in of_schema.index:
+                row = of_schema.loc[run]
+                rates = {n: _percent(row[n], _NONE) for n in ("pass_rate", "accuracy_valid")}
+                written = text.format_map({**row, **rates})
+            cells.append(written)
         if not rate:
             continue
         shares = of_schema[rate].dropna()
@@ -111,7 +110,7 @@ def _laid_out(results: pd.DataFrame, part: str) -> Texts:
         best |= {(run, heading) for run in positive.index[positive == positive.max()]}
         if rate == "pass_rate":
             failed |= {(run, heading) for run in shares.index[shares == 0]}
-    return headings, rows, best, failed
+    return [heading for heading, *_ in columns], rows, best, failed
 
 
 TALLY_COLUMNS = FrameSpec(
@@ -390,13 +389,10 @@ def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
             columns = ("passed", "evaluated_valid", "evaluated_valid")
             accuracy = rate_interval(part, columns, drawing)
             share = _share(sums["evaluated"], fields)
-            results.append(
-                (
-                    *(run, schema, len(part), sums["valid"], sums["valid"] / len(part)),
-                    *(*valid[:2], passed, fields, _share(passed, fields), *rate[:2], share),
-                    *(scored, _share(passed, scored), *accuracy[:2]),
-                )
-            )
+            row = [run, schema, len(part), sums["valid"], sums["valid"] / len(part), *valid[:2]]
+            row += [passed, fields, _share(passed, fields), *rate[:2], share]
+            row += [scored, _share(passed, scored), *accuracy[:2]]
+            results.append(row)
     frame = BASELINE_COLUMNS.from_rows(results)
     frame.attrs["confidence"] = drawing.confidence
     return frame
@@ -468,21 +464,21 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     for name in chosen:
         if name not in _FORGIVABLE:
             raise InputError(f"failures: {name!r} cannot be forgiven; {nearest(name, _FORGIVABLE)}")
-    values, found = attempts["value"].tolist(), []
-    columns = (attempts[name] for name in ("failure", "parses", "raw"))
-    for place, (failure, parses, raw) in enumerate(zip(*columns, strict=True)):
+    values, forgiven = [], []
+    columns = (attempts[name] for name in ("failure", "parses", "raw", "value"))
+    for failure, parses, raw, value in zip(*columns, strict=True):
         repaired = None
         if failure in chosen:
-            repaired = values[place] if parses else repair_output(raw).value
-        found.append(None if repaired is None else failure)
-        values[place] = values[place] if repaired is None else repaired
-    kept = pd.array(found, dtype=pd.StringDtype("python"))
-    isna = kept.isna()
+            repaired = value if parses else repair_output(raw).value
+        values.append(value if repaired is None else repaired)
+        forgiven.append(None if repaired is None else failure)
+    failures_forgiven = pd.array(forgiven, dtype=TEXT)
+    unchanged = failures_forgiven.isna()
     return attempts.assign(
-        valid=attempts["valid"].where(isna, other=True).astype("bool"),
-        failure=attempts["failure"].where(isna, other="none"),
+        valid=attempts["valid"].where(unchanged, other=True).astype("bool"),
+        failure=attempts["failure"].where(unchanged, other="none"),
         value=pd.Series(values, attempts.index, object),
-        forgiven=kept,
+        forgiven=failures_forgiven,
     )
 
 
@@ -524,12 +520,11 @@ def repair_effect(
     commas and cut outputs (Table 7). A repaired output of which the end is missing passes the
     fields that came before it.
     """
-    known = documents_of(dataset)
-    lenient = forgive(attempts, failures)
+    documents = documents_of(dataset)
     options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
     before, after = (
-        baseline_tables(given, known, **options).of_schema(OVERALL).drop(index=TOTAL)
-        for given in (attempts, lenient)
+        baseline_tables(frame, documents, **options).of_schema(OVERALL).drop(index=TOTAL)
+        for frame in (attempts, forgive(attempts, failures))
     )
     effect = before.reset_index().rename(columns={"documents": "attempts"})
     effect["forgiven"] = (after["valid"] - before["valid"]).to_numpy()

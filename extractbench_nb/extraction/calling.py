@@ -186,15 +186,12 @@ def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
     return found
 
 
-#: Why a call gave no output; the first five say something of the model, the others of the day.
-REASONS = tuple(
-    (
-        "page_limit context_length schema_rejected refused other "
-        "rate_limited timeout server_error connection bad_key not_found redirect"
-    ).split()
+#: Reasons why a call gave no output: those of the model, and passing ones of the service.
+#: After the passing ones a document is asked about again when its run is resumed.
+PASSING = (
+    *("rate_limited", "timeout", "server_error", "connection", "bad_key", "not_found", "redirect"),
 )
-#: After these a document is asked about again when its run is taken up.
-PASSING = REASONS[5:]
+REASONS = ("page_limit", "context_length", "schema_rejected", "refused", "other", *PASSING)
 
 _WORDS = {
     "context_window": "context_length",

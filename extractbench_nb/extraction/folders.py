@@ -196,16 +196,17 @@ def check_names(path: Path, documents: Iterable[str]) -> None:
     except (AttributeError, OSError, ValueError):  # not on Windows
         limit = _LONGEST_NAME - len(_META)
     for document in documents:
-        if not document or document.startswith(".") or set(document) & set("/\\\0"):
-            raise InputError(f"document {document!r} cannot be part of a file's name")
+        problem = f"document {document!r:.80} cannot be part of a file name"
         try:
             size = len(os.fsencode(document))
         except UnicodeEncodeError:  # a lone surrogate
-            raise InputError(f"document {document!r} cannot be part of a file's name") from None
+            raise InputError(problem) from None
+        if not size or document.startswith(".") or set(document) & set("/\\\0"):
+            raise InputError(problem)
         if size > limit:
             raise InputError(
-                f"document {document!r:.80} cannot be part of a file's name: it has {size} bytes, "
-                f"at most {limit} are possible here; give the document a shorter name"
+                f"{problem}: it has {size} bytes, at most {limit} are possible here; give the "
+                "document a shorter name"
             )
 
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from extractbench_nb._json import json_type, read_document
 from extractbench_nb._model_json import fault_of, unwrapped
@@ -21,11 +21,10 @@ from extractbench_nb.schema.validation import Validation
 
 #: How an output can fail, in the order in which it is found out. The first five that the paper
 #: names (Table 7) are empty_response, trailing_comma, page_limit, truncated_json, context_length.
-FAILURES = tuple(
-    (
-        "none page_limit context_length schema_rejected refused rate_limited timeout other "
-        "empty_response trailing_comma truncated_json malformed_json not_an_object schema_violation"
-    ).split()
+FAILURES = (
+    *("none", "page_limit", "context_length", "schema_rejected", "refused", "rate_limited"),
+    *("timeout", "other", "empty_response", "trailing_comma", "truncated_json", "malformed_json"),
+    *("not_an_object", "schema_violation"),
 )
 
 _OF_CALLS = frozenset(FAILURES[1:8])
@@ -238,12 +237,8 @@ Location: TypeAlias = tuple[Any, ...]
 _LONGEST_MESSAGE = 300
 
 
-class Violation(NamedTuple):
-    """One violation: its place in the schema, what it is, and jsonschema's error if it has one."""
-
-    place: Hashable
-    message: str
-    error: Any = None
+#: A violation: its place in the schema, a message, and jsonschema's error if it has one.
+Violation: TypeAlias = tuple[Hashable, str, Any]
 
 
 class Conformance:
@@ -259,31 +254,30 @@ class Conformance:
     @cached_property
     def _forgiven(self) -> set[Hashable]:
         gold = () if self._gold is None else self._violations(self._gold)
-        return {violation.place for violation in gold}
+        return {place for place, _, _ in gold}
 
     def fits(self, value: Any) -> tuple[bool, bool, str | None]:
         """Say whether a document fits: strictly, and as far as gold does; else why not."""
         strictly = True
-        for violation in self._violations(value):
+        for place, message, _ in self._violations(value):
             strictly = False
-            if violation.place not in self._forgiven:
-                return False, False, violation.message
+            if place not in self._forgiven:
+                return False, False, message
         return strictly, True, None
 
     def faults(self, value: Any) -> list[tuple[Location, Location]]:
         """Say where a document does not fit, and the place that causes it."""
         found = []
-        for violation in self._violations(value):
-            error = violation.error
-            if error is None or violation.place in self._forgiven:
+        for place, _, error in self._violations(value):
+            if error is None or place in self._forgiven:
                 continue
-            where = tuple(error.absolute_path)
-            while error.context:
-                error = max(error.context, key=lambda one: len(one.absolute_path))
-            cause = tuple(error.absolute_path)
-            names = error.validator_value if error.validator == "required" else None
+            deepest = error
+            while deepest.context:
+                deepest = max(deepest.context, key=lambda one: len(one.absolute_path))
+            where, cause = tuple(error.absolute_path), tuple(deepest.absolute_path)
+            names = deepest.validator_value if deepest.validator == "required" else None
             if isinstance(names, list):
-                missing = [name for name in names if name not in error.instance]
+                missing = [name for name in names if name not in deepest.instance]
                 found += [(where, (*cause, name)) for name in missing]
             else:
                 found.append((where, cause))
@@ -294,7 +288,7 @@ class Conformance:
             message = f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE]
             unsure = error.validator == "not_validated"
             place: Hashable = message if unsure else tuple(error.absolute_schema_path)
-            yield Violation(place, message, None if unsure else error)
+            yield place, message, None if unsure else error
 
 
 def touches(one: Location, other: Location) -> bool:

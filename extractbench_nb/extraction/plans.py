@@ -30,6 +30,7 @@ from extractbench_nb.judges.calls import most_tokens
 from extractbench_nb.judges.client import ModelRequest, litellm
 from extractbench_nb.judges.settings import Settings, check_model
 from extractbench_nb.pdf.pages import read_pages
+from extractbench_nb.stats.breakdowns import refuse_missing
 
 DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
 
@@ -202,9 +203,7 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
 
 def _ids(documents: object) -> list[str]:
     if isinstance(documents, pd.DataFrame):
-        if "document" not in documents.columns:
-            columns = ", ".join(map(repr, documents.columns))
-            raise InputError(f"documents: no column 'document' in a frame with {columns}")
+        refuse_missing(documents, ("document",), "documents")
         documents = documents["document"]
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise InputError(f"documents is {documents!r}; expected a Dataset, or a list of its ids")
@@ -248,22 +247,16 @@ def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> l
     """Read schemas and PDFs of all documents, so that broken files raise before any request."""
     schemas = {about["schema"] for about in documents.values()}
     plain = {schema: plain_schema(dataset.schema(schema)) for schema in schemas}
-    tasks = [
-        Task(
-            document,
-            plain[about["schema"]],
-            dataset.pdf_path(document),
-            text=None,
-            strict=about.get("strict") == "true",
-        )
-        for document, about in documents.items()
-    ]
-    if document_input != "text":
-        for task in tasks:
-            _check_pdf(task.pdf)
-        return tasks
-    tasks = [task._replace(text=document_text(task.pdf)) for task in tasks]
-    if empty := [repr(task.document) for task in tasks if not task.text]:
+    tasks = []
+    for document, about in documents.items():
+        pdf, text = dataset.pdf_path(document), None
+        if document_input == "text":
+            text = document_text(pdf)
+        else:
+            _check_pdf(pdf)
+        strict = about.get("strict") == "true"
+        tasks.append(Task(document, plain[about["schema"]], pdf, text, strict))
+    if empty := [repr(task.document) for task in tasks if task.text == ""]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
             "files, with document_input='file', or leave these documents out"

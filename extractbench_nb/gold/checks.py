@@ -21,6 +21,7 @@ from extractbench_nb.gold.findings import (
     AUDIT_COLUMNS,
     AUDITED_COLUMNS,
     KINDS,
+    RANK,
     SEVERITIES,
     Audit,
     Finding,
@@ -188,7 +189,6 @@ def _read_pdf(
 
 _FEWEST_SOUGHT = 4
 _QUOTED_SHARE = 0.5
-_ORDER = {kind: i for i, kind in enumerate(KINDS)}
 
 
 def audit(
@@ -295,4 +295,4 @@ def _merged(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Find
         )
         changes = {"kind": "field_not_quoted", "message": message}
         findings.append(finding._replace(**changes, suggestion=None, page=None))
-    return sorted(findings, key=lambda finding: _ORDER[finding.kind])
+    return sorted(findings, key=lambda finding: RANK[finding.kind])

@@ -80,6 +80,8 @@ _ALL: tuple[Kind, ...] = (
 
 #: Every kind by name, in the order of the findings of a document.
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+#: The position of each kind in that order.
+RANK = {kind: i for i, kind in enumerate(KINDS)}
 
 
 def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
@@ -183,10 +185,8 @@ class Audit:
             documents=("document", "nunique"),
             fields=("field", "nunique"),
         ).reset_index()
-        rank = {kind: i for i, kind in enumerate(KINDS)}
-        counts["rank"] = [rank[kind] for kind in counts["kind"]]
-        counts = counts.sort_values(["domain", "rank"], kind="stable")
-        return SUMMARY_COLUMNS.from_records(counts)
+        counts["rank"] = counts["kind"].map(RANK)
+        return SUMMARY_COLUMNS.from_records(counts.sort_values(["domain", "rank"], kind="stable"))
 
     @staticmethod
     def kinds() -> pd.DataFrame:
@@ -293,7 +293,7 @@ def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame
     findings = audit.findings
     shuffled = findings.sample(frac=1, random_state=seed)
     turn = shuffled.groupby("kind").cumcount()
-    rank = shuffled["kind"].map({kind: i for i, kind in enumerate(KINDS)})
+    rank = shuffled["kind"].map(RANK)
     order = pd.DataFrame({"turn": turn, "rank": rank}).sort_values(["turn", "rank"])
     chosen = findings.loc[sorted(order.index[:n])].copy()
     totals, drawn = findings["kind"].value_counts(), chosen["kind"].value_counts()

@@ -156,11 +156,7 @@ class ReportBuilder:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        c = self.config
-        ev = evaluate(
-            schema, gold, extracted, judge=c.judge, alignment=c.alignment, profile=c.profile
-        )
-        return self.from_evaluation(ev)
+        return self.from_evaluation(evaluate(schema, gold, extracted, **self._options))
 
     async def build_async(
         self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
@@ -182,11 +178,11 @@ class ReportBuilder:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        c = self.config
-        ev = await evaluate_async(
-            schema, gold, extracted, judge=c.judge, alignment=c.alignment, profile=c.profile
-        )
-        return self.from_evaluation(ev)
+        return self.from_evaluation(await evaluate_async(schema, gold, extracted, **self._options))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {name: getattr(self.config, name) for name in ("judge", "alignment", "profile")}
 
     def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
         """Report on an existing evaluation; nothing is evaluated again.
@@ -273,19 +269,16 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
 
 def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
     rows, limit = report.field_outcomes, config.max_reasoning_length
-    texts = {}
-    if config.save_json:
-        texts["report.json"] = json_text(report)
-    if config.save_text:
-        texts["summary.txt"] = summary_text(report)
-    if config.save_csv:
-        texts["fields.csv"] = csv_text(rows)
-    if config.save_markdown:
-        texts["fields.md"] = markdown_text(rows, limit)
-    if config.save_html:
-        texts["report.html"] = html_text(report)
+    files = (
+        (config.save_json, "report.json", lambda: json_text(report)),
+        (config.save_text, "summary.txt", lambda: summary_text(report)),
+        (config.save_csv, "fields.csv", lambda: csv_text(rows)),
+        (config.save_markdown, "fields.md", lambda: markdown_text(rows, limit)),
+        (config.save_html, "report.html", lambda: html_text(report)),
+    )
+    texts = {folder / name: text() for is_wanted, name, text in files if is_wanted}
     make_folder(folder)
-    write_texts({folder / name: text for name, text in texts.items()})
+    write_texts(texts)
     return folder
 
 

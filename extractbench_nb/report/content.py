@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from math import isnan
+from operator import attrgetter
 from statistics import fmean, median
 from typing import Any
 
@@ -202,6 +204,14 @@ def array_breakdowns(
         )
         for row, path in zip(outermost, paths, strict=True)
     ]
+
+
+def warning_groups(
+    warnings: Iterable[models.ReportWarning],
+) -> list[tuple[tuple[str, str], list[models.ReportWarning]]]:
+    """Group warnings by side and kind, in alphabetical order."""
+    key = attrgetter("side", "kind")
+    return [(names, list(group)) for names, group in groupby(sorted(warnings, key=key), key)]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

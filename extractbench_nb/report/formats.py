@@ -9,13 +9,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from itertools import groupby
-from operator import attrgetter
 from textwrap import wrap
 from typing import Any
 
 from extractbench_nb.display.text import document_json, dollars, fitted, trimmed, value_text
-from extractbench_nb.report.content import COUNTS
+from extractbench_nb.report.content import COUNTS, warning_groups
 from extractbench_nb.report.models import (
     ArrayBreakdown,
     ConfusionCounts,
@@ -183,8 +181,7 @@ def _coverage(report: EvaluationReport) -> Iterator[str]:
 
 
 def _warnings(report: EvaluationReport) -> Iterator[str]:
-    key = attrgetter("side", "kind")
-    groups = [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key=key)]
+    groups = warning_groups(report.warnings)
     for (side, kind), group in groups[:_MOST_WARNINGS]:
         paths = ", ".join(w.path for w in group[:3]) + (", …" if len(group) > 3 else "")  # noqa: PLR2004
         yield fitted(f"{side} {kind}: {len(group)} ({paths})", _WIDTH - 2)

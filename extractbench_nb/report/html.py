@@ -6,13 +6,12 @@ import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered
 from extractbench_nb.display.sides import Segment, Sides, alone, compared
 from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
+from extractbench_nb.report.content import warning_groups
 from extractbench_nb.report.models import ArrayBreakdown, ArrayItem, EvaluationReport, FieldOutcome
 
 if TYPE_CHECKING:
@@ -226,8 +225,6 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
     failed = listed([r for r in report.field_outcomes if not r.passed], _MOST_FAILED)
     every = listed(report.field_outcomes, _MOST_FIELDS)
     coverage, parts = report.coverage, outcome_parts(report)
-    key = attrgetter("side", "kind")
-    warnings = [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key)]
     return {
         "report": report,
         "labels": LABELS,
@@ -245,7 +242,10 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
             ("Missing in the extraction", listed(coverage.missing_paths, _MOST_PATHS)),
             ("In the extraction only", listed(coverage.spurious_paths, _MOST_PATHS)),
         ],
-        "warnings": [(*names, len(w), listed(w, _MOST_WARNINGS)) for names, w in warnings],
+        "warnings": [
+            (side, kind, len(group), listed(group, _MOST_WARNINGS))
+            for (side, kind), group in warning_groups(report.warnings)
+        ],
         "passes": _passes(report),
     }
 

@@ -582,8 +582,7 @@ def corruptions() -> pd.DataFrame:
     >>> corruptions().set_index("corruption").loc["shuffle_items", "meaning"]
     'kept'
     """
-    columns = zip(*(c[:5] for c in CORRUPTIONS.values()), strict=True)
-    return CORRUPTION_COLUMNS.build(dict(zip(CORRUPTION_COLUMNS.names, columns, strict=True)))
+    return CORRUPTION_COLUMNS.from_rows(corruption[:5] for corruption in CORRUPTIONS.values())
 
 
 def chosen(names: str | Iterable[str]) -> list[Corruption]:

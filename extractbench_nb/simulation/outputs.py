@@ -174,20 +174,17 @@ class Simulation:
             if unknown := kept.keys() - {"profile", "seed", "outputs", "record"}:
                 raise KeyError(", ".join(sorted(unknown)))
             for name in ("outputs", "record"):
-                columns = kept[name]
-                if not isinstance(columns, dict) or not all(
-                    isinstance(cells, list) for cells in columns.values()
-                ):
+                cells = kept[name].values() if isinstance(kept[name], dict) else [None]
+                if not all(isinstance(column, list) for column in cells):
                     raise TypeError(f"{name} has no columns")
-            found = [run.read(document) for document in kept["outputs"]["document"]]
-            texts: list[Any] = [one.raw for one in found]
-            metas: list[Any] = [one.meta for one in found]
-            outputs = SIMULATED_COLUMNS.build({**kept["outputs"], "raw": texts, "meta": metas})
+            outputs = [run.read(document) for document in kept["outputs"]["document"]]
+            texts = {"raw": [o.raw for o in outputs], "meta": [o.meta for o in outputs]}
+            frame = SIMULATED_COLUMNS.build({**kept["outputs"], **texts})
             record = SIMULATED_RECORD_COLUMNS.build(kept["record"])
             seed = _seed(kept["seed"])
         except (AttributeError, TypeError, KeyError, ValueError) as error:
             raise InputError(f"{str(path)!r} is not a simulation: {error}") from None
-        return cls(run.description["model"], profile, seed, outputs, record)
+        return cls(run.description["model"], profile, seed, frame, record)
 
     def __repr__(self) -> str:
         """Count the outputs by failure, and the changes."""

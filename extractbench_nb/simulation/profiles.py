@@ -6,8 +6,10 @@ The profiles of the paper's six models are calibrated on the printed figures.
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +37,7 @@ def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
 
 def assigned(shares: Mapping[str, float], to: Sequence[T], seed: str) -> dict[T, str]:
     """Give each item one of the names, at random, so that the names' counts are their quotas."""
-    names = [name for name, count in quotas(shares, len(to)).items() for _ in range(count)]
+    names = list(Counter(quotas(shares, len(to))).elements())
     generator(seed).shuffle(names)
     return dict(zip(to, names, strict=True))
 
@@ -187,11 +189,10 @@ class ModelProfile:
 
 
 def _summed(mappings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for one in mappings:
-        for name, number in one.items():
-            total[name] = total.get(name, 0) + number
-    return total
+    total: defaultdict[str, float] = defaultdict(float)
+    for name, number in chain.from_iterable(mapping.items() for mapping in mappings):
+        total[name] += number
+    return dict(total)
 
 
 def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
