@@ -57,11 +57,11 @@ SIMULATED_COLUMNS = FrameSpec(
         Column("document", "string", "document id"),
         Column("domain", "string", "domain of its schema"),
         Column("schema", "string", "schema id"),
-        Column("raw", "object", "the text; None where there was none", "", True),
-        Column("meta", "object", "what is known of the call, a dict"),
-        Column("failure", "string", "the failure that was made", "as `parse_output` names them"),
-        Column("variant", "string", "how exactly it fails", "", True),
-        Column("wrapping", "string", "what stands around the text", "fence, bom", True),
+        Column("raw", "object", "the text; None if there was none", "", True),
+        Column("meta", "object", "details of the call, a dict"),
+        Column("failure", "string", "the injected failure", "as `parse_output` names them"),
+        Column("variant", "string", "variant of the failure", "", True),
+        Column("wrapping", "string", "what surrounds the text", "fence, bom", True),
     ),
 )
 
@@ -86,7 +86,7 @@ class Simulation:
     run : str
         Its name.
     profile : ModelProfile
-        What the model does.
+        The profile of the simulated model.
     seed : int or str
         The same seed gives the same simulation.
     outputs : pandas.DataFrame
@@ -103,7 +103,7 @@ class Simulation:
     record: pd.DataFrame
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the outputs as a run, to be read like one of a real model, and by `open`.
+        """Write the outputs as a run, which reads like a real one, and for `open`.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Simulation:
         Raises
         ------
         InputError
-            The folder holds something, or is not a path.
+            The folder is not empty, or is not a path.
         OutputError
             It cannot be written.
         """
@@ -146,7 +146,7 @@ class Simulation:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Simulation:
-        """Read a simulation from its folder, to be checked or served again.
+        """Read a simulation from its folder.
 
         Parameters
         ----------
@@ -156,12 +156,12 @@ class Simulation:
         Returns
         -------
         Simulation
-            As it was saved; only a lone surrogate in a text is its escape now.
+            As it was saved, except that lone surrogates in texts are escaped.
 
         Raises
         ------
         InputError
-            There is no simulation, an output is not there, or a file cannot be read.
+            There is no simulation, an output is missing, or a file cannot be read.
         """
         run = RunFolder.open(folder_path(folder))
         path = run.path / SIMULATION_FILE
@@ -211,35 +211,35 @@ def simulate(
     dataset : Dataset, str or path
         A dataset, or what `load_dataset` takes; None is the sample dataset.
     profile : ModelProfile or str
-        What the model does; or one of the paper's six models by name, calibrated on its published
-        validity, failures and pass rates by domain.
+        A profile, or the name of one of the paper's six models, whose profile is calibrated on its
+        published validity, failures and pass rates by domain.
     seed : int or str, optional
         The same seed gives the same simulation.
     run : str, optional
-        Name of the run; by default ``simulated`` and the profile's name, and its mode where that
-        is ``structured``.
+        Name of the run; by default ``simulated`` and the profile's name, and its mode if that is
+        ``structured``.
 
     Returns
     -------
     Simulation
-        ``.outputs`` has the texts, ``.record`` what was done to which path.
+        ``.outputs`` has the texts, ``.record`` the changes by path.
 
     Raises
     ------
     InputError
-        The profile is not known, `dataset`, `seed` or `run` is something else, or a document
-        cannot fail as it should.
+        The profile is unknown, `dataset`, `seed` or `run` has a wrong type, or a document cannot
+        fail in the way the profile demands.
     DatasetError
         The dataset cannot be read.
 
     Notes
     -----
     Failures are drawn without replacement for each kind of document, so that their counts are the
-    profile's, rounded by largest remainders. An output that is to be valid has only changes that
-    the schema allows, violations of gold's own aside; that of a ``schema_violation`` has one more.
-    Texts that fail otherwise carry their changes too, for what a repair brings back; where nothing
-    would be left to break, or no place for a violation, the document is not changed before.
-    ``completion_tokens`` are GPT-2's.
+    profile's, rounded by largest remainders. Valid outputs have only changes that the schema
+    allows, or violations that gold has too; a ``schema_violation`` has one more. Texts with other
+    failures are corrupted as well, so that repaired outputs are realistic; if the changes would
+    leave nothing to break, or no place for a violation, the document is not corrupted first.
+    ``completion_tokens`` are GPT-2 tokens.
 
     Examples
     --------
@@ -365,14 +365,14 @@ class _Maker:
     def _corrupted(
         self, document: _Document, failure: str, rng: Random
     ) -> tuple[Any, list[Change]]:
-        """Corrupt gold; what the schema does not allow is done only where that is the failure."""
+        """Corrupt gold, against the schema only if the failure is a schema violation."""
         schema, gold = self.schemas[document.schema], self.gold[document.id]
         others = [d for d in self.documents if d.schema == document.schema and d is not document]
         how = self.profile.strength, [self.pools[other.id] for other in others]
         seed = f"{self.seed}\x1f{document.id}"
         breaks = failure == "schema_violation"
         allowed = Conformance(schema, gold) if breaks or failure == "none" else None
-        # where nothing is left to break, as in a document with one value, it is not changed before
+        # corrupted first; not at all if that leaves nothing to break, as in a one-value document
         for rates in (self.profile.corruptions_of(document.kind), {}):
             copy = Document(schema.root, gold)
             changes = corrupt_several_ways(copy, rates, seed, how, allowed)
@@ -383,11 +383,11 @@ class _Maker:
             elif copy.value or not rates or failure not in TEXT_FAILURES:
                 return copy.value, changes
         raise InputError(
-            f"document {document.id!r}: no schema_violation is possible, its schema allows every "
-            "type at every place"
+            f"document {document.id!r}: no schema_violation is possible, since its schema allows "
+            "every type at every place"
         )
 
 
-#: Failures whose text shows nothing of the document, and those that have nothing around them.
+#: Failures whose text has nothing of the document, and those that are not wrapped.
 _EMPTY = ("empty_response", "refused")
 _BARE = (*_EMPTY, "malformed_json")
