@@ -29,15 +29,15 @@ Counts = npt.NDArray[np.int64]
 
 POSITION_COLUMNS = FrameSpec(
     "failure_positions",
-    "one row per failure and part of the text; the last of a failure are those without a place",
+    "one row per failure and part of the text; the last row of a failure has no position",
     (
         Column("failure", "string", "how attempts failed", ", ".join(FAILURES[1:])),
         Column(
-            "start", "Float64", "where the part begins / length; without a place missing", "", True
+            "start", "Float64", "start of the part / length; missing without a position", "", True
         ),
-        Column("end", "Float64", "where the part ends / length; without a place missing", "", True),
+        Column("end", "Float64", "end of the part / length; missing without a position", "", True),
         Column("attempts", "int64", "attempts that break there", "0 and up"),
-        Column("share", "float64", "attempts / all that fail in this way", "0 to 1"),
+        Column("share", "float64", "attempts / all attempts with this failure", "0 to 1"),
     ),
 )
 
@@ -292,7 +292,7 @@ def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbe
 
 
 def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, float, bool]:
-    """Return a stratum's variance, its degrees of freedom, and whether there was a difference."""
+    """Return a stratum's variance, its degrees of freedom, and whether its documents differ."""
     documents = len(counts)
     residuals = counts[:, 0] - rate * counts[:, 1]
     squares = float(((residuals - residuals.mean()) ** 2).sum())
@@ -306,14 +306,14 @@ def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, floa
 
 _OF_DOCUMENTS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
 
-#: What a length can be: columns of a dataset's documents, and two of the outputs themselves.
+#: Measures of length: columns of a dataset's documents, and two of the outputs themselves.
 LENGTHS = (*_OF_DOCUMENTS, "output_tokens", "output_characters")
 
-_MEASURE = Column("measure", "string", "what the length is", ", ".join(LENGTHS))
+_MEASURE = Column("measure", "string", "measure of length", ", ".join(LENGTHS))
 
 LENGTH_COLUMNS = FrameSpec(
     "validity_by_length",
-    "after the columns of `by`, one row per group and bin; the last of a group has no length",
+    "after the columns of `by`, one row per group and bin; the last row may have no length",
     (
         _MEASURE,
         Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
@@ -336,8 +336,8 @@ LENGTH_CORRELATION_COLUMNS = FrameSpec(
         _MEASURE,
         Column("attempts", "int64", "attempts with a length", "0 and up"),
         Column("valid", "int64", "valid outputs among them", "0 to attempts"),
-        Column("without_length", "int64", "attempts without one, left out", "0 and up"),
-        Column("correlation", "Float64", "Spearman's, of length and validity", "-1 to 1", True),
+        Column("without_length", "int64", "attempts without a length, left out", "0 and up"),
+        Column("correlation", "Float64", "Spearman's rho of length and validity", "-1 to 1", True),
     ),
 )
 
@@ -360,42 +360,41 @@ def validity_by_length(
     dataset : Dataset, str or path
         Where the lengths of documents come from.
     of : str, optional
-        The length: of what is to be written, ``gold_tokens`` (as Table 6 of the ExtractBench paper
-        counts them), ``gold_values``, ``array_items`` or ``fields``; of what is read, ``pages`` or
-        ``pdf_tokens``; of what was written, ``output_tokens`` (GPT-2's, as gold's) or
-        ``output_characters``.
+        Measure of length: of gold, ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
+        ``gold_values``, ``array_items`` or ``fields``; of the PDF, ``pages`` or ``pdf_tokens``; of
+        the output, ``output_tokens`` (GPT-2 tokens, as for gold) or ``output_characters``.
     bins : int, optional
-        How many bins, 1 and up, each with about as many documents, or outputs where these are
-        measured. Equal lengths are in one bin, which may make it larger than others; there are
-        fewer bins only where there are fewer different lengths, then one for each.
+        Number of bins, 1 and up, each with about the same number of documents (of outputs, if those
+        are measured). Equal lengths share a bin, which may make it larger than others. If there are
+        fewer different lengths than bins, each length is a bin.
     by : str or iterable of str, optional
-        Columns of `attempts` that make groups, ``run`` for example; all are one by default. The
-        bins are the same for all groups.
+        Columns of `attempts` that define groups, for example ``run``; a single group by default.
+        The bins are the same for all groups.
     confidence : float, optional
         Of the intervals, between 0 and 1.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of `by` and those of `LENGTH_COLUMNS`, from the shortest to the longest; no row
-        where a group has nothing. Attempts whose length is not known, or without a text where
-        outputs are measured, are a last row without ``bin``.
+        The columns of `by` and those of `LENGTH_COLUMNS`, from the shortest to the longest; bins
+        without attempts of a group have no row. Attempts of unknown length, or without a text if
+        outputs are measured, are in a last row without ``bin``.
 
     Raises
     ------
     InputError
-        A name or a document is not known, a number is out of range, or a column is missing.
+        A name or a document is unknown, a number is out of range, or a column is missing.
 
     Notes
     -----
     The intervals are Wilson's, with the number of documents as the sample size: outputs of several
-    runs on one document are not independent. ``attempts`` and ``documents`` together show how often
-    each is counted; with ``by="run"`` it is once. `baseline_tables` does the same. Documents of one
-    schema share much more than their length, so that a bin may stand for a schema.
+    runs on one document are not independent; `baseline_tables` does the same. Documents of one
+    schema share much more than their length, so that a bin may represent a schema.
 
-    What was written is short where it was cut off, and nothing where a call failed: its length is
-    in part the result of a failure, and not its cause. Gold's is known before. The paper's models
-    that `simulate` makes fail as often as they did in each domain; within one length plays no part.
+    Truncated outputs are short, and failed calls have none: the length of an output is in part the
+    result of a failure, not its cause. The length of gold is not affected. Simulated runs of the
+    paper's models (`simulate`) have the published failures of each domain, which do not depend on
+    length within the domain.
 
     Examples
     --------
@@ -449,13 +448,14 @@ def length_correlations(
     attempts, dataset, of : object
         As for `validity_by_length`.
     by : str or iterable of str, optional
-        Columns of `attempts` that make groups, ``run`` for example; all are one by default.
+        Columns of `attempts` that define groups, for example ``run``; a single group by default.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. Below 0 the longer are less
-        often valid. Missing where all lengths are equal, or all outputs valid or none.
+        The columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. A negative correlation means
+        that longer outputs are valid less often. It is missing if all lengths are equal, or if all
+        outputs are valid, or none.
 
     Raises
     ------
@@ -464,9 +464,9 @@ def length_correlations(
 
     Notes
     -----
-    Validity is 0 or 1, so that not even a perfect order by length reaches -1. Neither an interval
-    nor a p-value is given: documents of one schema are alike, and attempts on one document are too,
-    so that there are fewer independent pairs than attempts, by an unknown number.
+    Validity is 0 or 1, so that even a perfect order by length does not reach -1. There is no
+    interval and no p-value, since documents of one schema, and attempts on one document, are not
+    independent.
 
     Examples
     --------

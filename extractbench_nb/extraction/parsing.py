@@ -1,8 +1,8 @@
 """Strict parsing of a model's answer: the value, or the failure by name.
 
-Valid is the paper's term (section 4): the text parses and conforms to the schema. A byte-order mark
-and a code fence are removed before parsing, as every pipeline does; whether the text is valid as it
-stands is reported separately.
+An output is valid, as the paper defines it (section 4), if it parses and conforms to the schema. A
+byte-order mark and a code fence are removed before parsing; whether the text is valid as received
+is reported separately.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.schema.validation import Validation
 
-#: How an output can fail, in the order in which it is found out. The first five that the paper
-#: names (Table 7) are empty_response, trailing_comma, page_limit, truncated_json, context_length.
+#: How an output can fail, in the order of the checks. The paper (Table 7) names empty_response,
+#: trailing_comma, page_limit, truncated_json and context_length.
 FAILURES = (
     *("none", "page_limit", "context_length", "schema_rejected", "refused", "rate_limited"),
     *("timeout", "other", "empty_response", "trailing_comma", "truncated_json", "malformed_json"),
@@ -47,23 +47,23 @@ class ParsedOutput:
     message : str or None
         What is wrong, in words.
     line, column, offset : int or None
-        Where, in the text as received; lines and columns from 1, characters from 0.
+        Position in the text as received; lines and columns from 1, characters from 0.
     excerpt : str or None
         The text around that place.
     parses : bool
-        Whether the text parses by a strict parser, byte-order mark and code fence taken off.
+        Whether a strict parser reads the text without byte-order mark and code fence.
     conforms : bool or None
-        Whether the value fits the schema, but for violations that gold has at the same places of
+        Whether the value fits the schema, except for violations that gold has at the same place of
         the schema; None without a schema or a value.
     parses_strictly : bool
-        Whether the text parses as it was received, by Python's ``json``.
+        Whether Python's ``json`` parses the text as received.
     conforms_strictly : bool or None
         Whether the value fits the schema without exception.
     wrapper : str
-        What was taken off: ``""``, ``bom``, ``fence`` or both.
+        What was removed: ``""``, ``bom``, ``fence`` or both.
     duplicate_keys, non_finite : int
-        Keys that stand twice in an object (the last one counts, as in Python), and NaN or Infinity,
-        which are not JSON, but Python reads them.
+        Number of repeated keys in objects (the last one counts, as in Python), and of NaN and
+        Infinity, which are not JSON, although Python reads them.
     """
 
     value: Any = None
@@ -83,7 +83,7 @@ class ParsedOutput:
 
     @property
     def valid(self) -> bool:
-        """Whether the output is valid as the paper means it."""
+        """Whether the output is valid as the paper defines it."""
         return self.failure == "none"
 
     @property
@@ -106,12 +106,12 @@ def parse_output(
     raw : str, bytes or None
         The text exactly as received; None if there was none.
     meta : mapping, optional
-        What is known of the call: ``finish_reason``, and ``error`` with its ``reason`` where the
-        call failed.
+        Details of the call: ``finish_reason``, and ``error`` with its ``reason`` if the call
+        failed.
     schema : dict, str, pathlib.Path or Schema, optional
-        What the value must fit.
+        The schema that the value must fit.
     gold : object, optional
-        The gold document: a violation that it has at the same place of the schema is forgiven,
+        The gold document. Violations that it has at the same place of the schema are forgiven,
         since no model can be expected to do better than gold.
 
     Returns
@@ -171,7 +171,7 @@ def _failed_call(error: Mapping[str, Any]) -> ParsedOutput:
 
 
 def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
-    """Parse a text, its wrapper taken off, and say how it fails."""
+    """Parse a text without its wrapper, and name its failure if there is one."""
     text = raw if isinstance(raw, str) else ""
     if isinstance(raw, bytes | bytearray):
         try:
@@ -242,10 +242,7 @@ Violation: TypeAlias = tuple[Hashable, str, Any]
 
 
 class Conformance:
-    """Finds what a schema does not allow, except at the same places of the schema as in gold.
-
-    No model can be expected to do better than gold, so that its own violations are forgiven.
-    """
+    """Finds violations of a schema, except those that gold has at the same place of the schema."""
 
     def __init__(self, schema: Schema, gold: Any = None) -> None:
         self.schema, self._gold = schema, gold
@@ -257,7 +254,7 @@ class Conformance:
         return {place for place, _, _ in gold}
 
     def fits(self, value: Any) -> tuple[bool, bool, str | None]:
-        """Say whether a document fits: strictly, and as far as gold does; else why not."""
+        """Return whether a document fits strictly, whether it fits as far as gold does, why not."""
         strictly = True
         for place, message, _ in self._violations(value):
             strictly = False
@@ -266,7 +263,7 @@ class Conformance:
         return strictly, True, None
 
     def faults(self, value: Any) -> list[tuple[Location, Location]]:
-        """Say where a document does not fit, and the place that causes it."""
+        """Return where a document does not fit, each with the place that causes it."""
         found = []
         for place, _, error in self._violations(value):
             if error is None or place in self._forgiven:
@@ -292,5 +289,5 @@ class Conformance:
 
 
 def touches(one: Location, other: Location) -> bool:
-    """Say whether two locations are the same, or one lies inside the other."""
+    """Whether two locations are equal, or one is inside the other."""
     return all(a == b for a, b in zip(one, other, strict=False))

@@ -56,10 +56,10 @@ def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
 
 INPUTS = ("auto", "file", "text")
 
-_NO_KEY = "A model on a server of your own needs none: name its address by api_base="
+_NO_KEY = "A model on your own server needs no key: pass its address as api_base="
 _HASHED = 16
-#: Most tokens of the image of a page: providers' documentation says 258 (Gemini) to 4,784
-#: (Claude), and 25,501 for a high-detail image and gpt-4o-mini.
+#: Maximum tokens of the image of a page: the providers document 258 (Gemini) to 4,784 (Claude), and
+#: 25,501 for a high-detail image with gpt-4o-mini.
 _PER_PAGE, _PER_PAGE_OF_MINI = 5_000, 26_000
 _STRICT_IF_POSSIBLE = "json_schema, strict where the schema keeps the rules"
 _MAGIC = b"%PDF-"
@@ -85,7 +85,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """How a model is asked; `document_input` is one of `INPUTS`."""
+    """The options of `extract`; `document_input` is one of `INPUTS`."""
 
     settings: Settings
     prompt: Prompt
@@ -120,7 +120,7 @@ class Options:
             )
 
     def input_of(self, run: Mapping[str, Any]) -> str:
-        """Return ``"file"`` or ``"text"``: as asked, as in a resumed run, or as the model can."""
+        """Return ``file`` or ``text``: as given, as in a resumed run, or as the model takes."""
         if self.document_input != "auto":
             return self.document_input
         stored = run.get("document_input")
@@ -158,7 +158,7 @@ class Options:
             self.max_tokens,
             self.settings.timeout,
             self.settings.api_base,
-            deepcopy(task.plain) if self.is_structured else None,  # providers' forms are made of it
+            deepcopy(task.plain) if self.is_structured else None,  # LiteLLM may change it
             strict=task.strict,
             schema_name="extraction",
             demanded=self.is_structured,
@@ -214,7 +214,7 @@ def _ids(documents: object) -> list[str]:
     return ids
 
 
-#: What ``run.json`` says of documents, by id; see `describe_documents`.
+#: Entries of ``run.json`` by document id; see `describe_documents`.
 Described: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
@@ -283,15 +283,15 @@ def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Desc
     for name in _DECIDING:
         if theirs.get(name) != ours[name]:
             raise InputError(
-                f"{where} holds a run whose {name} is {theirs.get(name)!r}, asked for is "
-                f"{ours[name]!r}; resume with the same settings, or use another folder"
+                f"{where} holds a run whose {name} is {theirs.get(name)!r}, not {ours[name]!r}; "
+                "resume with the same settings, or use another folder"
             )
     stored = theirs.get("documents", {})
     schemas = {about.get("schema"): about.get("schema_sha256") for about in stored.values()}
     for document, about in documents.items():
-        kept = {"schema_sha256": schemas.get(about["schema"]), **stored.get(document, {})}
+        recorded = {"schema_sha256": schemas.get(about["schema"]), **stored.get(document, {})}
         for name, what in _DECIDING_OF_DOCUMENTS:
-            before, now = kept.get(name), about.get(name)
+            before, now = recorded.get(name), about.get(name)
             if before is not None and now is not None and before != now:
                 raise InputError(
                     f"{where} holds a run in which the {what} of {document!r} was different "

@@ -29,19 +29,18 @@ from extractbench_nb.schema.nodes import Schema
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """What a report contains, where it goes, and by which rules the documents are compared.
+    """Options of a report: its content, its files, and the rules of the evaluation.
 
     Parameters
     ----------
     output_dir : pathlib.Path or str, optional
-        Where reports are saved, each in a folder of its own.
+        Folder in which reports are saved, each in a subfolder.
     output_name : str or None, optional
-        Name of that folder, below `output_dir`; None makes one from time and content,
-        ``YYYYMMDD-HHMM-<8 hex digits>``.
+        Name of the subfolder; by default ``YYYYMMDD-HHMM-<8 hex digits>``, from time and content.
     max_reasoning_length : int, optional
-        Characters of a judge's reasoning to keep, 0 or more.
+        Maximum number of characters of a judge's reasoning, 0 or more.
     top_n_lowest_fields : int, optional
-        How many of the lowest judged scores to list, 0 or more.
+        Number of lowest judged scores to list, 0 or more.
     save_json, save_text, save_csv, save_markdown, save_html : bool, optional
         Which files to write: report.json, summary.txt, fields.csv, fields.md, report.html.
     profile, judge, alignment : object, optional
@@ -50,7 +49,7 @@ class ReportConfig:
     Raises
     ------
     InputError
-        A value cannot be used; it names all that cannot.
+        A value is invalid; the message lists all invalid values.
 
     Examples
     --------
@@ -123,7 +122,7 @@ class ReportBuilder:
     Parameters
     ----------
     config : ReportConfig, optional
-        What to report and where to save it.
+        Content and files of the report.
 
     Examples
     --------
@@ -236,7 +235,7 @@ class ReportBuilder:
         )
 
     def save(self, report: EvaluationReport) -> Path:
-        """Write the files of a report, all of them or none.
+        """Write the files of a report, or none if one of them fails.
 
         Parameters
         ----------
@@ -246,14 +245,14 @@ class ReportBuilder:
         Returns
         -------
         pathlib.Path
-            Their folder, ``output_dir / output_name``; made where it does not exist.
+            Their folder, ``output_dir / output_name``; created if it does not exist.
 
         Raises
         ------
         OutputError
             A file cannot be written.
         InputError
-            The report's name leads out of the output folder.
+            The report's name is a path outside the output folder.
         """
         for problem in _name_problems(report.output_name):
             raise InputError(problem)
@@ -261,7 +260,7 @@ class ReportBuilder:
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
-    """Write all five files of a report straight into a folder, which names the report."""
+    """Write all five files of a report into a folder; the report gets the folder's name."""
     report = ReportBuilder().from_evaluation(ev)
     name = folder.resolve().name or report.output_name
     return _written(replace(report, output_name=name), folder, ReportConfig())

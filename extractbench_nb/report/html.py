@@ -31,7 +31,7 @@ _LONGEST_WHY = 560
 #: Characters of a value under a key of an item.
 _IN_ITEM = 160
 _LONGEST_PATH = 200
-#: Levels of a value that are compared to tell whether a key differs.
+#: Depth to which the values of a key are compared.
 _LEVELS = 100
 _MOST_ITEMS = 20
 _MOST_ITEMS_IN_ALL = 400
@@ -49,12 +49,12 @@ class Listed(NamedTuple):
 
 #: A key of an item, and its value on either side; the second is empty where there is one side.
 ItemRow = tuple[str, list[Segment], list[Segment]]
-#: What a template shows of a row, an item or an array.
+#: The data of a row, an item or an array for a template.
 View = dict[str, Any]
 
 
 def listed(things: Sequence[Any], most: int) -> Listed:
-    """Keep the first `most` of a sequence, and count the rest."""
+    """Return the first `most` elements of a sequence, and the number of others."""
     return Listed(list(things[:most]), max(0, len(things) - most))
 
 
@@ -131,7 +131,7 @@ def _array_view(array: ArrayBreakdown, most: int) -> View:
 
 
 def _item_view(item: ArrayItem) -> View:
-    """Prepare an item: its place in either array, and its values key by key or as a whole."""
+    """Prepare an item: its index in either array, and its values by key or as a whole."""
     indices = {"gold": item.gold_index, "extracted": item.extracted_index}
     places = [f"{side} [{index}]" for side, index in indices.items() if index is not None]
     gold, extracted = item.gold_value, item.extracted_value

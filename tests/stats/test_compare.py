@@ -382,7 +382,7 @@ def test_mappings_and_lists_of_evaluations(evaluations: Any, batch: Any) -> None
 
 
 def test_a_key_that_stands_for_several_runs(batch: Any) -> None:
-    with pytest.raises(xb.InputError, match="'paper' would stand for 4 runs"):
+    with pytest.raises(xb.InputError, match="'paper' has 4 runs"):
         compare_runs({"paper": batch.summary, "strict": batch.summary})
     with pytest.raises(xb.InputError, match="from run to document to Evaluation, and no deeper"):
         compare_runs({"a": {"b": {"c": 1}}})
