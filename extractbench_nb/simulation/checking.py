@@ -284,7 +284,7 @@ class _TracedItem(NamedTuple):
 class _Trace(NamedTuple):
     """A place of gold in the output: the array items above it, its container and its value."""
 
-    items_above: list[_TracedItem]
+    items: list[_TracedItem]
     box: Any
     value: Any
 
@@ -319,7 +319,7 @@ class _TracedOutput:
     def trace(self, path: str) -> _Trace | None:
         """Return the trace of a place of gold; None if the output contradicts the record."""
         gold, value, box = self._gold, self._value, None
-        items_above: list[_TracedItem] = []
+        items: list[_TracedItem] = []
         for above, key in _steps(path):
             box = value
             if isinstance(key, str):
@@ -331,19 +331,17 @@ class _TracedOutput:
             layout = self._layout(above, gold, value)
             if layout is None or key not in layout.own:
                 return None
-            item_above = _TracedItem(above, key, value, layout)
-            items_above.append(item_above)
-            gold, value = (
-                gold[key],
-                value[item_above.own[0]] if len(item_above.own) == 1 else MISSING,
-            )
-        return _Trace(items_above, box, value)
+            traced = _TracedItem(above, key, value, layout)
+            items.append(traced)
+            gold = gold[key]
+            value = value[traced.own[0]] if len(traced.own) == 1 else MISSING
+        return _Trace(items, box, value)
 
     def _layout(self, array: str, gold: Any, value: Any) -> _Layout | None:
         """Return the layout of an array's items if the output agrees with it."""
         if array not in self._layouts:
-            lists = isinstance(gold, list) and isinstance(value, list)
-            layout = self._laid_out(array, gold) if lists else None
+            are_lists = isinstance(gold, list) and isinstance(value, list)
+            layout = self._laid_out(array, gold) if are_lists else None
             if layout is not None:
                 same = len(layout.written) == len(value) and all(
                     item is MISSING or _equal(item, other)
@@ -416,7 +414,7 @@ _Item: TypeAlias = tuple[str, int]
 _UNKNOWN: _Item = ("", -1)
 
 
-class _PredictedItem(NamedTuple):
+class _Predicted(NamedTuple):
     """A predicted item, and the gold item that it is paired with."""
 
     item: Any
@@ -432,7 +430,7 @@ class _Outcomes:
         self.arrays: dict[str, list[_Leaf]] = {}
         self.values: dict[str, Any] = {}
         self.partners: dict[_Item, _Item | None] = {}
-        self.theirs: dict[str, dict[int, _PredictedItem]] = defaultdict(dict)
+        self.theirs: dict[str, dict[int, _Predicted]] = defaultdict(dict)
         arrays = set(ev.arrays["path"])
         columns = (ev.fields[name].tolist() for name in _Leaf._fields)
         for leaf in map(_Leaf, *columns):
@@ -451,9 +449,7 @@ class _Outcomes:
                     self.partners[one[0]] = None if other is None else other[0]
                 if other is not None:
                     (array, index), item = other
-                    self.theirs[array][index] = _PredictedItem(
-                        item, None if one is None else one[0]
-                    )
+                    self.theirs[array][index] = _Predicted(item, None if one is None else one[0])
         self.aligned = {array for array, _ in self.partners}
 
     def verdict(self, change: _Change) -> tuple[str | None, bool, str | None]:
@@ -470,9 +466,7 @@ class _Outcomes:
         if change.level == VALUE:  # the outcome must be that of the changed value
             agrees = agrees and self._compares(change)
         elif change.corruption in ("hallucinate", "shuffle_items"):
-            agrees = agrees and all(
-                self._state(item_above) == _OWN for item_above in trace.items_above
-            )
+            agrees = agrees and all(self._state(traced) == _OWN for traced in trace.items)
         return names, agrees, None if agrees else self._reason(change, trace, outcomes)
 
     def _outcomes(self, change: _Change) -> list[str]:
@@ -514,19 +508,17 @@ class _Outcomes:
     def _reason(self, change: _Change, trace: _Trace, outcomes: list[str]) -> str | None:
         """Return why the outcome is not the expected one, or None."""
         of_item = change.level == ITEM
-        for item_above in trace.items_above[:-1] if of_item else trace.items_above:
-            if item_above.array in self.aligned and (state := self._state(item_above)) != _OWN:
+        for traced in trace.items[:-1] if of_item else trace.items:
+            if traced.array in self.aligned and (state := self._state(traced)) != _OWN:
                 missed = {*outcomes} <= {"omission"}
                 return state if state != _UNPAIRED or missed else None
         whole = self._enclosing(change.path)
         if whole is not None:
             at = self.output.trace(whole)
             return _WHOLE if at is not None and _equal(at.value, self.values[whole]) else None
-        return (
-            self._of_item(change, trace.items_above[-1])
-            if of_item
-            else self._of_value(change, outcomes)
-        )
+        if of_item:
+            return self._of_item(change, trace.items[-1])
+        return self._of_value(change, outcomes)
 
     def _of_value(self, change: _Change, outcomes: list[str]) -> str | None:
         """Return why the outcome of a changed value is not the expected one, or None."""
@@ -548,44 +540,40 @@ class _Outcomes:
                 return above
         return None
 
-    def _state(self, item_above: _TracedItem) -> str | None:
+    def _state(self, traced: _TracedItem) -> str | None:
         """Return how an item of gold is paired; None if the output does not have the partner."""
-        partner = self.partners.get((item_above.array, item_above.number), _UNKNOWN)
-        own = [(item_above.array, i) for i in item_above.own]
-        if partner == _UNKNOWN or not all(map(self._is_in_output, [partner] if partner else own)):
+        partner = self.partners.get((traced.array, traced.number), _UNKNOWN)
+        own = [(traced.array, i) for i in traced.own]
+        if partner == _UNKNOWN or not all(map(self._holds, [partner] if partner else own)):
             return None
         if partner is None:
             return _PAIRED if any(map(self._partner, own)) else _UNPAIRED
         there = self.theirs[partner[0]][partner[1]].item
-        same = partner[0] == item_above.array and any(
-            _equal(item_above.items[i], there) for i in item_above.own
+        same = partner[0] == traced.array and any(
+            _equal(traced.items[i], there) for i in traced.own
         )
         return _OWN if same else _PAIRED
 
     def _partner(self, theirs: _Item) -> _Item | None:
         return self.theirs[theirs[0]][theirs[1]].partner
 
-    def _is_in_output(self, theirs: _Item) -> bool:
+    def _holds(self, theirs: _Item) -> bool:
         """Whether the output holds the evaluator's item at that index."""
         array, index = theirs
         known, trace = self.theirs.get(array, {}), self.output.trace(array)
         items = trace.value if trace is not None and isinstance(trace.value, list) else []
         return index in known and index < len(items) and _equal(items[index], known[index].item)
 
-    def _of_item(self, change: _Change, item_above: _TracedItem) -> str | None:
+    def _of_item(self, change: _Change, traced: _TracedItem) -> str | None:
         """Return why the outcome of a changed item is not the expected one, or None."""
         if change.expected == _SPURIOUS:
-            added = [
-                (item_above.array, i) for i in item_above.layout.added.get(item_above.number, ())
-            ]
-            paired = added and all(self._is_in_output(i) and self._partner(i) for i in added)
+            added = [(traced.array, i) for i in traced.layout.added.get(traced.number, ())]
+            paired = added and all(self._holds(i) and self._partner(i) for i in added)
             return _PAIRED if paired else None
         if change.corruption == "merge_items":
-            states = {
-                self._state(item_above._replace(number=item_above.number + n)) for n in (0, 1)
-            }
+            states = {self._state(traced._replace(number=traced.number + n)) for n in (0, 1)}
             return _PAIRED if _PAIRED in states and None not in states else None
-        state = self._state(item_above)
+        state = self._state(traced)
         if change.corruption != "shuffle_items":
             return state if state == _PAIRED else None
         if state != _OWN:
@@ -594,10 +582,8 @@ class _Outcomes:
         for leaf in self._own_leaves(change):
             if leaf.outcome != _RIGHT:
                 trace = self.output.trace(leaf.path)
-                items_above = [] if trace is None else trace.items_above
-                inner = (
-                    self._state(one) for one in items_above if len(one.array) > len(change.path)
-                )
+                items = [] if trace is None else trace.items
+                inner = (self._state(one) for one in items if len(one.array) > len(change.path))
                 reasons.append(next((state for state in inner if state != _OWN), None))
         return reasons[0] if reasons and None not in reasons else None
 
