@@ -77,8 +77,8 @@ def _schema(part: str, folders: Mapping[str, str]) -> str:
     """Find the schema of a table by the paper's number, its name or its folder."""
     names = {table: folder for _, folder, table in _PUBLISHED}
     wanted = names.get(part, part)
-    several = list(folders.values())
-    known = {folder: name for name, folder in folders.items() if several.count(folder) == 1}
+    used = list(folders.values())
+    known = {folder: name for name, folder in folders.items() if used.count(folder) == 1}
     known |= {name: name for name in folders}
     if wanted not in known:
         problem = f"no table {part!r} of runs; there are 5, 7, 8 and one per schema"
@@ -251,8 +251,8 @@ class BaselineTables:
 
     def _repr_html_(self) -> str:
         """Return the form of Table 5 as HTML."""
-        made: str = self.style().to_html()
-        return made
+        html: str = self.style().to_html()
+        return html
 
     def __repr__(self) -> str:
         """Write the table with its rates as percentages."""

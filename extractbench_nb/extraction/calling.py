@@ -246,30 +246,30 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
 
     raw: str | None = None
     error: tuple[str, str] | None = None
-    said = Completion(None, False, None, None, None)
+    completion = Completion(None, False, None, None, None)
     try:
-        said = await queue.say(request, count)
+        completion = await queue.say(request, count)
     except Failure as failure:
         if attempts == 0 or failure.reason == "budget":
             raise NotAskedError(str(failure)) from None
         error = (reason_of(failure, structured=request.schema is not None), failure.problem)
-    if said.text is not None and len(said.text) > _LONGEST:
-        length = f"{len(said.text):,} characters; the maximum is {_LONGEST:,}"
+    if completion.text is not None and len(completion.text) > _LONGEST:
+        length = f"{len(completion.text):,} characters; the maximum is {_LONGEST:,}"
         error = ("other", f"the answer has {length}")
-    elif said.refusal is not None:
-        error = ("refused", scrub(said.refusal)[:_LONGEST_REFUSAL])
-    elif said.finish_reason == _FILTERED:
+    elif completion.refusal is not None:
+        error = ("refused", scrub(completion.refusal)[:_LONGEST_REFUSAL])
+    elif completion.finish_reason == _FILTERED:
         error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
-    if said.text is not None and len(said.text) <= _LONGEST:
-        raw = said.text
+    if completion.text is not None and len(completion.text) <= _LONGEST:
+        raw = completion.text
         for name, value in os.environ.items():  # a server may quote a key
             if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
                 raw = raw.replace(value, "[hidden]")
     meta = {
-        "finish_reason": said.finish_reason,
-        "prompt_tokens": said.prompt_tokens,
-        "completion_tokens": said.completion_tokens,
-        "cost_usd": said.cost_usd,
+        "finish_reason": completion.finish_reason,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "cost_usd": completion.cost_usd,
         "raw_characters": None if raw is None else len(raw),
         "latency_seconds": round(time.perf_counter() - begun, 3),
         "error": None if error is None else {"reason": error[0], "message": error[1]},

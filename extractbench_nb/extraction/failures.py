@@ -264,18 +264,18 @@ def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Dr
     from scipy.special import stdtrit
 
     strata = list(_strata(rows, columns))
-    part, whole, most = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
-    if not whole or not most:
+    passed, total, limit = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
+    if not total or not limit:
         return Interval(None, None, "undefined")
-    share, size = min(1.0, part / most), float(sum(map(len, strata)))
-    spreads = [_spread(counts, part / whole, drawing) for counts in strata]
+    share, size = min(1.0, passed / limit), float(sum(map(len, strata)))
+    spreads = [_spread(counts, passed / total, drawing) for counts in strata]
     if 0 < share < 1 and any(observed for _, _, observed in spreads):
         variance = sum(variance for variance, _, _ in spreads)
         freedom = variance**2 / sum(spread**2 / degrees for spread, degrees, _ in spreads)
         t = float(stdtrit(freedom, drawing.tails[1]))
-        size = share * (1 - share) / (variance / most**2) * (drawing.quantile / t) ** 2
+        size = share * (1 - share) / (variance / limit**2) * (drawing.quantile / t) ** 2
     *ends, method = wilson_interval(share, size, drawing)
-    ceiling = float(most / whole)
+    ceiling = float(limit / total)
     low, high = (ceiling * (math.nan if end is None else end) for end in ends)
     return Interval(low, high, method)
 
@@ -298,10 +298,12 @@ def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, floa
     squares = float(((residuals - residuals.mean()) ** 2).sum())
     if squares > EQUAL:
         return documents / (documents - 1) * squares, documents - 1, True
-    most = float(counts[:, 2].sum())
+    limit = float(counts[:, 2].sum())
     z = drawing.quantile
-    centre = (counts[:, 0].sum() / most * documents + z**2 / 2) / (documents + z**2) if most else 0
-    return most**2 * centre * (1 - centre) / (documents + z**2), documents, False
+    centre = (
+        (counts[:, 0].sum() / limit * documents + z**2 / 2) / (documents + z**2) if limit else 0
+    )
+    return limit**2 * centre * (1 - centre) / (documents + z**2), documents, False
 
 
 _OF_DOCUMENTS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")

@@ -142,13 +142,13 @@ class RunFolder:
 
     def write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
         """Write an output; an earlier one of the document is replaced."""
-        text, about = self._file(document, _RAW), self._file(document, _META)
+        text, details = self._file(document, _RAW), self._file(document, _META)
         if raw is None:
-            about.unlink(missing_ok=True)
+            details.unlink(missing_ok=True)
             text.unlink(missing_ok=True)
-            write_texts({about: _json_file(meta)})
+            write_texts({details: _json_file(meta)})
         else:  # the last file appears first: a meta file never exists without its text
-            write_texts({about: _json_file(meta), text: raw})
+            write_texts({details: _json_file(meta), text: raw})
 
     def read(self, document: str) -> Output:
         """Read the output of a document; ``raw`` is None if its call failed."""

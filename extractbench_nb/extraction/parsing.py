@@ -200,8 +200,8 @@ def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
         value = json.loads(inner, object_pairs_hook=members, parse_constant=constant)
     except json.JSONDecodeError as error:
         cut_off = meta.get("finish_reason") in _CUT_OFF
-        failure, at = fault_of(inner, cut_off=cut_off) or ("malformed_json", error.pos)
-        return _placed(failure, error.msg, text, start + at, wrapper)
+        failure, position = fault_of(inner, cut_off=cut_off) or ("malformed_json", error.pos)
+        return _placed(failure, error.msg, text, start + position, wrapper)
     except (RecursionError, ValueError) as error:  # ValueError: a number of too many digits
         too_deep = isinstance(error, RecursionError)
         message = "it is nested too deep" if too_deep else str(error)

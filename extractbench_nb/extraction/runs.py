@@ -114,14 +114,14 @@ class Run:
         run = description["model"] if is_simulation else folder.path.resolve().name
         rows = []
         for document in folder.documents:
-            about = description.get("documents", {}).get(document) or {}
+            details = description.get("documents", {}).get(document) or {}
             raw, meta = folder.read(document)
             error = meta.get("error") or {}
             cells = meta | {
                 "run": run,
                 "document": document,
-                "domain": about.get("domain") or None,
-                "schema": about.get("schema") or None,
+                "domain": details.get("domain") or None,
+                "schema": details.get("schema") or None,
                 "raw_characters": None if raw is None else len(raw),
                 "error_reason": error.get("reason"),
                 "error": error.get("message"),

@@ -297,11 +297,11 @@ def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
 
     names = list(counts)[:_MOST_NAMES]
     forms = [normalize(name) for name in names]
-    alike = process.cdist(forms, forms, scorer=fuzz.ratio, score_cutoff=_ALIKE, dtype=np.uint8)
+    ratios = process.cdist(forms, forms, scorer=fuzz.ratio, score_cutoff=_ALIKE, dtype=np.uint8)
     judge = OfflineJudge()
     reported: set[int] = set()
-    rows, columns = np.nonzero(np.triu(alike, 1))
-    nearest = np.argsort(-alike[rows, columns].astype(int), kind="stable")[:_MOST_PAIRS]
+    rows, columns = np.nonzero(np.triu(ratios, 1))
+    nearest = np.argsort(-ratios[rows, columns].astype(int), kind="stable")[:_MOST_PAIRS]
     for i, j in zip(rows[nearest], columns[nearest], strict=True):
         rare, usual = (i, j) if counts[names[i]] < counts[names[j]] else (j, i)
         name, other = names[rare], names[usual]

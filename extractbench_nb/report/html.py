@@ -220,7 +220,7 @@ def _environment() -> Environment:
 def _content(report: EvaluationReport) -> dict[str, Any]:
     arrays = [array for array in report.array_breakdowns if not array.is_empty]
     lowest, more = listed(sorted(arrays, key=lambda array: array.f1 or 0.0), _MOST_ARRAYS)
-    most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(lowest)))
+    items_shown = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(lowest)))
     anchors = {array.normalized_path: n for n, array in enumerate(lowest, 1)}
     failed = listed([r for r in report.field_outcomes if not r.passed], _MOST_FAILED)
     every = listed(report.field_outcomes, _MOST_FIELDS)
@@ -235,7 +235,7 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
         "more_failed": failed.more,
         "fields": [_row_view(r, anchors) for r in every.shown],
         "more_fields": every.more,
-        "arrays": Listed([_array_view(array, most) for array in lowest], more),
+        "arrays": Listed([_array_view(array, items_shown) for array in lowest], more),
         "open_arrays": _OPEN_ARRAYS,
         "coverage_lists": [
             ("Required but missing", listed(coverage.required_missing_paths, _MOST_PATHS)),

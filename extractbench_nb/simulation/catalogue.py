@@ -201,8 +201,8 @@ def _scale(number: float, strength: float, _: random.Random) -> float:
 
 
 def _like(number: float, text: str) -> float:
-    whole = isinstance(number, int)
-    return int(text) if whole and text.lstrip("-").isdigit() else type(number)(float(text))
+    is_integer = isinstance(number, int)
+    return int(text) if is_integer and text.lstrip("-").isdigit() else type(number)(float(text))
 
 
 #: Greatest number that is corrupted: a million times as much is still finite.

@@ -191,8 +191,8 @@ def check_simulation(
     order = [name for name in FAILURES if name in {*failures.index, *failures.columns}]
     changes: dict[str, list[_Change]] = defaultdict(list)
     record = []
-    made: Any = simulation.record.itertuples(index=False)
-    for row in made:
+    recorded: Any = simulation.record.itertuples(index=False)
+    for row in recorded:
         item = None if pd.isna(row.item) else int(row.item)
         change = _Change(row.path, row.corruption, item, row.before, row.after)
         changes[row.document].append(change)
@@ -336,6 +336,11 @@ class _TracedOutput:
             gold = gold[key]
             value = value[traced.own[0]] if len(traced.own) == 1 else MISSING
         return _Trace(items, box, value)
+
+    def value(self, path: str) -> Any:
+        """Return the value at a place of gold; `MISSING` if there is none."""
+        trace = self.trace(path)
+        return MISSING if trace is None else trace.value
 
     def _layout(self, array: str, gold: Any, value: Any) -> _Layout | None:
         """Return the layout of an array's items if the output agrees with it."""
@@ -512,10 +517,10 @@ class _Outcomes:
             if traced.array in self.aligned and (state := self._state(traced)) != _OWN:
                 missed = {*outcomes} <= {"omission"}
                 return state if state != _UNPAIRED or missed else None
-        whole = self._enclosing(change.path)
-        if whole is not None:
-            at = self.output.trace(whole)
-            return _WHOLE if at is not None and _equal(at.value, self.values[whole]) else None
+        container = self._enclosing(change.path)
+        if container is not None:
+            value = self.output.value(container)
+            return _WHOLE if _equal(value, self.values[container]) else None
         if of_item:
             return self._of_item(change, trace.items[-1])
         return self._of_value(change, outcomes)
@@ -548,9 +553,9 @@ class _Outcomes:
             return None
         if partner is None:
             return _PAIRED if any(map(self._partner, own)) else _UNPAIRED
-        there = self.theirs[partner[0]][partner[1]].item
+        predicted = self.theirs[partner[0]][partner[1]].item
         same = partner[0] == traced.array and any(
-            _equal(traced.items[i], there) for i in traced.own
+            _equal(traced.items[i], predicted) for i in traced.own
         )
         return _OWN if same else _PAIRED
 
@@ -560,8 +565,8 @@ class _Outcomes:
     def _holds(self, theirs: _Item) -> bool:
         """Whether the output holds the evaluator's item at that index."""
         array, index = theirs
-        known, trace = self.theirs.get(array, {}), self.output.trace(array)
-        items = trace.value if trace is not None and isinstance(trace.value, list) else []
+        known, items = self.theirs.get(array, {}), self.output.value(array)
+        items = items if isinstance(items, list) else []
         return index in known and index < len(items) and _equal(items[index], known[index].item)
 
     def _of_item(self, change: _Change, traced: _TracedItem) -> str | None:

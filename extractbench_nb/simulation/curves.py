@@ -109,14 +109,14 @@ def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
     """Return a node whose fields have the metric; skipped fields stay skipped."""
     if node.config is not None and node.config.skip:
         return node
-    own = node.config
+    own_config = node.config
     if _is_meant(node, types):
-        own = replace(config, weight=node.weight)
+        own_config = replace(config, weight=node.weight)
     elif node.kind == "union" and "array" not in types:
-        own = None  # its branches have their own
+        own_config = None  # its branches have their own
     return replace(
         node,
-        config=own,
+        config=own_config,
         loaded=None,
         loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, types)),
         _choices={},
@@ -294,9 +294,9 @@ def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Set
         for gold in golds:
             unit = f"{settings.seed}/{corruption.name}/{gold!r}"
             for repeat in range(settings.repeats if rate else 1):
-                made = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
-                if made is not None:
-                    cases.append((unit, gold, made if rate else gold))
+                corrupted = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
+                if corrupted is not None:
+                    cases.append((unit, gold, corrupted if rate else gold))
         for subject in settings.subjects if cases else ():
             for reading in _scored(subject, cases, settings):
                 yield subject, rate, reading

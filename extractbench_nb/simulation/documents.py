@@ -68,8 +68,8 @@ def copied(value: Any) -> Any:
         box, key = stack.pop()
         part = box[key]
         if isinstance(part, Mapping):
-            box[key] = own = dict(part)
-            stack.extend((own, name) for name in own)
+            box[key] = members = dict(part)
+            stack.extend((members, name) for name in members)
         elif isinstance(part, list | tuple):
             box[key] = items = list(part)
             stack.extend((items, i) for i in range(len(items)))

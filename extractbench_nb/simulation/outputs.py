@@ -130,19 +130,19 @@ class Simulation:
         description = describe_run(
             "simulation", self.run, mode=mode, parameters=parameters, documents=places
         )
-        kept = RunFolder.create(folder_path(folder), description)
-        about = {
+        run = RunFolder.create(folder_path(folder), description)
+        settings = {
             "profile": {one.name: getattr(self.profile, one.name) for one in fields(self.profile)},
             "seed": self.seed,
             # texts and metas are in files of their own
             "outputs": _columns_of(self.outputs.drop(columns=["raw", "meta"])),
             "record": _columns_of(self.record),
         }
-        text = json.dumps(about, default=_plain)
-        write_texts({kept.path / SIMULATION_FILE: f"{text}\n"})
+        text = json.dumps(settings, default=_plain)
+        write_texts({run.path / SIMULATION_FILE: f"{text}\n"})
         for row in rows:
-            kept.write(row["document"], row["raw"], row["meta"])
-        return kept.path
+            run.write(row["document"], row["raw"], row["meta"])
+        return run.path
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Simulation:
@@ -168,20 +168,20 @@ class Simulation:
         if not path.is_file():
             where = str(run.path)
             raise InputError(f"no simulation in {where!r}: expected a folder with {path.name}")
-        kept = read_own_json(path, "simulation")
+        saved = read_own_json(path, "simulation")
         try:
-            profile = ModelProfile(**kept["profile"])
-            if unknown := kept.keys() - {"profile", "seed", "outputs", "record"}:
+            profile = ModelProfile(**saved["profile"])
+            if unknown := saved.keys() - {"profile", "seed", "outputs", "record"}:
                 raise KeyError(", ".join(sorted(unknown)))
             for name in ("outputs", "record"):
-                cells = kept[name].values() if isinstance(kept[name], dict) else [None]
+                cells = saved[name].values() if isinstance(saved[name], dict) else [None]
                 if not all(isinstance(column, list) for column in cells):
                     raise TypeError(f"{name} has no columns")
-            outputs = [run.read(document) for document in kept["outputs"]["document"]]
+            outputs = [run.read(document) for document in saved["outputs"]["document"]]
             texts = {"raw": [o.raw for o in outputs], "meta": [o.meta for o in outputs]}
-            frame = SIMULATED_COLUMNS.build({**kept["outputs"], **texts})
-            record = SIMULATED_RECORD_COLUMNS.build(kept["record"])
-            seed = _seed(kept["seed"])
+            frame = SIMULATED_COLUMNS.build({**saved["outputs"], **texts})
+            record = SIMULATED_RECORD_COLUMNS.build(saved["record"])
+            seed = _seed(saved["seed"])
         except (AttributeError, TypeError, KeyError, ValueError) as error:
             raise InputError(f"{str(path)!r} is not a simulation: {error}") from None
         return cls(run.description["model"], profile, seed, frame, record)
@@ -326,9 +326,9 @@ class _Maker:
         if failure in CALL_FAILURES and not (failure == "refused" and rng.random() < 1 / 2):
             error = call_error(failure, self.profile.provider)
         else:
-            value, made = self._corrupted(document, failure, rng)
+            value, corruptions = self._corrupted(document, failure, rng)
             spoken, wrapping = self._spoken(document, failure, value, rng)
-            changes = [] if failure in _EMPTY else made
+            changes = [] if failure in _EMPTY else corruptions
         meta = {
             "finish_reason": spoken.finish_reason,
             "prompt_tokens": None,

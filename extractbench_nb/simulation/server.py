@@ -156,18 +156,18 @@ class _Recognition:
 
     def document(self, asked: _Asked) -> str:
         """Find the document of a request."""
-        said = "\n".join(asked.texts)
+        request_text = "\n".join(asked.texts)
         if asked.files:
             sent = {sha256(data).hexdigest() for data in asked.files if data}
             documents = [d for d, pdf in self._pdfs.items() if file_hash(pdf) in sent]
             what = "PDF"
         else:
-            documents = [d for d in self._pdfs if self.text(d) and self.text(d) in said]
+            documents = [d for d in self._pdfs if self.text(d) and self.text(d) in request_text]
             documents, what = _longest(documents, self.text), "text"
         if len(documents) > 1:
             for text in {self.text(document) for document in documents} - {""}:
-                said = said.replace(text, " ")
-            rest = "\n".join([*asked.names, said])
+                request_text = request_text.replace(text, " ")
+            rest = "\n".join([*asked.names, request_text])
             patterns = {d: rf"(?<!\w){re.escape(sendable(d))}(?!\w)" for d in documents}
             named = [d for d in documents if re.search(patterns[d], rest)]
             documents = _longest(named, str) or documents
@@ -233,8 +233,8 @@ class Replay:
 
     def listing(self) -> dict[str, Any]:
         """List the models in OpenAI's form."""
-        about = {"object": "model", "created": 0, "owned_by": "extractbench_nb"}
-        return {"object": "list", "data": [{"id": model, **about} for model in self.served]}
+        details = {"object": "model", "created": 0, "owned_by": "extractbench_nb"}
+        return {"object": "list", "data": [{"id": model, **details} for model in self.served]}
 
     def reply(self, body: bytes) -> Reply:
         """Answer a request."""
@@ -302,11 +302,11 @@ class Replay:
 
 def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
     """Group simulations by model and mode."""
-    several = [simulations] if isinstance(simulations, Simulation) else simulations
-    if isinstance(several, str | bytes) or not isinstance(several, Iterable):
+    sources = [simulations] if isinstance(simulations, Simulation) else simulations
+    if isinstance(sources, str | bytes) or not isinstance(sources, Iterable):
         raise InputError(f"simulations is {simulations!r}; expected results of simulate()")
     served: dict[str, dict[str, Simulation]] = {}
-    for simulation in several:
+    for simulation in sources:
         if not isinstance(simulation, Simulation):
             raise InputError(f"simulations contains {simulation!r}; expected results of simulate()")
         name, mode = simulation.profile.name, simulation.profile.mode

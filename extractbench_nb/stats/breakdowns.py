@@ -95,9 +95,9 @@ def known_columns(by: object, frame: pd.DataFrame, *, without: Collection[str] =
 
 def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:
     """Raise `InputError` that names a column which a frame does not have, if any."""
-    given: object = frame
-    if not isinstance(given, pd.DataFrame):
-        raise InputError(f"{what} is {type(given).__name__}; expected a DataFrame")
+    source: object = frame
+    if not isinstance(source, pd.DataFrame):
+        raise InputError(f"{what} is {type(source).__name__}; expected a DataFrame")
     for name in names:
         if name not in frame.columns:
             known = [str(c) for c in frame.columns]
@@ -193,7 +193,7 @@ def breakdown(
         documents=pd.Series(document).groupby(group).nunique(),
         pass_rate=sums["passed"] / sums["rows"],
         pass_rate_judged=sums["passed"] / sums["judged"],
-        mean_score=(sums["score"] / sums["rows"]).round(12),  # whatever the order of the rows
+        mean_score=(sums["score"] / sums["rows"]).round(12),  # independent of the order of rows
     )
     table = groups.size().reset_index()[names].astype(dict(rows[names].dtypes))
     table = pd.concat([table, BREAKDOWN_COLUMNS.from_records(measures)], axis=1)
@@ -333,7 +333,7 @@ def _rates(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     )
     table["documents"] = groups["document"].nunique().clip(lower=1)
     table["pass_rate"] = table["passed"] / table["rows"]
-    return table.round({"mean_score": 12})  # whatever the order of the rows
+    return table.round({"mean_score": 12})  # independent of the order of rows
 
 
 def _best_run(rows: pd.DataFrame) -> pd.Series:
@@ -341,7 +341,7 @@ def _best_run(rows: pd.DataFrame) -> pd.Series:
     rates = ["pass_rate", "mean_score"]
     runs = _rates(rows, ["key", "run"])[rates].reset_index()
     groups = runs.groupby("key")[rates]
-    alike = (groups.max() == groups.min()).all(axis=1)
+    are_equal = (groups.max() == groups.min()).all(axis=1)
     ranked = runs.sort_values([*rates, "run"], ascending=[False, False, True], kind="stable")
     best = ranked.drop_duplicates("key").set_index("key")["run"]
-    return best[~alike.reindex(best.index)].rename("best_run")
+    return best[~are_equal.reindex(best.index)].rename("best_run")

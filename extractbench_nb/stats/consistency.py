@@ -212,8 +212,8 @@ def self_consistency(
     keys = [name for name in _KEYS if name in calls.columns]
     groups = calls.groupby(keys, sort=False, dropna=False)
     rows = [dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
-    several = [row for row in rows if row["calls"] >= _FEWEST]
-    if not several:
+    repeated = [row for row in rows if row["calls"] >= _FEWEST]
+    if not repeated:
         problem = "judge_calls has no verdicts of models"
         if rows:
             fields_found = "1 field has" if len(rows) == 1 else f"each of {len(rows)} fields has"
@@ -222,7 +222,7 @@ def self_consistency(
             f"{problem}; make several calls with LLMJudge(n=5), or use several models with "
             "Ensemble([...])"
         )
-    fields = CONSISTENCY_COLUMNS.from_records(several)
+    fields = CONSISTENCY_COLUMNS.from_records(repeated)
     known = fields[fields["agreement"].notna()]
     shares = known["agreement"].astype(float)
     if len(known["document"].dropna().unique()) > 1:
@@ -236,7 +236,7 @@ def self_consistency(
         float(sample.mean()) if len(sample) else np.nan,
         *interval,
         split=int((fields["agreement"] < 1).sum()),
-        once=len(rows) - len(several),
+        once=len(rows) - len(repeated),
         drawing=drawing,
         _fields=fields,
     )
