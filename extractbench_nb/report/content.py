@@ -206,12 +206,10 @@ def array_breakdowns(
     ]
 
 
-def warning_groups(
-    warnings: Iterable[models.ReportWarning],
-) -> list[tuple[tuple[str, str], list[models.ReportWarning]]]:
-    """Group warnings by side and kind, in alphabetical order."""
+def warning_groups(report: models.EvaluationReport) -> list[tuple[Any, list[Any]]]:
+    """Group the warnings of a report by side and kind, in alphabetical order."""
     key = attrgetter("side", "kind")
-    return [(names, list(group)) for names, group in groupby(sorted(warnings, key=key), key)]
+    return [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key)]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -181,7 +181,7 @@ def _coverage(report: EvaluationReport) -> Iterator[str]:
 
 
 def _warnings(report: EvaluationReport) -> Iterator[str]:
-    groups = warning_groups(report.warnings)
+    groups = warning_groups(report)
     for (side, kind), group in groups[:_MOST_WARNINGS]:
         paths = ", ".join(w.path for w in group[:3]) + (", …" if len(group) > 3 else "")  # noqa: PLR2004
         yield fitted(f"{side} {kind}: {len(group)} ({paths})", _WIDTH - 2)

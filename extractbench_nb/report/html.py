@@ -243,8 +243,7 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
             ("In the extraction only", listed(coverage.spurious_paths, _MOST_PATHS)),
         ],
         "warnings": [
-            (side, kind, len(group), listed(group, _MOST_WARNINGS))
-            for (side, kind), group in warning_groups(report.warnings)
+            (*key, len(w), listed(w, _MOST_WARNINGS)) for key, w in warning_groups(report)
         ],
         "passes": _passes(report),
     }

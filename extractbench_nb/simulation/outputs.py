@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from random import Random
@@ -132,7 +132,7 @@ class Simulation:
         )
         run = RunFolder.create(folder_path(folder), description)
         settings = {
-            "profile": {one.name: getattr(self.profile, one.name) for one in fields(self.profile)},
+            "profile": vars(self.profile),
             "seed": self.seed,
             # texts and metas are in files of their own
             "outputs": _columns_of(self.outputs.drop(columns=["raw", "meta"])),
