@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -268,7 +268,7 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
 
 def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
     rows, limit = report.field_outcomes, config.max_reasoning_length
-    files = (
+    files: tuple[tuple[bool, str, Callable[[], str]], ...] = (
         (config.save_json, "report.json", lambda: json_text(report)),
         (config.save_text, "summary.txt", lambda: summary_text(report)),
         (config.save_csv, "fields.csv", lambda: csv_text(rows)),

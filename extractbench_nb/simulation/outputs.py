@@ -178,8 +178,9 @@ class Simulation:
                 if not all(isinstance(column, list) for column in cells):
                     raise TypeError(f"{name} has no columns")
             outputs = [run.read(document) for document in saved["outputs"]["document"]]
-            texts = {"raw": [o.raw for o in outputs], "meta": [o.meta for o in outputs]}
-            frame = SIMULATED_COLUMNS.build({**saved["outputs"], **texts})
+            raw: list[Any] = [output.raw for output in outputs]
+            meta: list[Any] = [output.meta for output in outputs]
+            frame = SIMULATED_COLUMNS.build({**saved["outputs"], "raw": raw, "meta": meta})
             record = SIMULATED_RECORD_COLUMNS.build(saved["record"])
             seed = _seed(saved["seed"])
         except (AttributeError, TypeError, KeyError, ValueError) as error:

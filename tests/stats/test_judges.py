@@ -291,7 +291,7 @@ def test_pairs_and_reference() -> None:
 
 NONE_IN_COMMON = {"path": "$.elsewhere"}
 REFUSED = {
-    "one judge": ({"a": side([True])}, {}, "at least two names of judges"),
+    "one judge": ({"a": side([True])}, {}, "the names of at least two judges"),
     "no mapping": ([side([True])] * 2, {}, "expected a mapping"),
     "unknown reference": (
         {"first": side([True]), "second": side([True])},
