@@ -210,7 +210,7 @@ def test_intervals_of_several_schemas_hold_the_rate() -> None:
         ),
         (
             lambda ds: xb.simulation.check_simulation("GPT-5", ds),
-            "simulation is str; expected what simulate",
+            "simulation is str; expected a result of simulate",
         ),
         (
             lambda ds: xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), 5),

@@ -129,9 +129,13 @@ def test_rows_of_several_frames_with_one_index() -> None:
         (
             lambda t: t.assign(value=1),
             "failure",
-            "by is 'failure', which makes the rows; name another",
+            "by is 'failure', which does not name groups; name another",
         ),
-        (lambda t: t, ["run", "failure"], "by is 'failure', which makes the rows; name another"),
+        (
+            lambda t: t,
+            ["run", "failure"],
+            "by is 'failure', which does not name groups; name another",
+        ),
         (lambda t: t, ["run", ["x"]], r"by is \['x'\]; expected one of domain, mode, run"),
         (lambda t: t.rename(columns={"run": 0}), "0", "by is '0'; did you mean 0.$"),
         (lambda _: None, "run", "attempts is NoneType; expected a DataFrame"),
