@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, Figure, part_name, rows_of
 
@@ -55,7 +55,7 @@ class Cell(NamedTuple):
     #: Why it may differ from the printed one, or what is missing.
     note: str = ""
     #: Whether the figure is the printed one: data of its own, which nothing released gives.
-    given: bool = False
+    is_printed: bool = False
 
 
 #: Cells by row and column.
@@ -81,12 +81,12 @@ def value_of(part: int | str, row: str, column: str) -> float:
     return value
 
 
-def given(part: int | str, row: str, column: str, missing: str) -> Cell:
+def as_printed(part: int | str, row: str, column: str, missing: str) -> Cell:
     """Take a printed number over as data, and say what its own source would be."""
-    return Cell(value_of(part, row, column), f"Table {part}, as printed", missing, given=True)
+    return Cell(value_of(part, row, column), f"Table {part}, as printed", missing, is_printed=True)
 
 
-def said(quantity: str, place: str = "") -> Figure:
+def stated(quantity: str, place: str = "") -> Figure:
     """Return the first number that the text gives for a quantity, in a section if one is named."""
     found = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))
     return next(found)
@@ -102,7 +102,7 @@ NOT_REPRODUCIBLE = "not reproducible"
 STATUSES = (EQUAL, ROUNDING, DIFFERS, NOT_REPRODUCIBLE)
 
 #: Units that are counted: no rounding explains a difference of one.
-_COUNTED = frozenset(
+_WHOLE_UNITS = frozenset(
     "documents pages keys levels values fields failures kinds items people models schemas domains"
     " words".split()
 )
@@ -127,7 +127,7 @@ def status_of(figure: Figure, cell: Cell) -> str:
     ['equal', 'rounding', 'differs', 'not reproducible']
     """
     value, printed = cell.value, figure.value
-    if value is None or cell.given:
+    if value is None or cell.is_printed:
         return NOT_REPRODUCIBLE
     if printed is None or isinstance(value, str):
         return EQUAL if value == figure.printed else DIFFERS
@@ -141,11 +141,11 @@ def status_of(figure: Figure, cell: Cell) -> str:
     if target in near:
         return EQUAL
     apart = min(abs(number - target) for number in near)
-    counted = figure.unit in _COUNTED
+    counted = figure.unit in _WHOLE_UNITS
     return DIFFERS if counted or apart > Decimal(1).scaleb(-digits) else ROUNDING
 
 
-def written(figure: Figure, value: float | str | None) -> str | None:
+def formatted(figure: Figure, value: float | str | None) -> str | None:
     """Write a recomputed figure the way the printed one is written; None if there is none."""
     if value is None or isinstance(value, str):
         return value
@@ -154,3 +154,16 @@ def written(figure: Figure, value: float | str | None) -> str | None:
     comma = "," if "," in figure.printed else ""
     suffix = "%" if figure.unit == "%" else "×" if figure.printed.endswith("×") else ""
     return f"{number:{comma}.{digits}f}{suffix}"
+
+
+def compared_figure(figure: Figure, value: float | str | None) -> dict[str, Any]:
+    """Return the columns that all comparisons share; `found` and `recomputed` are the number."""
+    number = float(value) if isinstance(value, (int, float)) else None
+    difference = None if number is None or figure.value is None else number - figure.value
+    return figure._asdict() | {
+        "shown": formatted(figure, value),
+        "published": figure.value,
+        "recomputed": number,
+        "found": number,
+        "difference": difference,
+    }

@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.statistics import shipped_rows
-from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, said, value_of
+from extractbench_nb.paper.cells import CLAUDE, DOMAINS, GPT, MODELS, stated, value_of
 from extractbench_nb.paper.facts import Facts, Tally, attempts, facts_of, tally
 from extractbench_nb.paper.regression import (
     FACTORS,
@@ -257,7 +257,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
 
 def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     """Test the claims about single models and domains."""
-    claimed = said("highest validity of GPT-5 without credit").value or 0
+    claimed = stated("highest validity of GPT-5 without credit").value or 0
     gpt_5, gpt_5_2 = (
         {d: attempts(model, d) for d in DOMAINS if d != "credit"} for model in ("GPT-5", GPT[0])
     )
@@ -282,7 +282,7 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     claude, others = attempts("Claude", "credit"), attempts("able", "credit")
     p_value = _fisher(claude, others)
     pages = facts.of("credit", "pages")
-    short = pages[pages <= (said("page limit", "section 4.2").value or 0)]
+    short = pages[pages <= (stated("page limit", "section 4.2").value or 0)]
     yield _Test(
         "page-limit-blocks-claude",
         f"valid: Claude {_shown(claude)}, others {_shown(others)}; page limit rejections: "
@@ -328,7 +328,7 @@ def _kinds_of_failure() -> Iterator[_Test]:
     from scipy.stats import hypergeom
 
     for id_, kind in (("empty-on-10-k", "empty"), ("trailing-commas-on-10-k", "trailing comma")):
-        figure = said(f"{kind} on 10-K/Q")
+        figure = stated(f"{kind} on 10-K/Q")
         prone = [model for model in MODELS if value_of(7, kind, model)]
         of_kind = int(sum(value_of(7, kind, model) for model in prone))
         answered = int(
@@ -417,6 +417,6 @@ def claims() -> pd.DataFrame:
     computed = {test.id: test[1:] for test in tests}
     rows = []
     for row in shipped_rows("data/claims.csv"):  # {a quantity} is the number that the paper prints
-        text = re.sub(r"{(.+?)}", lambda name: f"{said(name[1]).value:.0f}", row["claim"])
+        text = re.sub(r"{(.+?)}", lambda name: f"{stated(name[1]).value:.0f}", row["claim"])
         rows.append((row["id"], row["where"], text, *computed[row["id"]]))
     return CLAIM_COLUMNS.from_rows(rows)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark import reliability
-from extractbench_nb.benchmark.complexities import field_definitions
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import Figure, rows_of
 from extractbench_nb.benchmark.statistics import shipped_rows
@@ -27,27 +25,23 @@ from extractbench_nb.paper.cells import (
     MODELS,
     SCHEMAS,
     TOTAL,
+    compared_figure,
     printed,
     ratio,
     rounded,
-    said,
+    stated,
     status_of,
     value_of,
-    written,
 )
 from extractbench_nb.paper.facts import Facts, attempts, facts_of, tally
 from extractbench_nb.paper.regression import associations
 from extractbench_nb.paper.results import (
     FAILURES,
-    REVISED,
     accuracy_range,
-    complexities,
     largest_accepted,
     preset_score,
-    results,
-    scale,
+    recompute,
     scored_in_valid,
-    tokens,
 )
 from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 
@@ -65,9 +59,10 @@ class _Recount(NamedTuple):
     explanation: str
 
 
-def against(figure: Figure, value: float) -> tuple[str, str, float]:
-    """Return a printed figure, a computed one written the same way, and their difference."""
-    return figure.printed, written(figure, value) or "", value - (figure.value or 0.0)
+def against(figure: Figure, value: float | str | None) -> tuple[str, str, float | None]:
+    """Return a printed figure, the computed one in the same format, and their difference."""
+    compared = compared_figure(figure, value)
+    return compared["printed"], compared["shown"], compared["difference"]
 
 
 def percent(value: float) -> str:
@@ -137,7 +132,7 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "more than the best model",
     )
 
-    figure = said("gold values", "abstract")
+    figure = stated("gold values", "abstract")
     yield _Recount(
         "evaluable-fields",
         figure.printed,
@@ -153,30 +148,12 @@ def _blocked_documents(facts: Facts) -> Iterator[_Recount]:
     able = tuple(m for m in MODELS if m not in CLAUDE)
     credit, research = (tally(models=able, domains=(d,)) for d in ("credit", "research"))
     yield _Recount(
-        "credit-able-models",
-        *against(said("credit pass rate of models that read it"), credit.pass_rate),
-        f"the text speaks of models that can read the documents: {credit.passed} of "
-        f"{credit.fields} fields; the printed share counts the fields of the two models that "
-        "cannot",
-    )
-    yield _Recount(
         "credit-validity",
-        *against(said("validity of credit"), credit.validity),
+        *against(stated("validity of credit"), credit.validity),
         "the comparison of validity on credit agreements and research papers mixes a page limit "
         f"with the schema: of the models that can read them, {percent(credit.validity)} of credit "
         f"outputs and {percent(research.validity)} of research outputs are valid, so credit "
         "agreements and not sports results have the highest validity",
-    )
-
-    hours = sum(value_of(3, domain, "hours") for domain in DOMAINS)
-    documents = sum(facts.documents.values())
-    without = documents - facts.documents["credit"]
-    figure = printed(3, TOTAL, "hours_per_document")
-    yield _Recount(
-        "hours-per-document",
-        *against(figure, hours / documents),
-        f"{hours:.1f} hours over {documents} documents; {figure.printed} is what {without} "
-        f"documents would give ({hours / without:.2f}), those without the credit agreements",
     )
 
 
@@ -208,21 +185,6 @@ def _structured_mode() -> Iterator[_Recount]:
         f"of {prompt['GPT-5'].fields} pass with it",
     )
 
-    for name in ("research", "sports", "overall"):
-        figure = printed(8, TOTAL, f"{name} rate")
-        rates = [value_of(8, model, f"{name} rate") for model in MODELS]
-        whole = tally("structured", domains=DOMAINS if name == "overall" else (name,))
-        mean, divisor = sum(rates) / len(rates), round(sum(rates) / (figure.value or 1))
-        if name == "overall":
-            why = f"{mean:.2f}, and all of them divide by the same number of fields"
-        else:
-            why = f"{mean:.1f}; their sum divided by {divisor} gives the printed total"
-        yield _Recount(
-            f"structured-{name}-total",
-            *against(figure, whole.pass_rate),
-            f"{whole.passed} of {whole.fields} fields; the mean of the six printed rows is {why}",
-        )
-
 
 def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
     """Recompute the last column of Table 5 and its best cells."""
@@ -251,7 +213,7 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
 
     rows = (*MODELS, TOTAL)
     figures = {row: printed(5, row, "accuracy") for row in rows}
-    cells = {row: cell for (row, name), cell in results(facts).items() if name == "accuracy"}
+    cells = {row: cell for (row, name), cell in recompute(5, facts).items() if name == "accuracy"}
     computed = {row: float(cells[row].value or 0) for row in rows}
     apart = [row for row in rows if status_of(figures[row], cells[row]) != EQUAL]
     low = sum(computed[row] > (figures[row].value or 0) for row in apart)
@@ -272,14 +234,6 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
 
 def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
     """Check what sections 2 to 5 say about models, failures and page limits."""
-    others = {d: attempts("GPT-5", d) for d in DOMAINS if d != "credit"}
-    best = max(others, key=lambda domain: others[domain].validity)
-    yield _Recount(
-        "gpt-5-elsewhere",
-        *against(said("highest validity of GPT-5 without credit"), others[best].validity),
-        f"the range leaves out {best}: Table 13 has {others[best].valid} of "
-        f"{others[best].documents} valid",
-    )
     sports, resumes = (attempts("GPT-5.2", domain) for domain in ("sports", "resumes"))
     most = max(attempts(model, "resumes").valid for model in MODELS)
     yield _Recount(
@@ -292,37 +246,7 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         f"{sports.documents} valid sports results or {most} valid resumes",
     )
 
-    fewest = min(DOMAINS, key=lambda domain: value_of(1, domain, "keys"))
-    for name, place, how in (
-        ("simplest-schema", "section 4.1", "credit agreements are called simplest"),
-        ("narrowest-schema", "section 5", "the range of the conclusion leaves it out"),
-    ):
-        yield _Recount(
-            name,
-            *against(said("fewest keys", place), value_of(1, fewest, "keys")),
-            f"{how}: {fewest} has fewer keys (Table 1)",
-        )
-
-    figure = said("lowest credit pass rate that is not 0")
-    on_credit = {model: attempts(model, "credit") for model in MODELS}
-    rates = {m: counted.pass_rate for m, counted in on_credit.items() if m not in CLAUDE}
-    below = [f"{m} {rate:.1f}%" for m, rate in rates.items() if rate < (figure.value or 0)]
-    yield _Recount(
-        "credit-85-percent",
-        *against(figure, min(rates.values())),
-        f"below it are {len(below)} of the {len(rates)} models: {', '.join(below)}",
-    )
-
-    kinds = {kind: sum(int(value_of(7, kind, m)) for m in MODELS) for kind in (*FAILURES, TOTAL)}
-    malformed = kinds["trailing comma"] + kinds["truncated"]
-    yield _Recount(
-        "malformed-share",
-        *against(said("share of malformed", "section 4.2"), ratio(malformed, kinds[TOTAL])),
-        f"trailing commas and truncation are {malformed} of {kinds[TOTAL]} failures; "
-        f"section 4.3 prints {said('share of malformed', 'section 4.3').printed}",
-    )
-
-    limit = said("page limit", "section 4.2").value or 0
+    limit = stated("page limit", "section 4.2").value or 0
     pages, known = facts.of("credit", "pages"), facts.of("research", "pages")
     over, under = int((pages > limit).sum()), pages[pages <= limit]
     survey = value_of(2, "research", "pages") - float(known.sum())
@@ -352,11 +276,6 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
 
 def _definitions(facts: Facts) -> Iterator[_Recount]:
     """Check the paper's use of domain, preset, model, valid and dominant predictor."""
-    yield _Recount(
-        "readme-domains",
-        *against(said("domains", "README"), len(DOMAINS)),
-        "the README counts top folders (finance holds two of them), the paper counts schemas",
-    )
     listed = {figure.row for figure in rows_of("4")}
     lacking = sorted(set(DEFAULT_METRICS.values()) - listed)
     yield _Recount(
@@ -408,46 +327,51 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
     )
 
 
-_COUNTED = {
-    "tokens": "GPT-2 tokens of the released gold files",
-    "array_items": "items of all arrays of the released gold, nested ones included",
-    "fields": "leaf values outside arrays",
+#: Errata that are one printed figure: its table, row and column. The note of the recomputed cell
+#: is the explanation.
+_FIGURES = {
+    "credit-able-models": ("text", "s4.1-26", "credit pass rate of models that read it"),
+    "hours-per-document": ("3", TOTAL, "hours_per_document"),
+    "structured-research-total": ("8", TOTAL, "research rate"),
+    "structured-sports-total": ("8", TOTAL, "sports rate"),
+    "structured-overall-total": ("8", TOTAL, "overall rate"),
+    "gpt-5-elsewhere": ("text", "s4.2-10", "highest validity of GPT-5 without credit"),
+    "simplest-schema": ("text", "s4.1-25", "fewest keys"),
+    "narrowest-schema": ("text", "s5-01", "fewest keys"),
+    "credit-85-percent": ("text", "s2.1-09", "lowest credit pass rate that is not 0"),
+    "malformed-share": ("text", "s4.2-51", "share of malformed"),
+    "readme-domains": ("text", "readme-03", "domains"),
+    "research-gold-values": ("2", "research", "gold_values"),
+    "total-gold-values": ("2", TOTAL, "gold_values"),
+    "citations-100": ("text", "s2.1-02", "fewest citations"),
+    "growth-metric": ("text", "s1-02", "properties of growth metric"),
 }
 
 
-def _sizes_of_gold(facts: Facts) -> Iterator[_Recount]:
-    """Count the released gold again: values, tokens, fields and array items."""
-    cells = scale(facts)
-    for row in ("research", TOTAL):
-        value = float(cells[row, "gold_values"].value or 0)
-        yield _Recount(
-            f"{row}-gold-values",
-            *against(printed(2, row, "gold_values"), value),
-            REVISED,
-        )
+def _single_figures(facts: Facts) -> Iterator[_Recount]:
+    """List printed figures that differ from the recomputed ones."""
+    cells = {part: recompute(part, facts) for part in ("2", "3", "8", "text")}
+    for name, (part, row, column) in _FIGURES.items():
+        cell = cells[part][row, column]
+        yield _Recount(name, *against(printed(part, row, column), cell.value), cell.note)
 
-    fitting = field_definitions().groupby("definition")["matches"].sum()
-    tried = (
-        f"the paper does not define the column, and none of {len(fitting)} definitions that were "
-        f"tried gives more than {int(fitting.max())} of the {len(DOMAINS)} averages"
-    )
-    cells = complexities(facts)
-    for column, domain in product(_COUNTED, DOMAINS):
-        figure, cell = printed(6, domain, column), cells[domain, column]
+
+def _complexities(facts: Facts) -> Iterator[_Recount]:
+    """List the averages of Table 6 and the ratios of Figure 2 that differ."""
+    for (domain, column), cell in recompute(6, facts).items():
+        figure = printed(6, domain, column)
         if status_of(figure, cell) != DIFFERS:
             continue
-        value, documents = float(cell.value or 0), facts.documents[domain]
-        reason = f"{_COUNTED[column]}; {tried}" if column == "fields" else _COUNTED[column]
-        if domain == "research" and column != "fields":
-            reason = f"{REVISED}; {reason}"
+        number, documents = float(cell.value or 0), facts.documents[domain]
         yield _Recount(
             f"{domain.replace('/', '').lower()}-{column.replace('_', '-')}",
-            *against(figure, value),
-            f"{reason}; over {documents} documents about {(figure.value or 0) * documents:,.0f} "
-            f"printed, {value * documents:,.0f} counted",
+            *against(figure, cell.value),
+            f"{cell.note}; over {documents} documents about {(figure.value or 0) * documents:,.0f} "
+            f"printed, {number * documents:,.0f} counted",
         )
 
-    cells = tokens(facts)
+    cells = recompute("figure2", facts)
+    cells = recompute("figure2", facts)
     ratios = {domain: float(cells[domain, "ratio"].value or 0) for domain in DOMAINS}
     longer = [domain for domain in DOMAINS if ratios[domain] < 1]
     for domain, more in (
@@ -465,16 +389,9 @@ def _sizes_of_gold(facts: Facts) -> Iterator[_Recount]:
 
 def _released_files(facts: Facts) -> Iterator[_Recount]:
     """Compare descriptions of the dataset with the released files."""
-    figure, cited = said("fewest citations"), facts.of("research", "citations")
-    few = sorted(int(n) for n in cited if n < (figure.value or 0))
-    yield _Recount(
-        "citations-100",
-        *against(figure, float(cited.min())),
-        f"{len(few)} of {len(cited)} papers have fewer citations: {', '.join(map(str, few))}",
-    )
     pages = facts.of("credit", "pages")
     in_table, in_text = (
-        [said(name, place).printed for name in ("shortest credit", "longest credit")]
+        [stated(name, place).printed for name in ("shortest credit", "longest credit")]
         for place in ("Table 1", "section 4.2")
     )
     yield _Recount(
@@ -484,12 +401,6 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
         None,
         f"the PDFs have the pages that section 4.2 gives, {in_text[0]} to {in_text[1]}",
     )
-    yield _Recount(
-        "growth-metric",
-        *against(said("properties of growth metric"), facts.growth_metric),
-        "the definition in the released 10-K/Q schema has fewer properties",
-    )
-
     sums = {d: value_of(6, d, "fields") + value_of(6, d, "array_items") for d in DOMAINS}
     values = {d: value_of(2, d, "gold_values") / value_of(2, d, "documents") for d in DOMAINS}
     fitting = [d for d in DOMAINS if round(sums[d], 1) == round(values[d], 1)]
@@ -715,7 +626,8 @@ def errata_of(facts: Facts) -> pd.DataFrame:
         *_marks_and_accuracies(facts),
         *_statements_on_results(facts),
         *_definitions(facts),
-        *_sizes_of_gold(facts),
+        *_single_figures(facts),
+        *_complexities(facts),
         *_released_files(facts),
         *_package(facts),
         *_metrics_of_the_package(),

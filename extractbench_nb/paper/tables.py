@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, part_name, rows_of
+from extractbench_nb.benchmark.published import (
+    DOMAIN_OF_SCHEMA,
+    PARTS,
+    part_name,
+    rows_of,
+)
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
     DIFFERS,
@@ -26,55 +31,33 @@ from extractbench_nb.paper.cells import (
     TOTAL,
     Cell,
     Cells,
+    compared_figure,
     figures_of,
     status_of,
-    written,
 )
-from extractbench_nb.paper.facts import Facts, facts_of
-from extractbench_nb.paper.results import (
-    annotation,
-    characteristics,
-    complexities,
-    divided,
-    domain_results,
-    failures,
-    presets_tried,
-    results,
-    scale,
-    statement_cells,
-    structured,
-    tokens,
-)
+from extractbench_nb.paper.facts import facts_of
+from extractbench_nb.paper.results import divided, recompute
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
 
 if TYPE_CHECKING:
     from extractbench_nb.display.publication import PaperStyler
 
 
-_MAKERS: Mapping[str, Callable[[Facts], Cells]] = {
-    "1": characteristics,
-    "2": scale,
-    "3": annotation,
-    "4": lambda facts: presets_tried(),
-    "5": results,
-    "6": complexities,
-    "7": lambda facts: failures(),
-    "8": lambda facts: structured(),
-    **{str(n): lambda facts, n=n: domain_results(n) for n in range(9, 14)},  # type: ignore[misc]
-    "figure2": tokens,
-    "text": statement_cells,
-}
+_PART = Column("table", "string", "1 to 13, figure2 or text")
+_NUMBERS = (
+    Column("printed", "string", "the figure as printed"),
+    Column("shown", "string", "the compared figure in the same format", "", True),
+    Column("published", "Float64", "the printed number; missing for words", "", True),
+)
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
     "one row per printed figure",
     (
-        Column("table", "string", "1 to 13, figure2 or text"),
+        _PART,
         Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
         Column("column", "string", "what the figure is"),
-        Column("printed", "string", "the figure as printed"),
-        Column("shown", "string", "the recomputed one, written the same way", "", True),
-        Column("published", "Float64", "the printed number; missing for words", "", True),
+        *_NUMBERS,
         Column("recomputed", "Float64", "the recomputed number", "", True),
         Column("difference", "Float64", "recomputed - published", "", True),
         Column("unit", "string", "unit of both"),
@@ -89,7 +72,7 @@ REPRODUCTION_COLUMNS = FrameSpec(
     "reproduction",
     "one row per table, Figure 2 and the text",
     (
-        Column("table", "string", "1 to 13, figure2 or text"),
+        _PART,
         Column("cells", "int64", "printed figures"),
         *(
             Column(status.replace(" ", "_"), "int64", f"figures whose status is {status}")
@@ -269,7 +252,7 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     facts = facts_of(dataset)
     rows = []
     for part in PARTS:
-        found = Counter(_compared(part, _MAKERS[part](facts))["status"])
+        found = Counter(_compared(part, recompute(part, facts))["status"])
         rows.append((part, found.total(), *(found[status] for status in STATUSES)))
     return REPRODUCTION_COLUMNS.from_rows(rows)
 
@@ -325,7 +308,7 @@ def style(
 
 def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:
     """Return a part's recomputed figures by row and column."""
-    return _MAKERS[part](facts_of(dataset))
+    return recompute(part, facts_of(dataset))
 
 
 def table_name(n: int | str) -> str:
@@ -358,20 +341,10 @@ def _compared(part: str, cells: Cells) -> pd.DataFrame:
     for figure in rows_of(part):
         cell = cells[figure.row, figure.column]
         status = status_of(figure, cell)
-        value = None if cell.given else cell.value
-        number = float(value) if isinstance(value, (int, float)) else None
-        difference = None
-        if number is not None and figure.value is not None:
-            difference = number - figure.value
         reason = cell.note if status in (DIFFERS, NOT_REPRODUCIBLE) else ""
-        rows.append(
-            (
-                *(figure.table, figure.row, figure.column, figure.printed, written(figure, value)),
-                *(figure.value, number, difference, figure.unit, status),
-                *(reason or None, cell.source or None, figure.where),
-            )
-        )
-    return COMPARE_COLUMNS.from_rows(rows)
+        texts = {"status": status, "reason": reason or None, "source": cell.source or None}
+        rows.append(compared_figure(figure, None if cell.is_printed else cell.value) | texts)
+    return COMPARE_COLUMNS.from_records(rows)
 
 
 #: Where the figure of a run stands: the last two have no figure, or no interval.
@@ -386,10 +359,8 @@ RUN_COMPARISON_COLUMNS = FrameSpec(
         Column("row", "string", "model or kind of failure, as printed"),
         Column("column", "string", "what the figure is; in Table 7 the model"),
         Column("run", "string", "whose figure stands beside it", "", True),
-        Column("printed", "string", "the figure as printed"),
-        Column("shown", "string", "that of the run, written the same way", "", True),
-        Column("published", "Float64", "the printed number", "", True),
-        Column("found", "Float64", "that of the run", "", True),
+        *_NUMBERS,
+        Column("found", "Float64", "the run's number", "", True),
         Column("difference", "Float64", "found - published", "", True),
         Column("low", "Float64", "interval of found", "", True),
         Column("high", "Float64", "interval of found", "", True),
@@ -457,25 +428,17 @@ def compare_with_runs(
             name, _, last = figure.column.rpartition(" ")
             row = results.get((run, schemas.get(name or whole)))
             value, low, high = (None, None, None) if row is None else _of_results(row, last)
-        status, difference = NO_RUN, None
+        status = NO_RUN
         if value is not None and figure.value is not None:
-            difference = value - figure.value
-            if status_of(figure, Cell(value, "")) == EQUAL:
-                status = EQUAL
-            else:
-                inside = low is not None and high is not None and low <= figure.value <= high
-                status = WITHIN if inside else DIFFERS
+            inside = low is not None and high is not None and low <= figure.value <= high
+            is_equal = status_of(figure, Cell(value, "")) == EQUAL
+            status = EQUAL if is_equal else WITHIN if inside else DIFFERS
         domain = figure.column.removesuffix(" rate")
         sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
-        rows.append(
-            (
-                *(figure.table, figure.row, figure.column, run),
-                *(figure.printed, written(figure, value), figure.value, value, difference),
-                *(low, high, figure.unit, status),
-                *((divided(domain) or None) if sums_up else None, figure.where),
-            )
-        )
-    return RUN_COMPARISON_COLUMNS.from_rows(rows)
+        reason = divided(domain) if sums_up else ""
+        texts = {"run": run, "status": status, "reason": reason or None}
+        rows.append(compared_figure(figure, value) | {"low": low, "high": high} | texts)
+    return RUN_COMPARISON_COLUMNS.from_records(rows)
 
 
 def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
