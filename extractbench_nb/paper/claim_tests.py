@@ -40,9 +40,9 @@ class _Test(NamedTuple):
 
     id: str
     evidence: str
-    p_value: float | None
     verdict: str
     reason: str
+    p_value: float | None = None
 
 
 def of_association(found: Association, *, sign: int) -> tuple[str, str]:
@@ -135,7 +135,7 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
         evidence = (
             f"times strongest in {ANALYSES} analyses (a tie counts for each factor): {ranking}"
         )
-        yield _Test(id_, evidence, None, verdict, reason)
+        yield _Test(id_, evidence, verdict, reason)
 
     found = _association(facts, "keys", "pass_rate")
     scored = _association(facts, "keys", "scored_pass_rate")
@@ -143,9 +143,9 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "breadth-lowers-pass-rate",
         f"{_told(found, 'pass rate')}; {_told(scored, 'share of the fields that are scored')}",
-        found.p_value,
         verdict,
         f"{reason}; the pass rate divides by keys, so that part of it is arithmetic",
+        found.p_value,
     )
 
     tenk, long = (value_of(6, domain, "tokens") for domain in ("10-K/Q", "research"))
@@ -153,7 +153,6 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
         "10-k-exceeds-output-capacity",
         f"10-K/Q {tenk:,.0f} gold tokens a document, 0 valid; research {long:,.0f}, "
         f"{_shown(attempts('pooled', 'research'))} valid",
-        None,
         NOT_IDENTIFIABLE,
         "on average research papers need more tokens, and some of their outputs are valid; but one "
         "long paper makes that average, and which papers were valid is not published",
@@ -166,9 +165,9 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "volume-drives-gpt",
         f"{_told(found, 'both')}; {each}; array items for both: {rival.correlation or 0:+.2f}",
-        found.p_value,
         verdict,
         f"{reason}; array items, which go with tokens, are associated more strongly",
+        found.p_value,
     )
 
     sizes = {
@@ -180,7 +179,6 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "volume-over-breadth",
         f"absolute Spearman correlations, {told}",
-        None,
         SUPPORTED if all(better) else WEAK if any(better) else NOT_IDENTIFIABLE,
         "tokens are behind keys or level with them, with blocked documents and without; five "
         "domains cannot rank two factors"
@@ -202,7 +200,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     _, able = both["array_items"]
     verdict, reason = of_association(able, sign=-1)
     p_value = able.p_value
-    yield _Test("arrays-lower-validity", evidence["array_items"], p_value, verdict, reason)
+    yield _Test("arrays-lower-validity", evidence["array_items"], verdict, reason, p_value)
 
     gap = {f: value_of(6, "research", f) / value_of(6, "credit", f) for f in FACTORS}
     credit, research = (attempts("able", domain) for domain in ("credit", "research"))
@@ -211,7 +209,6 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
         "arrays-beyond-breadth",
         f"valid without blocked documents: {_shown(research)} against {_shown(credit)}; "
         f"research against credit: {others}",
-        None,
         NOT_IDENTIFIABLE if gap["tokens"] >= gap["array_items"] else WEAK,
         "the two domains differ in output, depth and document length as much as in arrays; two "
         "domains cannot tell which of these it is",
@@ -222,10 +219,10 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "depth-weak",
         f"{evidence['depth']}; least associated of the five: {min(sizes, key=lambda f: sizes[f])}",
-        validity.p_value,
         WEAK if max(_size(validity), _size(able)) < _WEAK_CORRELATION else CONTRADICTED,
         "no association is to be seen, but five domains could hardly show a moderate one: one "
         "domain left out gives anything from a negative to a positive one",
+        validity.p_value,
     )
 
     passes = _association(facts, "depth", "scored_pass_rate")
@@ -235,10 +232,10 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "depth-hurts-accuracy-more",
         f"{_told(validity, 'validity')}; {_told(passes, 'passed of the scored fields')}",
-        passes.p_value,
         WEAK if _size(passes) > _size(validity) else CONTRADICTED,
         f"neither can be told from none; the deepest domain is {deepest}, whose golds have a value "
         f"for {present} of {scored} scored fields",
+        passes.p_value,
     )
 
     _, able = both["pages"]
@@ -248,10 +245,10 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "input-length-no-predictor",
         evidence["pages"],
-        able.p_value,
         WEAK if _size(able) < _WEAK_CORRELATION else CONTRADICTED,
         "no association is left once blocked documents do not count, but the credit agreements, "
         f"long and all valid, decide that: without them it is {without:+.2f}",
+        able.p_value,
     )
 
 
@@ -265,7 +262,6 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "gpt-5-elsewhere",
         "valid: " + ", ".join(f"{d} {_shown(c)}" for d, c in gpt_5.items()),
-        None,
         SUPPORTED if round(highest) <= claimed else CONTRADICTED,
         f"the highest share is {highest:.0f}%",
     )
@@ -274,7 +270,6 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "gpt-models-elsewhere",
         f"{GPT[0]} valid: " + ", ".join(f"{d} {_shown(c)}" for d, c in gpt_5_2.items()),
-        None,
         CONTRADICTED if level else SUPPORTED,
         f"{GPT[0]} has as many valid outputs as any model on {' and '.join(level)}",
     )
@@ -287,10 +282,10 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
         "page-limit-blocks-claude",
         f"valid: Claude {_shown(claude)}, others {_shown(others)}; page limit rejections: "
         + ", ".join(f"{m} {value_of(7, 'page limit', m):.0f}" for m in CLAUDE),
-        p_value,
         of_p_value(p_value),
         f"the rejections name the limit; {len(short)} of the agreements has {short.iloc[0]:.0f} "
         "pages and must have failed for another reason",
+        p_value,
     )
 
     two = {domain: attempts("pooled", domain) for domain in ("resumes", "sports")}
@@ -303,11 +298,11 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
             f"{d}: {_shown(c)} valid, pass rate {c.pass_rate:.1f}% of at most {ceiling[d]:.1f}%"
             for d, c in two.items()
         ),
-        _fisher(resumes, sports),
         WEAK if as_said else CONTRADICTED,
         f"the test takes attempts as independent, and these are {len(MODELS)} models on "
         f"{facts.documents['resumes']} and {facts.documents['sports']} documents; the sports golds "
         "lack most of their scored fields",
+        _fisher(resumes, sports),
     )
 
     flash, pro = ({d: attempts(model, d).passed for d in DOMAINS} for model in MODELS[:2])
@@ -316,7 +311,6 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "flash-over-pro",
         f"difference in passed fields: {', '.join(f'{d} {n:+d}' for d, n in lead.items())}",
-        None,
         WEAK if 2 * len(ahead) > len(DOMAINS) else CONTRADICTED,
         f"ahead in {len(ahead)} of {len(DOMAINS)} domains; nearly all of the lead is "
         f"{max(ahead, key=lambda d: lead[d])}",
@@ -342,11 +336,11 @@ def _kinds_of_failure() -> Iterator[_Test]:
             f"{figure.printed} of {of_kind} on 10-K/Q, which has {tenk.invalid} of the "
             f"{answered} failures that models prone to it had without being rejected for their "
             f"pages: {drawn.mean():.1f} would be expected",
-            p_value,
             WEAK,
             "more than its share of these failures, but attempts are taken as independent"
             if p_value <= LEVEL
             else "hardly more than its share of these failures",
+            p_value,
         )
 
     model = "GPT-5"
@@ -357,7 +351,6 @@ def _kinds_of_failure() -> Iterator[_Test]:
         "silent-above-a-threshold",
         f"all {empty} failures of {model} are empty: "
         + ", ".join(f"{d} {n}" for d, n in invalid.items()),
-        None,
         WEAK if empty == sum(invalid.values()) else CONTRADICTED,
         f"{model} returns nothing for {invalid[shortest]} {shortest} too, at "
         f"{value_of(6, shortest, 'tokens'):,.0f} gold tokens, while some of the other "
@@ -414,9 +407,8 @@ def claims() -> pd.DataFrame:
         *_models_and_domains(facts),
         *_kinds_of_failure(),
     )
-    computed = {test.id: test[1:] for test in tests}
-    rows = []
-    for row in shipped_rows("data/claims.csv"):  # {a quantity} is the number that the paper prints
-        text = re.sub(r"{(.+?)}", lambda name: f"{stated(name[1]).value:.0f}", row["claim"])
-        rows.append((row["id"], row["where"], text, *computed[row["id"]]))
-    return CLAIM_COLUMNS.from_rows(rows)
+    claimed = {row["id"]: row for row in shipped_rows("data/claims.csv")}
+    for row in claimed.values():  # {a quantity} is the number that the paper prints
+        row["claim"] = re.sub("{(.+?)}", lambda name: f"{stated(name[1]).value:.0f}", row["claim"])
+    computed = {test.id: test._asdict() for test in tests}
+    return CLAIM_COLUMNS.from_records(row | computed[name] for name, row in claimed.items())

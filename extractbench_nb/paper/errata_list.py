@@ -55,14 +55,16 @@ class _Recount(NamedTuple):
     id: str
     published: str
     recomputed: str
-    difference: float | None
     explanation: str
+    difference: float | None = None
 
-
-def against(figure: Figure, value: float | str | None) -> tuple[str, str, float | None]:
-    """Return a printed figure, the computed one in the same format, and their difference."""
-    compared = compared_figure(figure, value)
-    return compared["printed"], compared["shown"], compared["difference"]
+    @classmethod
+    def of_figure(
+        cls, name: str, figure: Figure, value: float | str | None, explanation: str
+    ) -> _Recount:
+        """Compare a printed figure with a computed one."""
+        found = compared_figure(figure, value)
+        return cls(name, found["printed"], found["shown"], explanation, found["difference"])
 
 
 def percent(value: float) -> str:
@@ -81,10 +83,10 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "pass-rate-ceiling",
         "100.0%",
         percent(share),
-        share - 100,
         f"the pass rate divides by documents x keys, {keys:,} a model, but a perfect extraction "
         f"has {total} scored fields: an array is one field, its items' keys are not scored "
         f"(a document has {each})",
+        share - 100,
     )
 
     counted = {d: attempts("pooled", d) for d in DOMAINS[:-1]}
@@ -98,7 +100,6 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "order-of-domains",
         as_printed,
         of_scored,
-        None,
         "measured against the fields that are scored, not against all keys, the order of the "
         "domains changes: the share of scored fields among the keys is "
         + ", ".join(f"{percent(ratio(scored[d], fields_of[d]))} for {d}" for d in DOMAINS),
@@ -110,12 +111,12 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "sports-gold",
         f"{scored['sports']} scored fields",
         f"{with_value} with a gold value",
-        float(with_value - scored["sports"]),
         f"{int((present == 1).sum())} of {len(present)} sports golds keep their results under a "
         "key that the schema does not declare, so only "
         f"{percent(ratio(with_value, scored['sports']))} of the scored fields have a gold value "
         "and what is extracted rightly under the declared keys counts as invented; the text "
         f"explains {sports.passed} of {sports.fields} passed fields by array scoring alone",
+        float(with_value - scored["sports"]),
     )
 
     by_model = {m: attempts(m, "sports").pass_rate for m in MODELS}
@@ -126,10 +127,10 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "sports-nothing-extracted",
         f"{best}, {printed(13, best, 'rate').printed}",
         f"an empty object, {percent(nothing)}",
-        nothing - by_model[best],
         f"{absent} scored fields of the sports golds are absent, and absent on both sides passes: "
         f"an empty object fits the schema and passes {absent} of {fields_of['sports']} fields, "
         "more than the best model",
+        nothing - by_model[best],
     )
 
     figure = stated("gold values", "abstract")
@@ -137,9 +138,9 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "evaluable-fields",
         figure.printed,
         f"{total} scored",
-        total - (figure.value or 0.0),
         f"three counts go by one name: {figure.printed} leaf values in gold, {keys:,} "
         f"documents x keys, of which {total} are scored",
+        total - (figure.value or 0.0),
     )
 
 
@@ -147,9 +148,10 @@ def _blocked_documents(facts: Facts) -> Iterator[_Recount]:
     """Compute how the credit agreements, which two models could not read, change averages."""
     able = tuple(m for m in MODELS if m not in CLAUDE)
     credit, research = (tally(models=able, domains=(d,)) for d in ("credit", "research"))
-    yield _Recount(
+    yield _Recount.of_figure(
         "credit-validity",
-        *against(stated("validity of credit"), credit.validity),
+        stated("validity of credit"),
+        credit.validity,
         "the comparison of validity on credit agreements and research papers mixes a page limit "
         f"with the schema: of the models that can read them, {percent(credit.validity)} of credit "
         f"outputs and {percent(research.validity)} of research outputs are valid, so credit "
@@ -165,10 +167,10 @@ def _structured_mode() -> Iterator[_Recount]:
         "structured-accuracy",
         "accuracy falls",
         f"{before.passed} to {after.passed} fields",
-        float(after.passed - before.passed),
         "all of the loss with structured output is the rejected resume schema "
         f"({attempts('pooled', 'resumes').passed} passed fields); on the domains whose schemas "
         f"were accepted, more fields pass than before, of {after.fields:,}",
+        float(after.passed - before.passed),
     )
 
     prompt = {m: attempts(m, "research") for m in MODELS}
@@ -179,10 +181,10 @@ def _structured_mode() -> Iterator[_Recount]:
         "structured-long-outputs",
         f"{prompt['GPT-5'].pass_rate:.1f}% (GPT-5, research)",
         percent(changed["GPT-5"].pass_rate),
-        changed["GPT-5"].pass_rate - prompt["GPT-5"].pass_rate,
         "the text says that structured output harms long extractions most, and that output volume "
         f"binds the GPT models; on research papers, the longest outputs, {risen} fields "
         f"of {prompt['GPT-5'].fields} pass with it",
+        changed["GPT-5"].pass_rate - prompt["GPT-5"].pass_rate,
     )
 
 
@@ -197,9 +199,9 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         "research-bold",
         f"{marked.row}, {marked.printed}",
         f"{best.row}, {best.printed}",
-        (best.value or 0.0) - (marked.value or 0.0),
         "bold stands for the best of a column, and the maximum is another row; "
         f"Table 12 marks {appendix.row}, {appendix.printed}",
+        (best.value or 0.0) - (marked.value or 0.0),
     )
     column = [f for f in by_model if f.column == "valid"]
     best = max(column, key=lambda f: f.value or 0.0)
@@ -207,7 +209,6 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         "validity-bold",
         ", ".join(f.row for f in column if f.bold) or "no mark",
         f"{best.row}, {best.printed}",
-        None,
         "the caption promises bold for the best of each column; this column has none",
     )
 
@@ -222,9 +223,10 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         fewest, _ = accuracy_range(model, tally(models=(model,)).passed)
         beyond = fewest - scored_in_valid(facts, (model,), released=True)
         surplus.append(f"{model} {beyond:+d}")
-    yield _Recount(
+    yield _Recount.of_figure(
         "accuracy-on-valid",
-        *against(figures[TOTAL], computed[TOTAL]),
+        figures[TOTAL],
+        computed[TOTAL],
         f"{len(apart)} of {len(rows)} accuracies do not follow from valid documents x scored "
         f"fields ({low} are printed too low, the others too high): {cells[TOTAL].note};"
         f" the printed shares need so many fields beyond the released evaluator's: "
@@ -241,7 +243,6 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "GPT models struggle outside credit",
         f"GPT-5.2: {sports.valid}/{sports.documents} sports, "
         f"{resumes.valid}/{resumes.documents} resumes valid",
-        None,
         f"what holds for {GPT[1]} does not hold for {GPT[0]}: no model has more than "
         f"{sports.documents} valid sports results or {most} valid resumes",
     )
@@ -255,10 +256,10 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "page-limit",
         f"{len(pages)} credit agreements over {limit:.0f} pages",
         f"{over}",
-        float(over - len(pages)),
         f"one has {int(under.iloc[0])} pages; the {value_of(7, 'page limit', CLAUDE[0]):.0f} "
         f"rejections a model of Table 7 fit the {over} longer agreements and the {long_research} "
         f"research paper of {survey:.0f} pages",
+        float(over - len(pages)),
     )
 
     tenk, research = (value_of(6, d, "tokens") for d in ("10-K/Q", "research"))
@@ -267,10 +268,10 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "output-capacity",
         f"10-K/Q: {tenk:,.0f} tokens are too many",
         f"research: {research:,.0f} tokens, {counted.valid}/{counted.documents} valid",
-        research - tenk,
         "the length of the output cannot by itself explain that no 10-K/Q output is valid: "
         "research papers need more tokens on average, and some of their outputs are valid (one "
         "long paper makes that average, and which papers were valid is not published)",
+        research - tenk,
     )
 
 
@@ -282,7 +283,6 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
         "table-4-presets",
         f"{len(listed)} presets",
         f"without {', '.join(lacking)}",
-        None,
         "the table leaves out what is the default of a JSON type and has an example in appendix C",
     )
     none = [m for m in MODELS if attempts(m, "credit").passed == 0]
@@ -290,9 +290,9 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
         "credit-all-models",
         "all models are accurate on credit",
         f"{len(MODELS) - len(none)} of {len(MODELS)}",
-        float(-len(none)),
         f"{' and '.join(none)} pass {printed(10, none[0], 'rate').printed}: none of the documents "
         "could be read",
+        float(-len(none)),
     )
 
     counted = sum(int(value_of(7, kind, model)) for kind in FAILURES for model in MODELS)
@@ -301,10 +301,10 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
         "valid-means-parsing",
         "valid outputs fit the schema",
         f"{invalid - counted} of {invalid} invalid ones broke it",
-        float(invalid - counted),
         f"the {len(FAILURES)} kinds of failure ({', '.join(FAILURES)}) make up all {invalid} "
         "invalid outputs, and none of them is an output that parses and does not fit its schema: "
         "validity seems to mean that there was JSON",
+        float(invalid - counted),
     )
 
     found = associations(facts)
@@ -319,7 +319,6 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
         "dominant-predictor",
         "schema breadth; output volume",
         "not to be told apart",
-        None,
         "introduction and analysis call the number of keys the dominant predictor, the conclusion "
         "calls output volume so; absolute rank correlations with validity over the five domains, "
         "with all attempts and without those Claude's page limit blocked: "
@@ -353,7 +352,7 @@ def _single_figures(facts: Facts) -> Iterator[_Recount]:
     cells = {part: recompute(part, facts) for part in ("2", "3", "8", "text")}
     for name, (part, row, column) in _FIGURES.items():
         cell = cells[part][row, column]
-        yield _Recount(name, *against(printed(part, row, column), cell.value), cell.note)
+        yield _Recount.of_figure(name, printed(part, row, column), cell.value, cell.note)
 
 
 def _complexities(facts: Facts) -> Iterator[_Recount]:
@@ -363,9 +362,10 @@ def _complexities(facts: Facts) -> Iterator[_Recount]:
         if status_of(figure, cell) != DIFFERS:
             continue
         number, documents = float(cell.value or 0), facts.documents[domain]
-        yield _Recount(
+        yield _Recount.of_figure(
             f"{domain.replace('/', '').lower()}-{column.replace('_', '-')}",
-            *against(figure, cell.value),
+            figure,
+            cell.value,
             f"{cell.note}; over {documents} documents about {(figure.value or 0) * documents:,.0f} "
             f"printed, {number * documents:,.0f} counted",
         )
@@ -382,8 +382,8 @@ def _complexities(facts: Facts) -> Iterator[_Recount]:
             f"figure-2-{domain}",
             printed("figure2", domain, "ratio").printed,
             f"{ratios[domain]:.1f}×",
-            ratios[domain] - value_of("figure2", domain, "ratio"),
             f"{cells[domain, 'ratio'].note}{more}",
+            ratios[domain] - value_of("figure2", domain, "ratio"),
         )
 
 
@@ -398,7 +398,6 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
         "credit-pages",
         f"{in_table[0]}–{in_table[1]} pages",
         f"{int(pages.min())}–{int(pages.max())} pages",
-        None,
         f"the PDFs have the pages that section 4.2 gives, {in_text[0]} to {in_text[1]}",
     )
     sums = {d: value_of(6, d, "fields") + value_of(6, d, "array_items") for d in DOMAINS}
@@ -409,10 +408,10 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
         "fields-and-items",
         f"{sums[worst]:.1f} a {worst} document",
         f"{values[worst]:.1f}",
-        values[worst] - sums[worst],
         "fields and array items are said to make up the extraction target; they add up to the "
         f"gold values of Table 2 for {' and '.join(fitting)} only, since an array item of several "
         "values counts once",
+        values[worst] - sums[worst],
     )
 
     broken = facts.frame[facts.frame["violations"] > 0]
@@ -422,16 +421,15 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
         "gold-breaks-schema",
         "every annotation fits its schema",
         f"{len(broken)} of {len(facts.frame)} do not",
-        float(len(broken)),
         f"{listed} golds break their own JSON Schema; an output counts as valid only if it fits "
         "the schema (section 4), so these golds would count as invalid outputs",
+        float(len(broken)),
     )
     names = facts.frame.loc[facts.frame["schema"] == SCHEMAS["10-K/Q"], "document"]
     yield _Recount(
         "no-10-k",
         "10-K and 10-Q filings",
         f"{sum('_10q_' in name for name in names)} of {len(names)} are 10-Q",
-        None,
         "the released filings are quarterly reports throughout, by their file names",
     )
 
@@ -458,10 +456,10 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "failed-judge-calls",
         percent(before),
         percent(after),
-        after - before,
         f"in {len(failed)} of {len(reports)} recorded reports a judge call failed, the evaluator "
         f"went on into the node's children, found both sides absent and added {extra} passing "
         f"fields to {rows - more}: the pass rate of these reports rises because the judge is down",
+        after - before,
     )
 
     keys, scored, released = facts.keys, facts.scored, facts.scored_by_package_010
@@ -474,7 +472,6 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "fields-inside-arrays",
         "item fields scored by their metrics",
         "item fields scored" if release.rows_inside_arrays else "no row inside an array",
-        None,
         "the release gives an array one row, by a judge that sees no metric of a field: of "
         f"{all_keys:,} documents x keys {all_scored} get a row ({scored['10-K/Q']} of "
         f"{keys['10-K/Q']} keys of 10-K/Q); the metrics declared inside arrays, "
@@ -488,10 +485,10 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "unscored-union",
         f"{all_scored} scored fields",
         f"{all_released}",
-        float(all_released - all_scored),
         f"the release scores no anyOf without a metric of its own ({', '.join(apart)}: "
         f"{released[apart[0]]} fields a document instead of {scored[apart[0]]}); with its count "
         f"GPT-5's accuracy on valid outputs would be {percent(accuracy)}",
+        float(all_released - all_scored),
     )
     rules = [f.name for f in fields(Profile) if f.name != "name"]
     changed = [rule for rule in rules if getattr(release, rule) != getattr(readme, rule)]
@@ -499,7 +496,6 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "readme-ahead-of-release",
         f"{len(changed)} rules",
         "another rule each",
-        None,
         "the README describes what the release on PyPI does not do: " + ", ".join(changed),
     )
 
@@ -513,10 +509,10 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "levenshtein-or-difflib",
         f"{levenshtein:.3f} (Levenshtein)",
         f"{ratio_of_difflib:.3f} (difflib)",
-        ratio_of_difflib - levenshtein,
         "the release computes difflib's ratio where README and paper say Levenshtein; a text of "
         f"{len(_TEXT)} letters without one of its words gives these two, and difflib gives "
         f"{swapped:.3f} with the sides swapped; the threshold is 0.8",
+        ratio_of_difflib - levenshtein,
     )
 
     params = dict(PRESETS["number_tolerance"].params)
@@ -530,7 +526,6 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "relative-or-absolute-tolerance",
         f"{near:,.0f} for {gold:,.0f}: {described[0]}",
         released[0],
-        None,
         f"the paper's margin is relative ({percent(100 * margin)}), the release's "
         f"absolute: {double} for {small}, twice as much, {released[1]} there and "
         f"{described[1]} by the paper's rule",
@@ -542,9 +537,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "default-tolerance",
         f"{margin:g}",
         f"{default:.0e}",
-        default - margin,
         "where a schema names the metric and not the preset, without params, the metric's own "
         "default counts",
+        default - margin,
     )
     pairs = [("33–37", "90–99"), ("unknown", "12 to 14")]
     passing = sum(_released("number_tolerance", {}, *pair) == 1 for pair in pairs)
@@ -553,9 +548,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "two-texts-are-equal",
         f"{right} of {len(pairs)} unlike texts pass",
         f"{passing} of {len(pairs)}",
-        float(passing - right),
         "the release turns what is not a number into nothing and finds two nothings equal; the "
         "10-K/Q schema allows texts such as ranges where it declares number_tolerance",
+        float(passing - right),
     )
 
     items = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -567,9 +562,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "recall-only",
         f"F1 {array['f1']:.3f}",
         f"{array['score']:.3f}",
-        float(array["score"] - array["f1"]),
         f"precision, recall and F1 are computed, but an array's score is its recall: "
         f"{len(rows)} right rows among {len(invented)} invented ones score {array['score']:.0f}",
+        float(array["score"] - array["f1"]),
     )
 
 
@@ -633,8 +628,5 @@ def errata_of(facts: Facts) -> pd.DataFrame:
         *_metrics_of_the_package(),
     )
     order = list(catalogue)
-    rows = []
-    for found in sorted(recounts, key=lambda recount: order.index(recount.id)):
-        row = catalogue[found.id]
-        rows.append((found.id, row["where"], *found[1:], row["severity"], row["check"]))
-    return ERRATA_COLUMNS.from_rows(rows)
+    found = sorted(recounts, key=lambda recount: order.index(recount.id))
+    return ERRATA_COLUMNS.from_records(catalogue[row.id] | row._asdict() for row in found)

@@ -335,7 +335,10 @@ def _dataset(facts: Facts) -> _Named:
     yield "domains", Cell(len(DOMAINS), "Table 1, rows", note)
     yield "schemas", Cell(facts.frame["schema"].nunique(), source)
     definition = "definition growth_metric of the 10-K/Q schema"
-    note = "the definition of the released schema has fewer; income_statement has as many"
+    note = (
+        "the definition in the released 10-K/Q schema has fewer properties; the definition "
+        "income_statement has the printed number"
+    )
     yield "properties of growth metric", Cell(facts.growth_metric, definition, note)
     hours = sum(value_of(3, domain, "hours") for domain in DOMAINS)
     yield "hours", Cell(hours, "Table 3, sum of the rows")
