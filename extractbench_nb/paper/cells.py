@@ -81,11 +81,6 @@ def value_of(part: int | str, row: str, column: str) -> float:
     return value
 
 
-def as_printed(part: int | str, row: str, column: str, missing: str) -> Cell:
-    """Take a printed number over as data, and say what its own source would be."""
-    return Cell(value_of(part, row, column), f"Table {part}, as printed", missing, is_printed=True)
-
-
 def stated(quantity: str, place: str = "") -> Figure:
     """Return the first number that the text gives for a quantity, in a section if one is named."""
     found = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))

@@ -78,7 +78,7 @@ def strongest_factors(facts: Facts) -> Mapping[str, int]:
             values = outcome_values(outcome, group, facts)
             for left_out in (None, *range(len(DOMAINS))):
                 kept = [i for i in range(len(DOMAINS)) if i != left_out]
-                sizes = {f: _size(associate(factor_values(f)[kept], values[kept])) for f in FACTORS}
+                sizes = {f: associate(factor_values(f)[kept], values[kept]).size for f in FACTORS}
                 top = max(sizes.values())
                 wins.update(f for f, size in sizes.items() if top - size < LEVEL / 100)
     return wins
@@ -92,10 +92,6 @@ def _association(
     facts: Facts, factor: str, outcome: str = "validity", group: str = "pooled"
 ) -> Association:
     return associate(factor_values(factor), outcome_values(outcome, group, facts))
-
-
-def _size(found: Association) -> float:
-    return abs(found.correlation or 0.0)
 
 
 def _told(found: Association, what: str) -> str:
@@ -171,7 +167,7 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     )
 
     sizes = {
-        group: [_size(_association(facts, f, group=group)) for f in ("tokens", "keys")]
+        group: [_association(facts, f, group=group).size for f in ("tokens", "keys")]
         for group in _GROUPS
     }
     better = [tokens > keys for tokens, keys in sizes.values()]
@@ -214,12 +210,12 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
         "domains cannot tell which of these it is",
     )
 
-    sizes = {f: _size(_association(facts, f)) for f in FACTORS}
+    sizes = {f: _association(facts, f).size for f in FACTORS}
     validity, able = both["depth"]
     yield _Test(
         "depth-weak",
         f"{evidence['depth']}; least associated of the five: {min(sizes, key=lambda f: sizes[f])}",
-        WEAK if max(_size(validity), _size(able)) < _WEAK_CORRELATION else CONTRADICTED,
+        WEAK if max(validity.size, able.size) < _WEAK_CORRELATION else CONTRADICTED,
         "no association is to be seen, but five domains could hardly show a moderate one: one "
         "domain left out gives anything from a negative to a positive one",
         validity.p_value,
@@ -232,7 +228,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "depth-hurts-accuracy-more",
         f"{_told(validity, 'validity')}; {_told(passes, 'passed of the scored fields')}",
-        WEAK if _size(passes) > _size(validity) else CONTRADICTED,
+        WEAK if passes.size > validity.size else CONTRADICTED,
         f"neither can be told from none; the deepest domain is {deepest}, whose golds have a value "
         f"for {present} of {scored} scored fields",
         passes.p_value,
@@ -245,7 +241,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "input-length-no-predictor",
         evidence["pages"],
-        WEAK if _size(able) < _WEAK_CORRELATION else CONTRADICTED,
+        WEAK if able.size < _WEAK_CORRELATION else CONTRADICTED,
         "no association is left once blocked documents do not count, but the credit agreements, "
         f"long and all valid, decide that: without them it is {without:+.2f}",
         able.p_value,

@@ -310,7 +310,7 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
     found = associations(facts)
     sizes = {
         factor: " and ".join(
-            f"{abs(found[group, 'validity', factor, 'spearman'].correlation or 0):.1f}"
+            f"{found[group, 'validity', factor, 'spearman'].size:.1f}"
             for group in ("pooled", "able")
         )
         for factor in ("keys", "tokens", "array_items")

@@ -210,6 +210,11 @@ class Association(NamedTuple):
     without_one_high: float | None
 
     @property
+    def size(self) -> float:
+        """The absolute correlation; 0 where the outcome is constant."""
+        return abs(self.correlation or 0.0)
+
+    @property
     def steady(self) -> bool:
         """Whether the sign stays the same whichever domain is left out."""
         low, high = self.without_one_low, self.without_one_high

@@ -20,7 +20,7 @@ from extractbench_nb.paper.cells import (
     TOTAL,
     Cell,
     Cells,
-    as_printed,
+    figures_of,
     printed,
     ratio,
     stated,
@@ -50,28 +50,28 @@ _NOTES = {
 def presets_tried() -> Cells:
     """Recompute Table 4: each preset is tried on values that tell metrics apart."""
     source, other = "presets(), each tried", "another metric"
-    told = {}
+    found = {}
     for preset, (words, kind, probes) in _PROBES.items():
         fits = (
             math.isclose(preset_score(preset, kind, gold, predicted), score)
             for gold, predicted, score in probes
         )
-        told[preset] = words if all(fits) else other
+        found[preset] = words if all(fits) else other
     margin = largest_accepted(
         lambda x: preset_score("number_tolerance", "number", 1e6, 1e6 * (1 + x / 100)) == 1,
         highest=100.0,
         steps=30,
     )
-    told["number_tolerance"] = "Within margin" if 0 < margin < 100 else other  # noqa: PLR2004 - %
+    found["number_tolerance"] = "Within margin" if 0 < margin < 100 else other  # noqa: PLR2004 - %
     same, unlike = (
         preset_score("string_semantic", "string", "ABC Corp", name)
         for name in ("ABC Corporation", "XYZ Corporation")
     )
     alike = same > 0.9 > unlike  # noqa: PLR2004 - a score that says "the same"
-    told["string_semantic"] = "Deterministic equivalence" if alike else other
+    found["string_semantic"] = "Deterministic equivalence" if alike else other
     cells = {
         (preset, "metric"): Cell(words, source, _NOTES.get(preset, ""))
-        for preset, words in told.items()
+        for preset, words in found.items()
     }
     return cells | {("number_tolerance", "margin"): Cell(margin, source)}
 
@@ -94,7 +94,6 @@ def largest_accepted(accepted: Callable[[float], bool], *, highest: float, steps
 
 
 NO_PDF = "the PDF of one research paper"
-NO_HOURS = "the annotators' hours were not released"
 REVISED = "the released research golds seem to have gained array items of one value since"
 
 
@@ -142,7 +141,6 @@ def annotation(facts: Facts) -> Cells:
     cells: Cells = {}
     hours = {domain: value_of(3, domain, "hours") for domain in DOMAINS}
     for domain in DOMAINS:
-        cells[domain, "hours"] = as_printed(3, domain, "hours", NO_HOURS)
         mean = hours[domain] / facts.documents[domain]
         cells[domain, "hours_per_document"] = Cell(mean, "Table 3, hours / documents")
     total, documents = sum(hours.values()), sum(facts.documents.values())
@@ -258,9 +256,7 @@ def domain_results(table: int) -> Cells:
     domain = next(d for d, n in DOMAIN_TABLES.items() if n == table)
     documents, keys = (int(value_of(1, domain, c)) for c in ("documents", "keys"))
     for model in MODELS:
-        cells[model, "valid"] = as_printed(table, model, "valid", NO_OUTPUTS)
         cells[model, "documents"] = Cell(documents, "Table 1")
-        cells[model, "passed"] = as_printed(table, model, "passed", NO_OUTPUTS)
         cells[model, "fields"] = Cell(documents * keys, "Table 1, documents x keys")
         rate = attempts(model, domain).pass_rate
         cells[model, "rate"] = Cell(rate, f"Table {table}, passed / fields")
@@ -268,23 +264,15 @@ def domain_results(table: int) -> Cells:
 
 
 def failures() -> Cells:
-    """Recompute the totals of Table 7 from valid outputs; its counts are taken as printed."""
-    cells: Cells = {
-        (kind, model): as_printed(7, kind, model, NO_OUTPUTS)
-        for kind in FAILURES
-        for model in MODELS
-    }
-    for model in MODELS:
-        cells[TOTAL, model] = Cell(tally(models=(model,)).invalid, f"{_COUNTS}, documents - valid")
-    return cells
+    """Recompute the totals of Table 7 from valid outputs."""
+    source = f"{_COUNTS}, documents - valid"
+    return {(TOTAL, model): Cell(tally(models=(model,)).invalid, source) for model in MODELS}
 
 
 def structured() -> Cells:
     """Recompute the totals of Table 8 from its printed percentages of single domains."""
     cells: Cells = {}
     for domain in ("credit", "research", "sports"):
-        for model in MODELS:
-            cells[model, f"{domain} rate"] = as_printed(8, model, f"{domain} rate", NO_OUTPUTS)
         whole, why = tally("structured", domains=(domain,)), divided(domain)
         note = f"{whole.passed} of {whole.fields} fields pass; {why}" if why else ""
         cells[TOTAL, f"{domain} rate"] = Cell(whole.pass_rate, _BEHIND_8, note)
@@ -475,7 +463,24 @@ _TABLES: Mapping[str, Callable[[Facts], Cells]] = {
 }
 
 
+#: Why the figures that no function recomputes are taken as printed.
+_NOT_RELEASED: Mapping[str, str] = {
+    "3": "the annotators' hours were not released",
+    **dict.fromkeys(("7", "8", *map(str, DOMAIN_TABLES.values())), NO_OUTPUTS),
+}
+
+
 def recompute(part: int | str, facts: Facts) -> Cells:
     """Recompute a table, Figure 2 or the numbers of the text: cells by row and column."""
-    maker = _TABLES.get(str(part))
-    return maker(facts) if maker else domain_results(int(part))
+    name = str(part)
+    maker = _TABLES.get(name)
+    cells = maker(facts) if maker else domain_results(int(part))
+    if name not in _NOT_RELEASED:
+        return cells
+    source, missing = f"Table {name}, as printed", _NOT_RELEASED[name]
+    taken = {
+        key: Cell(figure.value, source, missing, is_printed=True)
+        for key, figure in figures_of(name).items()
+        if key not in cells
+    }
+    return taken | cells
