@@ -441,8 +441,8 @@ def compare_with_runs(
     return RUN_COMPARISON_COLUMNS.from_records(rows)
 
 
-def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the run of each model; models that are not given are found by the run's name.
+def _run_of_model(part: str, runs: list[str], models: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the run of each model, by default the one whose name is the model's.
 
     Runs whose names end in ``structured`` are for Table 8, the others for all other tables.
     """
@@ -454,57 +454,46 @@ def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -
         model = letters.get(re.sub(r"[\W_]+", "", name))
         if model and run.casefold().endswith("structured") == (part == "8"):
             named[run] = model
-    chosen = _choice("models", named, given, runs, MODELS, "runs {!r} and {!r} are both of")
-    if not chosen:
-        mode = ", in structured mode" if part == "8" else ""
-        raise InputError(
-            f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); name "
-            f"them with models={{run: model}}, where a model is one of {', '.join(MODELS)}"
-        )
-    return chosen
+    mode = " in structured mode" if part == "8" else ""
+    absent = f"no run is named as a model of the paper{mode}"
+    return _by_target("models", "run", named if models is None else models, runs, MODELS, absent)
 
 
-def _schema_of_domain(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]:
+def _schema_of_domain(runs: RunTables, domains: Mapping[str, str] | None) -> dict[str, str]:
     """Return the schema of each domain, by default that with the released schema's folder."""
     schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
-    folders = {name: name.rpartition("/")[2] for name in schemas}
-    named = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
-    both = "schemas {!r} and {!r} both stand for"
-    chosen = _choice("domains", named, given, schemas, DOMAINS, both)
-    if not chosen:
-        raise InputError(
-            f"no schema of the runs is one of the paper's ({', '.join(map(repr, schemas))}); say "
-            f"by domains={{schema: domain}} which stands for which: {', '.join(DOMAINS)}"
-        )
-    return chosen
+    if domains is None:
+        folders = {name: name.rpartition("/")[2] for name in schemas}
+        domains = {n: DOMAIN_OF_SCHEMA[f] for n, f in folders.items() if f in DOMAIN_OF_SCHEMA}
+    absent = "no schema of the runs is one of the paper's"
+    return _by_target("domains", "schema", domains, schemas, DOMAINS, absent)
 
 
-def _choice(
+def _by_target(
     argument: str,
-    named: Mapping[str, str],
-    given: Mapping[str, str] | None,
+    kind: str,
+    targets: Mapping[str, str],
     names: list[str],
     allowed: tuple[str, ...],
-    both: str,
+    absent: str,
 ) -> dict[str, str]:
-    """Return the run of each model, or the schema of each domain; none may have two."""
-    for name, target in (given or {}).items():
-        for what, value, known in (
-            (argument, name, names),
-            (f"{argument}[{name!r}]", target, allowed),
-        ):
-            if value not in known:
-                raise InputError(f"{what}: no {value!r}; {nearest(value, known)}")
-    chosen: dict[str, str] = {}
-    for name, target in (named if given is None else given).items():
-        if target in chosen:
-            kind = "{run: model}" if argument == "models" else "{schema: domain}"
-            raise InputError(
-                f"{both.format(chosen[target], name)} {target}; say by {argument}={kind} which one "
-                "is meant"
-            )
-        chosen[target] = name
-    return chosen
+    """Invert a mapping of runs to models, or of schemas to domains, and check it."""
+    usage = f"pass {argument}={{{kind}: {argument[:-1]}}}"
+    found: dict[str, str] = {}
+    for name, target in targets.items():
+        if name not in names:
+            raise InputError(f"{argument}: no {name!r}; {nearest(name, names)}")
+        if target not in allowed:
+            problem = f"{argument}[{name!r}]: no {target!r}; {nearest(target, allowed)}"
+            raise InputError(problem)
+        if target in found:
+            both = f"{found[target]!r} and {name!r}"
+            raise InputError(f"{kind}s {both} both stand for {target}; {usage} to choose one")
+        found[target] = name
+    if not found:
+        known = f"{argument} are {', '.join(allowed)}"
+        raise InputError(f"{absent} ({', '.join(map(repr, names))}); {usage}, where {known}")
+    return found
 
 
 def _failed(
