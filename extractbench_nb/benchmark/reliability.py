@@ -77,14 +77,14 @@ PAIR_COLUMNS = FrameSpec(
     "one row per field of a document and two runs in which a judge decided it",
     (
         *_PLACE,
-        Column("run_a", "string", "the one run"),
-        Column("run_b", "string", "the other"),
+        Column("run_a", "string", "first run"),
+        Column("run_b", "string", "second run"),
         Column("identical", "bool", "both predicted the same value"),
         Column("alike", "float64", "similarity of the two predicted values as JSON", "[0, 1]"),
         Column("score_a", "float64", "the judge's score", "[0, 1]"),
         Column("score_b", "float64", "the judge's score", "[0, 1]"),
-        Column("gap", "float64", "how far the two scores are apart", "[0, 1]"),
-        Column("flipped", "bool", "one passed and the other not"),
+        Column("gap", "float64", "absolute difference of the two scores", "[0, 1]"),
+        Column("flipped", "bool", "one passed and the other did not"),
         Column("offline_a", "Float64", "the offline judge's score", "[0, 1]", True),
         Column("offline_b", "Float64", "the offline judge's score", "[0, 1]", True),
     ),
@@ -107,7 +107,7 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The folder holds no such output, or two of one run and document.
+        If the folder holds no such output, or two for the same run and document.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def _at(value: Any, field: str) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Leave out what is null: for the evaluation it is the same as absent."""
+    """Leave out nulls, which the evaluation treats as absent."""
     if isinstance(value, dict):
         return {key: _without_nulls(v) for key, v in value.items() if v is not None}
     return [_without_nulls(v) for v in value] if isinstance(value, list) else value
@@ -224,7 +224,7 @@ _COUNTED = ("decided_by", "passed", "offline_passed")
 
 
 def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Return what a recorded judge said, row by row, and the offline judge beside it.
+    """Return the verdicts of a recorded judge and of the offline judge, row by row.
 
     Parameters
     ----------
@@ -244,9 +244,9 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
     Raises
     ------
     InputError
-        There is no report in the folder, or one that cannot be read.
+        If the folder has no report or a report cannot be read.
     DatasetError
-        The dataset is not there, or does not know a document.
+        If the dataset is not found or lacks a document.
 
     Notes
     -----
@@ -267,7 +267,7 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
 
 
 def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Compare what a judge said about the same field of a document in any two runs.
+    """Compare a judge's verdicts on the same field of a document in any two runs.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
     Notes
     -----
     ``alike`` is the normalised Indel similarity of the two predicted values as JSON with sorted
-    keys; nulls are left out, for null and absent mean the same to the evaluator.
+    keys; nulls are left out, because the evaluator treats null and absent alike.
 
     Examples
     --------
@@ -326,24 +326,24 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
 
 
 def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> pd.DataFrame:
-    """Return the pairs of nearly the same predictions that got different scores.
+    """Return pairs of nearly identical predictions that got different scores.
 
     Parameters
     ----------
     frame : pandas.DataFrame, optional
         What `pairs` returned; the shipped figures by default.
     alike : float, optional
-        The least similarity of the two predictions, 0 to 1.
+        Lowest similarity of the two predictions, 0 to 1.
 
     Returns
     -------
     pandas.DataFrame
-        Rows of `pairs`: flipped verdicts first, then by gap, the greatest first.
+        Rows of `pairs`: flipped verdicts first, then largest gap first.
 
     Raises
     ------
     InputError
-        `alike` is out of range, or a column is missing.
+        If `alike` is out of range or a column is missing.
 
     Examples
     --------
@@ -359,7 +359,7 @@ def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> p
 
 
 def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Count each report's rows, and its pass rate under four ways to count.
+    """Count each report's rows, and its pass rate by four ways of counting.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing.
+        If a column is missing.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the reports in which a judge call failed, the most inflated first.
+    """Return the reports in which a judge call failed, most inflated first.
 
     Parameters
     ----------
@@ -418,12 +418,12 @@ def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing.
+        If a column is missing.
 
     Notes
     -----
-    The published package 0.1.0 goes on into the children of a field whose judge call failed, finds
-    both sides absent there, and counts each of them as passed.
+    The published package 0.1.0 continues with the children of a field whose judge call failed,
+    finds both sides absent there, and counts each child as passed.
 
     Examples
     --------
@@ -436,7 +436,7 @@ def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return each run's pass rate under the four ways to count.
+    """Return each run's pass rate under the four ways of counting.
 
     Parameters
     ----------
@@ -452,7 +452,7 @@ def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing.
+        If a column is missing.
 
     Examples
     --------
@@ -467,7 +467,7 @@ def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def agreement(frame: pd.DataFrame | None = None, *, metric: str | None = None) -> Agreement:
-    """Compare the recorded judge (a) with the offline judge (b) where the former was asked.
+    """Compare the recorded judge (a) with the offline judge (b) where a model was asked.
 
     Parameters
     ----------
@@ -485,7 +485,7 @@ def agreement(frame: pd.DataFrame | None = None, *, metric: str | None = None) -
     Raises
     ------
     InputError
-        A column is missing, or no judged row has that metric.
+        If a column is missing or no judged row has that metric.
 
     Examples
     --------

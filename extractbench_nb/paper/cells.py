@@ -24,13 +24,13 @@ MODELS = (
 CLAUDE = MODELS[4:]
 GPT = MODELS[2:4]
 
-#: The row of totals, whatever a table calls it.
+#: The row of totals; tables name it differently.
 TOTAL = "total"
 
-#: What is summed up over all domains.
+#: The sum over all domains.
 OVERALL = "overall"
 
-#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
+#: Row of Table 5 with the figures in its column heads; it is not part of the wide table.
 HEADER = "header"
 
 #: Schema folder of the released dataset, by domain.
@@ -54,7 +54,7 @@ class Cell(NamedTuple):
     source: str
     #: Why it may differ from the printed one, or what is missing.
     note: str = ""
-    #: Whether the figure is the printed one: data of its own, which nothing released gives.
+    #: Whether the figure is the printed one, because the data behind it were not released.
     is_printed: bool = False
 
 
@@ -96,18 +96,18 @@ EQUAL, ROUNDING, DIFFERS = "equal", "rounding", "differs"
 NOT_REPRODUCIBLE = "not reproducible"
 STATUSES = (EQUAL, ROUNDING, DIFFERS, NOT_REPRODUCIBLE)
 
-#: Units that are counted: no rounding explains a difference of one.
+#: Units of counts: a difference of one is not a rounding difference.
 _WHOLE_UNITS = frozenset(
     "documents pages keys levels values fields failures kinds items people models schemas domains"
     " words".split()
 )
 
-#: Digits beyond which two results of floating-point arithmetic are the same number.
+#: Numbers closer than this differ only by floating-point error.
 _NOISE = Decimal("1e-9")
 
 
 def rounded(value: float, digits: int, *, how: str = ROUND_HALF_EVEN) -> Decimal:
-    """Round to so many decimals, or to tens and thousands where `digits` is negative."""
+    """Round to `digits` decimals; negative numbers round to tens, hundreds and so on."""
     exact = Decimal(repr(float(value))).quantize(_NOISE)
     return exact.quantize(Decimal(1).scaleb(-digits), rounding=how)
 
@@ -141,7 +141,7 @@ def status_of(figure: Figure, cell: Cell) -> str:
 
 
 def formatted(figure: Figure, value: float | str | None) -> str | None:
-    """Write a recomputed figure the way the printed one is written; None if there is none."""
+    """Write a recomputed figure in the format of the printed one; None if there is none."""
     if value is None or isinstance(value, str):
         return value
     digits = max(figure.digits or 0, 0)

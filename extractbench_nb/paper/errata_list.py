@@ -45,7 +45,8 @@ from extractbench_nb.paper.results import (
 )
 from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 
-#: It changes a result or a conclusion; a printed figure is wrong; a matter of wording or emphasis.
+#: high: a result or conclusion changes; medium: a printed figure or a rule is wrong; low: wording,
+#: marks, small differences.
 SEVERITIES = ("high", "medium", "low")
 
 
@@ -83,9 +84,9 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "pass-rate-ceiling",
         "100.0%",
         percent(share),
-        f"the pass rate divides by documents x keys, {keys:,} a model, but a perfect extraction "
-        f"has {total} scored fields: an array is one field, its items' keys are not scored "
-        f"(a document has {each})",
+        f"the pass rate divides by documents x keys ({keys:,} per model), but a perfect extraction "
+        f"has only {total} scored fields: an array counts as one field and the keys of its items "
+        f"are not scored (scored fields per document: {each})",
         share - 100,
     )
 
@@ -100,8 +101,8 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "order-of-domains",
         as_printed,
         of_scored,
-        "measured against the fields that are scored, not against all keys, the order of the "
-        "domains changes: the share of scored fields among the keys is "
+        "the order of the domains changes when passed fields are divided by scored fields instead "
+        "of by all keys; the share of keys that are scored is "
         + ", ".join(f"{percent(ratio(scored[d], fields_of[d]))} for {d}" for d in DOMAINS),
     )
 
@@ -111,11 +112,11 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "sports-gold",
         f"{scored['sports']} scored fields",
         f"{with_value} with a gold value",
-        f"{int((present == 1).sum())} of {len(present)} sports golds keep their results under a "
+        f"{int((present == 1).sum())} of {len(present)} sports golds store their results under a "
         "key that the schema does not declare, so only "
-        f"{percent(ratio(with_value, scored['sports']))} of the scored fields have a gold value "
-        "and what is extracted rightly under the declared keys counts as invented; the text "
-        f"explains {sports.passed} of {sports.fields} passed fields by array scoring alone",
+        f"{percent(ratio(with_value, scored['sports']))} of the scored fields have a gold value, "
+        "and correct values under the declared keys count as hallucinations; the text attributes "
+        f"the result ({sports.passed} of {sports.fields} fields passed) to array scoring alone",
         float(with_value - scored["sports"]),
     )
 
@@ -127,9 +128,9 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "sports-nothing-extracted",
         f"{best}, {printed(13, best, 'rate').printed}",
         f"an empty object, {percent(nothing)}",
-        f"{absent} scored fields of the sports golds are absent, and absent on both sides passes: "
-        f"an empty object fits the schema and passes {absent} of {fields_of['sports']} fields, "
-        "more than the best model",
+        f"{absent} scored fields of the sports golds are absent, and a field that is absent on "
+        f"both sides passes: an empty object conforms to the schema and passes {absent} of "
+        f"{fields_of['sports']} fields, more than the best model",
         nothing - by_model[best],
     )
 
@@ -138,24 +139,25 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "evaluable-fields",
         figure.printed,
         f"{total} scored",
-        f"three counts go by one name: {figure.printed} leaf values in gold, {keys:,} "
-        f"documents x keys, of which {total} are scored",
+        f"the same name is used for three counts: {figure.printed} leaf values in gold, {keys:,} "
+        f"documents x keys, and {total} scored fields",
         total - (figure.value or 0.0),
     )
 
 
 def _blocked_documents(facts: Facts) -> Iterator[_Recount]:
-    """Compute how the credit agreements, which two models could not read, change averages."""
+    """Compute averages without the two models that could not read the credit agreements."""
     able = tuple(m for m in MODELS if m not in CLAUDE)
     credit, research = (tally(models=able, domains=(d,)) for d in ("credit", "research"))
     yield _Recount.of_figure(
         "credit-validity",
         stated("validity of credit"),
         credit.validity,
-        "the comparison of validity on credit agreements and research papers mixes a page limit "
-        f"with the schema: of the models that can read them, {percent(credit.validity)} of credit "
-        f"outputs and {percent(research.validity)} of research outputs are valid, so credit "
-        "agreements and not sports results have the highest validity",
+        "the comparison of credit agreements and research papers confounds a page limit with the "
+        "schema: for the models that can read the documents, "
+        f"{percent(credit.validity)} of credit outputs and {percent(research.validity)} of "
+        "research outputs are valid, so credit agreements, not sports results, have the highest "
+        "validity",
     )
 
 
@@ -167,9 +169,9 @@ def _structured_mode() -> Iterator[_Recount]:
         "structured-accuracy",
         "accuracy falls",
         f"{before.passed} to {after.passed} fields",
-        "all of the loss with structured output is the rejected resume schema "
+        "the loss with structured output comes only from the rejected resume schema "
         f"({attempts('pooled', 'resumes').passed} passed fields); on the domains whose schemas "
-        f"were accepted, more fields pass than before, of {after.fields:,}",
+        f"were accepted, more of the {after.fields:,} fields pass than before",
         float(after.passed - before.passed),
     )
 
@@ -182,8 +184,8 @@ def _structured_mode() -> Iterator[_Recount]:
         f"{prompt['GPT-5'].pass_rate:.1f}% (GPT-5, research)",
         percent(changed["GPT-5"].pass_rate),
         "the text says that structured output harms long extractions most, and that output volume "
-        f"binds the GPT models; on research papers, the longest outputs, {risen} fields "
-        f"of {prompt['GPT-5'].fields} pass with it",
+        "limits the GPT models; on research papers, which have the longest outputs, more of the "
+        f"{prompt['GPT-5'].fields} fields pass with structured output: {risen}",
         changed["GPT-5"].pass_rate - prompt["GPT-5"].pass_rate,
     )
 
@@ -199,7 +201,7 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         "research-bold",
         f"{marked.row}, {marked.printed}",
         f"{best.row}, {best.printed}",
-        "bold stands for the best of a column, and the maximum is another row; "
+        "bold marks the best value of a column, but another row has the maximum; "
         f"Table 12 marks {appendix.row}, {appendix.printed}",
         (best.value or 0.0) - (marked.value or 0.0),
     )
@@ -209,7 +211,7 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         "validity-bold",
         ", ".join(f.row for f in column if f.bold) or "no mark",
         f"{best.row}, {best.printed}",
-        "the caption promises bold for the best of each column; this column has none",
+        "the caption announces bold for the best value of each column; this column has none",
     )
 
     rows = (*MODELS, TOTAL)
@@ -218,7 +220,7 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
     computed = {row: float(cells[row].value or 0) for row in rows}
     apart = [row for row in rows if status_of(figures[row], cells[row]) != EQUAL]
     low = sum(computed[row] > (figures[row].value or 0) for row in apart)
-    surplus = []  # fields that a printed accuracy needs beyond those of the valid outputs
+    surplus = []  # fields that a printed accuracy implies beyond those of the valid outputs
     for model in MODELS:
         fewest, _ = accuracy_range(model, tally(models=(model,)).passed)
         beyond = fewest - scored_in_valid(facts, (model,), released=True)
@@ -229,7 +231,7 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         computed[TOTAL],
         f"{len(apart)} of {len(rows)} accuracies do not follow from valid documents x scored "
         f"fields ({low} are printed too low, the others too high): {cells[TOTAL].note};"
-        f" the printed shares need so many fields beyond the released evaluator's: "
+        " fields that the printed shares imply beyond those of the released evaluator: "
         + ", ".join(surplus),
     )
 
@@ -243,7 +245,7 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "GPT models struggle outside credit",
         f"GPT-5.2: {sports.valid}/{sports.documents} sports, "
         f"{resumes.valid}/{resumes.documents} resumes valid",
-        f"what holds for {GPT[1]} does not hold for {GPT[0]}: no model has more than "
+        f"the statement holds for {GPT[1]} but not for {GPT[0]}: no model has more than "
         f"{sports.documents} valid sports results or {most} valid resumes",
     )
 
@@ -256,9 +258,9 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "page-limit",
         f"{len(pages)} credit agreements over {limit:.0f} pages",
         f"{over}",
-        f"one has {int(under.iloc[0])} pages; the {value_of(7, 'page limit', CLAUDE[0]):.0f} "
-        f"rejections a model of Table 7 fit the {over} longer agreements and the {long_research} "
-        f"research paper of {survey:.0f} pages",
+        f"one agreement has {int(under.iloc[0])} pages; the "
+        f"{value_of(7, 'page limit', CLAUDE[0]):.0f} rejections per model in Table 7 match the "
+        f"{over} longer agreements and the {long_research} research paper of {survey:.0f} pages",
         float(over - len(pages)),
     )
 
@@ -268,9 +270,9 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "output-capacity",
         f"10-K/Q: {tenk:,.0f} tokens are too many",
         f"research: {research:,.0f} tokens, {counted.valid}/{counted.documents} valid",
-        "the length of the output cannot by itself explain that no 10-K/Q output is valid: "
-        "research papers need more tokens on average, and some of their outputs are valid (one "
-        "long paper makes that average, and which papers were valid is not published)",
+        "output length alone cannot explain that no 10-K/Q output is valid: research papers need "
+        "more tokens on average, and some of their outputs are valid (one long paper dominates "
+        "that average, and the paper does not say which research outputs were valid)",
         research - tenk,
     )
 
@@ -283,15 +285,15 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
         "table-4-presets",
         f"{len(listed)} presets",
         f"without {', '.join(lacking)}",
-        "the table leaves out what is the default of a JSON type and has an example in appendix C",
+        "the table omits the default preset of a JSON type, which has an example in appendix C",
     )
     none = [m for m in MODELS if attempts(m, "credit").passed == 0]
     yield _Recount(
         "credit-all-models",
         "all models are accurate on credit",
         f"{len(MODELS) - len(none)} of {len(MODELS)}",
-        f"{' and '.join(none)} pass {printed(10, none[0], 'rate').printed}: none of the documents "
-        "could be read",
+        f"{' and '.join(none)} pass {printed(10, none[0], 'rate').printed}: they could read "
+        "none of the documents",
         float(-len(none)),
     )
 
@@ -299,11 +301,11 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
     invalid = tally().invalid
     yield _Recount(
         "valid-means-parsing",
-        "valid outputs fit the schema",
-        f"{invalid - counted} of {invalid} invalid ones broke it",
-        f"the {len(FAILURES)} kinds of failure ({', '.join(FAILURES)}) make up all {invalid} "
-        "invalid outputs, and none of them is an output that parses and does not fit its schema: "
-        "validity seems to mean that there was JSON",
+        "valid outputs conform to the schema",
+        f"{invalid - counted} of {invalid} invalid outputs violate it",
+        f"the {len(FAILURES)} kinds of failure ({', '.join(FAILURES)}) account for all "
+        f"{invalid} invalid outputs, and none of them is an output that parses but violates its "
+        "schema: an output seems to be called valid if it parses as JSON",
         float(invalid - counted),
     )
 
@@ -318,10 +320,10 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
     yield _Recount(
         "dominant-predictor",
         "schema breadth; output volume",
-        "not to be told apart",
-        "introduction and analysis call the number of keys the dominant predictor, the conclusion "
-        "calls output volume so; absolute rank correlations with validity over the five domains, "
-        "with all attempts and without those Claude's page limit blocked: "
+        "indistinguishable",
+        "the introduction and the analysis name the number of keys as the dominant predictor, the "
+        "conclusion names output volume; absolute rank correlations with validity over the five "
+        "domains, with all attempts and without those that Claude's page limit blocked: "
         + "; ".join(f"{factor} {both}" for factor, both in sizes.items()),
     )
 
@@ -366,8 +368,8 @@ def _complexities(facts: Facts) -> Iterator[_Recount]:
             f"{domain.replace('/', '').lower()}-{column.replace('_', '-')}",
             figure,
             cell.value,
-            f"{cell.note}; over {documents} documents about {(figure.value or 0) * documents:,.0f} "
-            f"printed, {number * documents:,.0f} counted",
+            f"{cell.note}; total of {documents} documents: about "
+            f"{(figure.value or 0) * documents:,.0f} printed, {number * documents:,.0f} counted",
         )
 
     cells = recompute("figure2", facts)
@@ -375,7 +377,7 @@ def _complexities(facts: Facts) -> Iterator[_Recount]:
     ratios = {domain: float(cells[domain, "ratio"].value or 0) for domain in DOMAINS}
     longer = [domain for domain in DOMAINS if ratios[domain] < 1]
     for domain, more in (
-        ("research", f"; more output than input have {' and '.join(longer)}"),
+        ("research", f"; {' and '.join(longer)} have more output than input"),
         ("credit", ""),
     ):
         yield _Recount(
@@ -398,7 +400,7 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
         "credit-pages",
         f"{in_table[0]}–{in_table[1]} pages",
         f"{int(pages.min())}–{int(pages.max())} pages",
-        f"the PDFs have the pages that section 4.2 gives, {in_text[0]} to {in_text[1]}",
+        f"the PDFs have the page counts of section 4.2, {in_text[0]} to {in_text[1]}",
     )
     sums = {d: value_of(6, d, "fields") + value_of(6, d, "array_items") for d in DOMAINS}
     values = {d: value_of(2, d, "gold_values") / value_of(2, d, "documents") for d in DOMAINS}
@@ -406,11 +408,11 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
     worst = max(DOMAINS, key=lambda domain: values[domain] - sums[domain])
     yield _Recount(
         "fields-and-items",
-        f"{sums[worst]:.1f} a {worst} document",
+        f"{sums[worst]:.1f} per {worst} document",
         f"{values[worst]:.1f}",
-        "fields and array items are said to make up the extraction target; they add up to the "
-        f"gold values of Table 2 for {' and '.join(fitting)} only, since an array item of several "
-        "values counts once",
+        "the caption says that fields and array items make up the extraction target; their sum "
+        f"equals the gold values of Table 2 only for {' and '.join(fitting)}, because an array "
+        "item with several values counts once",
         values[worst] - sums[worst],
     )
 
@@ -419,10 +421,10 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
     listed = ", ".join(f"{by_domain[d]} of {facts.documents[d]} {d}" for d in by_domain.index)
     yield _Recount(
         "gold-breaks-schema",
-        "every annotation fits its schema",
+        "every annotation conforms to its schema",
         f"{len(broken)} of {len(facts.frame)} do not",
-        f"{listed} golds break their own JSON Schema; an output counts as valid only if it fits "
-        "the schema (section 4), so these golds would count as invalid outputs",
+        f"{listed} golds violate their own JSON Schema; an output counts as valid only if it "
+        "conforms to the schema (section 4), so these golds would count as invalid outputs",
         float(len(broken)),
     )
     names = facts.frame.loc[facts.frame["schema"] == SCHEMAS["10-K/Q"], "document"]
@@ -430,11 +432,11 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
         "no-10-k",
         "10-K and 10-Q filings",
         f"{sum('_10q_' in name for name in names)} of {len(names)} are 10-Q",
-        "the released filings are quarterly reports throughout, by their file names",
+        "by their file names, all released filings are quarterly reports",
     )
 
 
-#: A text of our own, longer than the 200 letters from which on difflib drops the frequent ones.
+#: From 200 characters on, difflib ignores characters that are frequent in a text.
 _TEXT = "no later than ten days after a notice the agent tells the lenders; " * 4
 _SHORTER = _TEXT.replace("later ", "", 1)
 
@@ -456,9 +458,9 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "failed-judge-calls",
         percent(before),
         percent(after),
-        f"in {len(failed)} of {len(reports)} recorded reports a judge call failed, the evaluator "
-        f"went on into the node's children, found both sides absent and added {extra} passing "
-        f"fields to {rows - more}: the pass rate of these reports rises because the judge is down",
+        f"in {len(failed)} of {len(reports)} recorded reports a judge call failed; the evaluator "
+        f"then scored the node's children, found both sides absent and added {extra} passing "
+        f"fields to {rows - more}: the pass rate of these reports rises because calls failed",
         after - before,
     )
 
@@ -472,10 +474,10 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "fields-inside-arrays",
         "item fields scored by their metrics",
         "item fields scored" if release.rows_inside_arrays else "no row inside an array",
-        "the release gives an array one row, by a judge that sees no metric of a field: of "
-        f"{all_keys:,} documents x keys {all_scored} get a row ({scored['10-K/Q']} of "
-        f"{keys['10-K/Q']} keys of 10-K/Q); the metrics declared inside arrays, "
-        "number_tolerance among them, never run there",
+        "the release gives an array one row, by a judge that does not see the fields' metrics: of "
+        f"{all_keys:,} documents x keys, {all_scored} have a row ({scored['10-K/Q']} of "
+        f"{keys['10-K/Q']} keys of 10-K/Q); metrics declared inside arrays, such "
+        "as number_tolerance, never run",
     )
 
     apart = [d for d in DOMAINS if scored[d] != released[d]]
@@ -485,9 +487,9 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "unscored-union",
         f"{all_scored} scored fields",
         f"{all_released}",
-        f"the release scores no anyOf without a metric of its own ({', '.join(apart)}: "
-        f"{released[apart[0]]} fields a document instead of {scored[apart[0]]}); with its count "
-        f"GPT-5's accuracy on valid outputs would be {percent(accuracy)}",
+        f"the release does not score an anyOf without its own metric ({', '.join(apart)}: "
+        f"{released[apart[0]]} fields per document instead of {scored[apart[0]]}); with its "
+        f"count, GPT-5's accuracy on valid outputs would be {percent(accuracy)}",
         float(all_released - all_scored),
     )
     rules = [f.name for f in fields(Profile) if f.name != "name"]
@@ -495,8 +497,9 @@ def _package(facts: Facts) -> Iterator[_Recount]:
     yield _Recount(
         "readme-ahead-of-release",
         f"{len(changed)} rules",
-        "another rule each",
-        "the README describes what the release on PyPI does not do: " + ", ".join(changed),
+        "a different rule each",
+        "the README describes rules that the release on PyPI does not implement: "
+        + ", ".join(changed),
     )
 
 
@@ -509,9 +512,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "levenshtein-or-difflib",
         f"{levenshtein:.3f} (Levenshtein)",
         f"{ratio_of_difflib:.3f} (difflib)",
-        "the release computes difflib's ratio where README and paper say Levenshtein; a text of "
-        f"{len(_TEXT)} letters without one of its words gives these two, and difflib gives "
-        f"{swapped:.3f} with the sides swapped; the threshold is 0.8",
+        "the release computes difflib's ratio, but README and paper say Levenshtein; these are the "
+        f"scores of a text of {len(_TEXT)} characters and the same text without one word; with the "
+        f"sides swapped, difflib gives {swapped:.3f}; the threshold is 0.8",
         ratio_of_difflib - levenshtein,
     )
 
@@ -526,9 +529,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "relative-or-absolute-tolerance",
         f"{near:,.0f} for {gold:,.0f}: {described[0]}",
         released[0],
-        f"the paper's margin is relative ({percent(100 * margin)}), the release's "
-        f"absolute: {double} for {small}, twice as much, {released[1]} there and "
-        f"{described[1]} by the paper's rule",
+        f"the paper's margin is relative ({percent(100 * margin)}), the release's is "
+        f"absolute: {double} for {small}, which is twice as large, {released[1]} in the release "
+        f"and {described[1]} by the paper's rule",
     )
     default = largest_accepted(
         lambda x: _released("number_tolerance", {}, 0.0, x) == 1, highest=1.0, steps=60
@@ -537,8 +540,8 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "default-tolerance",
         f"{margin:g}",
         f"{default:.0e}",
-        "where a schema names the metric and not the preset, without params, the metric's own "
-        "default counts",
+        "the metric's own default applies where a schema names the metric, without params, instead "
+        "of the preset",
         default - margin,
     )
     pairs = [("33–37", "90–99"), ("unknown", "12 to 14")]
@@ -546,9 +549,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
     right = sum(preset_score("number_tolerance", "number", *pair) == 1 for pair in pairs)
     yield _Recount(
         "two-texts-are-equal",
-        f"{right} of {len(pairs)} unlike texts pass",
+        f"{right} of {len(pairs)} different texts pass",
         f"{passing} of {len(pairs)}",
-        "the release turns what is not a number into nothing and finds two nothings equal; the "
+        "the release converts texts that are not numbers to None, and two Nones are equal; the "
         "10-K/Q schema allows texts such as ranges where it declares number_tolerance",
         float(passing - right),
     )
@@ -563,23 +566,23 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         f"F1 {array['f1']:.3f}",
         f"{array['score']:.3f}",
         f"precision, recall and F1 are computed, but an array's score is its recall: "
-        f"{len(rows)} right rows among {len(invented)} invented ones score {array['score']:.0f}",
+        f"{len(rows)} correct rows among {len(invented)} invented ones score {array['score']:.0f}",
         float(array["score"] - array["f1"]),
     )
 
 
 ERRATA_COLUMNS = FrameSpec(
     "errata",
-    "one row per thing that does not add up",
+    "one row per erratum",
     (
         Column("id", "string", "short name"),
-        Column("where", "string", "table, figure, section, or what is compared with what"),
-        Column("published", "string", "what is printed or said"),
-        Column("recomputed", "string", "what comes out"),
+        Column("where", "string", "table, figure or section; in comparisons, both sources"),
+        Column("published", "string", "the printed figure or statement"),
+        Column("recomputed", "string", "the recomputed figure or finding"),
         Column("difference", "Float64", "recomputed - published, for numbers", "", True),
         Column("explanation", "string", "why, with the numbers behind it"),
-        Column("severity", "string", "how much hangs on it", ", ".join(SEVERITIES)),
-        Column("check", "string", "what to look at, or to call"),
+        Column("severity", "string", "effect on the results", ", ".join(SEVERITIES)),
+        Column("check", "string", "function call or source for checking it"),
     ),
 )
 
@@ -598,7 +601,7 @@ def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per erratum, the gravest first: id, where, published, recomputed, difference,
+        One row per erratum, highest severity first: id, where, published, recomputed, difference,
         explanation, severity (``high``: a result or conclusion changes; ``medium``: a printed
         figure or a rule is wrong; ``low``: wording, marks, small differences), check.
 

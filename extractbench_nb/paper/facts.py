@@ -41,7 +41,7 @@ GOLD_COLUMNS = FrameSpec(
         Column("scored_released", "int64", "fields the published package 0.1.0 scores", "1 and up"),
         Column("present", "int64", "scored fields for which gold has a value", "0 to scored"),
         Column("citations", "Int64", "items of `citations`; missing elsewhere", "0 and up", True),
-        Column("violations", "int64", "breaches of the document's own schema", "0 and up"),
+        Column("violations", "int64", "violations of the document's own schema", "0 and up"),
     ),
 )
 
@@ -190,8 +190,8 @@ COUNT_COLUMNS = FrameSpec(
         Column("domain", "string", "sports, credit, research, resumes or 10-K/Q"),
         Column("documents", "int64", "documents, one attempt each", "1 and up"),
         Column("valid", "Int64", "parseable outputs that fit the schema; not printed", "", True),
-        Column("fields", "int64", "documents x keys, what the paper divides by", "1 and up"),
-        Column("passed", "int64", "passed fields; 0 for what is not valid", "0 to fields"),
+        Column("fields", "int64", "documents x keys, the denominator of the pass rate", "1 and up"),
+        Column("passed", "int64", "passed fields; 0 for outputs that are not valid", "0 to fields"),
         Column("source", "string", "where the counts come from"),
     ),
 )
@@ -241,7 +241,7 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
     Raises
     ------
     InputError
-        There is no such mode.
+        If the mode does not exist.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def tally(
     return Tally(*map(sum, zip(*counted, strict=True)))
 
 
-#: Models that are added up. ``able`` leaves Claude out where its page limit kept it out.
+#: Models that are added up. ``able`` omits Claude where its page limit blocked it.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "pooled": MODELS,
     "able": MODELS,

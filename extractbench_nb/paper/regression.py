@@ -17,7 +17,7 @@ from extractbench_nb.paper.facts import GROUPS, Facts, Tally, attempts, facts_of
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
-#: Columns of Table 6 that the paper holds against failures.
+#: Columns of Table 6 that the paper relates to failures.
 FACTORS = ("keys", "tokens", "pages", "depth", "array_items")
 
 #: Shares by domain: valid documents; passed fields of documents x keys; passed of scored fields.
@@ -57,7 +57,7 @@ class Fit(NamedTuple):
 
     #: Log-odds, of shape (batch, k).
     coefficients: Numbers
-    #: Standard errors from the information matrix, rows taken as independent, of shape (batch, k).
+    #: Standard errors from the information matrix, for independent rows, of shape (batch, k).
     errors: Numbers
     #: Log-likelihood plus half the log determinant of the information, of shape (batch,).
     penalised: Numbers
@@ -148,9 +148,9 @@ CORRELATION_COLUMNS = FrameSpec(
         Column("domains", "int64", "number of domains", "5"),
         Column("correlation", "Float64", "missing where the outcome is constant", "-1 to 1", True),
         Column("p_value", "Float64", "share of all 120 orders at least as extreme", "0 to 1", True),
-        Column("p_smallest", "Float64", "the least that these ties allow", "0 to 1", True),
-        Column("without_one_low", "Float64", "least with one domain left out", "-1 to 1", True),
-        Column("without_one_high", "Float64", "most with one domain left out", "-1 to 1", True),
+        Column("p_smallest", "Float64", "smallest p-value that the ties allow", "0 to 1", True),
+        Column("without_one_low", "Float64", "lowest with one domain left out", "-1 to 1", True),
+        Column("without_one_high", "Float64", "highest with one domain left out", "-1 to 1", True),
     ),
 )
 
@@ -265,7 +265,7 @@ def correlations() -> pd.DataFrame:
     """Correlate the paper's factors with its outcomes over the five domains.
 
     Factors are Table 6's, outcomes follow from the counts of Tables 9 to 13. The p-values are
-    exact: all 120 orders of five domains are tried, so that none can be smaller than 2/120, and
+    exact: all 120 orders of five domains are enumerated, so none can be smaller than 2/120, and
     after Holm's correction for five factors none can be smaller than 0.083.
 
     Returns
@@ -292,16 +292,18 @@ REGRESSION_COLUMNS = FrameSpec(
         Column("outcome", "string", "validity, pass_rate or scored_pass_rate"),
         Column("factor", "string", "keys, tokens, pages, depth or array_items"),
         Column("cells", "int64", "model x domain counts that were fitted", "28 or 30"),
-        Column("domains", "int64", "clusters: a factor has one value a domain", "5"),
+        Column("domains", "int64", "clusters: a factor has one value per domain", "5"),
         Column("coefficient", "float64", "log odds when the factor doubles"),
-        Column("error", "float64", "standard error, cells taken as independent", "0 and up"),
+        Column("error", "float64", "standard error, cells treated as independent", "0 and up"),
         Column("odds_ratio", "float64", "odds when the factor doubles", "0 and up"),
-        Column("odds_low", "float64", "lower end of 95%, cells taken as independent"),
-        Column("odds_high", "float64", "upper end of 95%, cells taken as independent"),
-        Column("without_one_low", "float64", "least odds ratio with one domain left out"),
-        Column("without_one_high", "float64", "largest odds ratio with one domain left out"),
+        Column("odds_low", "float64", "lower end of 95%, cells treated as independent"),
+        Column("odds_high", "float64", "upper end of 95%, cells treated as independent"),
+        Column("without_one_low", "float64", "lowest odds ratio with one domain left out"),
+        Column("without_one_high", "float64", "highest odds ratio with one domain left out"),
         Column("gain", "float64", "penalised log-likelihood above a model without the factor"),
-        Column("p_value", "float64", "share of all 120 assignments to domains with such a gain"),
+        Column(
+            "p_value", "float64", "share of all 120 assignments to domains with at least this gain"
+        ),
     ),
 )
 
@@ -313,10 +315,10 @@ def regressions() -> pd.DataFrame:
 
     Each cell is a model on a domain; each model has its own intercept, the factor enters as its
     logarithm to base 2, so that an odds ratio is for a factor twice as large. Firth's penalty
-    keeps estimates finite (no 10-K/Q output is valid). ``odds_low`` and ``odds_high`` take cells as
-    independent and are far too narrow, since a factor has five values: read ``without_one_low``
+    keeps estimates finite (no 10-K/Q output is valid). ``odds_low`` and ``odds_high`` treat cells
+    as independent and are far too narrow, since a factor has five values: read ``without_one_low``
     and ``without_one_high``, and ``p_value``, which permutes the factor over whole domains. Models
-    with several factors are not fitted: five domains leave nothing to tell them apart.
+    with several factors are not fitted: five domains cannot separate their effects.
 
     Returns
     -------

@@ -31,8 +31,8 @@ from extractbench_nb.schema.config import PRESETS
 
 _ITEMS_TRIED = [{"name": "one"}, {"name": "two"}, {"name": "three"}]
 
-#: By preset of Table 4: the words for it, the type, and gold, predicted and score of what tells it
-#: from other metrics: from kitten to sitting, of seven letters, there are three edits.
+#: By preset of Table 4: its description, the JSON type, and cases (gold, predicted, score) that
+#: distinguish it from other metrics. Kitten and sitting, of seven letters, are three edits apart.
 _PROBES: Mapping[str, tuple[str, str, tuple[tuple[Any, Any, float], ...]]] = {
     "string_exact": ("Exact match", "string", (("Ab", "Ab", 1), ("Ab", "ab", 0))),
     "string_case_insensitive": ("Case-folded", "string", (("Ab", "aB", 1), ("Ab", "Ac", 0))),
@@ -42,13 +42,13 @@ _PROBES: Mapping[str, tuple[str, str, tuple[tuple[Any, Any, float], ...]]] = {
     "array_llm": ("Optimal alignment", "array", ((_ITEMS_TRIED, _ITEMS_TRIED[::-1], 1),)),
 }
 _NOTES = {
-    "string_semantic": "the judge is a deterministic one by default; judge= takes an LLM",
-    "array_llm": "alignment is optimal and deterministic by default, a judge compares the texts",
+    "string_semantic": "the default judge is deterministic; pass judge= for an LLM",
+    "array_llm": "the default alignment is optimal and deterministic; a judge compares the texts",
 }
 
 
 def presets_tried() -> Cells:
-    """Recompute Table 4: each preset is tried on values that tell metrics apart."""
+    """Recompute Table 4: each preset is tried on values that distinguish metrics."""
     source, other = "presets(), each tried", "another metric"
     found = {}
     for preset, (words, kind, probes) in _PROBES.items():
@@ -93,8 +93,8 @@ def largest_accepted(accepted: Callable[[float], bool], *, highest: float, steps
     return low
 
 
-NO_PDF = "the PDF of one research paper"
-REVISED = "the released research golds seem to have gained array items of one value since"
+NO_PDF = "the PDF of one research paper is not available"
+REVISED = "the released research golds seem to have gained array items of one value since the paper"
 
 
 def _measured(facts: Facts, domain: str, column: str, note: str = "") -> Cell:
@@ -180,7 +180,7 @@ def tokens(facts: Facts) -> Cells:
         note = f"{without} document without PDF left out" if without else ""
         cells[domain, "input_tokens"] = Cell(read, facts.source, note)
         cells[domain, "output_tokens"] = Cell(written, facts.source, note)
-        why = f"{read:,.0f} tokens of PDF text / {written:,.0f} of gold JSON a document"
+        why = f"{read:,.0f} tokens of PDF text / {written:,.0f} of gold JSON per document"
         cells[domain, "ratio"] = Cell(
             read / written, facts.source, f"{why}; {note}" if note else why
         )
@@ -224,11 +224,11 @@ def _accuracy(facts: Facts, row: str, models: tuple[str, ...]) -> Cell:
     low, high = accuracy_range(row, passed)
     implied = f"{low}" if low == high else f"{low} to {high}"
     note = (
-        f"the printed share means {implied} fields, the valid outputs have {scored}: a judge call "
-        "that fails adds up to five passing fields, and the released evaluator leaves out one "
-        f"field of each resume ({scored_in_valid(facts, models, released=True)} then)"
+        f"the printed share implies {implied} fields, but the valid outputs have {scored}; a "
+        "failed judge call adds up to five passing fields, and the released evaluator omits one "
+        f"field per resume, which leaves {scored_in_valid(facts, models, released=True)}"
     )
-    return Cell(ratio(passed, scored), "Tables 9-13, scored fields a document", note)
+    return Cell(ratio(passed, scored), "Tables 9-13, scored fields per document", note)
 
 
 def scored_in_valid(facts: Facts, models: tuple[str, ...], *, released: bool = False) -> int:
@@ -319,7 +319,7 @@ def _dataset(facts: Facts) -> _Named:
     yield "documents", sizes[TOTAL, "documents"]
     yield "pages", sizes[TOTAL, "pages"]
     yield "gold values", sizes[TOTAL, "gold_values"]
-    note = "the README counts top folders (finance holds two of them), the paper counts schemas"
+    note = "the README counts top folders (finance contains two schemas), the paper counts schemas"
     yield "domains", Cell(len(DOMAINS), "Table 1, rows", note)
     yield "schemas", Cell(facts.frame["schema"].nunique(), source)
     definition = "definition growth_metric of the 10-K/Q schema"
@@ -424,14 +424,14 @@ def _failures() -> _Named:
     )
     yield "share of malformed", Cell(ratio(malformed, invalid), "Table 7", note)
     yield "failures of GPT-5 by empty", Cell(value_of(7, "empty", "GPT-5"), "Table 7")
-    unknown = Cell(None, "", "failures by kind and domain were not printed")
+    unknown = Cell(None, "", "the paper does not print failures by kind and domain")
     yield "empty on 10-K/Q", unknown
     yield "trailing comma on 10-K/Q", unknown
 
 
 def _with_structured_output() -> _Named:
     """Yield shares with structured output, and settings of the runs."""
-    note = "valid outputs with structured output were printed in sums only"
+    note = "the paper prints only totals of valid outputs with structured output"
     for name in ("valid", "valid of resumes", "valid of Claude", "validity of 10-K/Q"):
         yield f"structured {name}", Cell(None, "", note)
     total = stated("structured valid").value or 0.0

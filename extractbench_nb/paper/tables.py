@@ -61,9 +61,9 @@ COMPARE_COLUMNS = FrameSpec(
         Column("recomputed", "Float64", "the recomputed number", "", True),
         Column("difference", "Float64", "recomputed - published", "", True),
         Column("unit", "string", "unit of both"),
-        Column("status", "string", "what the comparison says", ", ".join(STATUSES)),
+        Column("status", "string", "result of the comparison", ", ".join(STATUSES)),
         Column("reason", "string", "why it differs, or what is missing", "", True),
-        Column("source", "string", "what was recomputed from", "", True),
+        Column("source", "string", "source of the recomputed figure", "", True),
         Column("where", "string", "section, caption or footnote"),
     ),
 )
@@ -91,20 +91,20 @@ def table(n: int | str, *, dataset: Dataset | None = None) -> pd.DataFrame:
         1 to 13, or ``"figure2"``.
     dataset : Dataset, optional
         The released dataset, read and counted anew. By default the statistics that come with this
-        package: figures counted in the same dataset, the same on every machine.
+        package, which were counted in the same dataset.
 
     Returns
     -------
     pandas.DataFrame
-        Rows and columns as in `published`; percentages as 85.4 with all their decimals. What is
-        data of its own (annotators' hours, valid outputs, passed fields, failures) is as printed;
-        what needs something that was not released is missing. ``.attrs["source"]`` says what was
-        used; `compare` tells the cells apart.
+        Rows and columns as in `published`; percentages as 85.4, not rounded. What is
+        itself data (annotators' hours, valid outputs, passed fields, failures) is as printed;
+        figures that need unreleased data are missing. ``.attrs["source"]`` says what was
+        used; `compare` shows the source of each cell.
 
     Raises
     ------
     InputError
-        There is no such table, or the dataset is another one.
+        If the table does not exist or the dataset is not the released one.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def published(n: int | str) -> pd.DataFrame:
     Raises
     ------
     InputError
-        There is no such table.
+        If the table does not exist.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def compare(
     dataset : Dataset, optional
         The released dataset, read and counted anew; the shipped statistics by default.
     runs : BaselineTables, optional
-        From `baseline_tables`: figures of these runs stand beside the printed ones.
+        Result of `baseline_tables`, whose figures are compared with the printed ones.
     models : mapping of str to str, optional
         Which model of the paper a run stands for. By default as the run is named: ``GPT-5.2``,
         ``openai/gpt-5.2`` and ``simulated GPT-5.2`` are one; runs whose names end with
@@ -194,8 +194,8 @@ def compare(
     Raises
     ------
     InputError
-        There is no such table, or the dataset is another one; a run or model is not known, none
-        is named as a model of the paper, or two are.
+        If the table does not exist, the dataset is not the released one, a run or model is
+        unknown, no run is named as a model of the paper, or two runs stand for the same model.
 
     Examples
     --------
@@ -276,12 +276,12 @@ def style(
     -------
     PaperStyler
         A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for what cannot be recomputed.
+        dash stands for a figure that cannot be recomputed.
 
     Raises
     ------
     InputError
-        There is no such table, or `values` is something else.
+        If the table does not exist or `values` is invalid.
 
     Examples
     --------
@@ -347,7 +347,7 @@ def _compared(part: str, cells: Cells) -> pd.DataFrame:
     return COMPARE_COLUMNS.from_records(rows)
 
 
-#: Where the figure of a run stands: the last two have no figure, or no interval.
+#: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
 WITHIN, NO_RUN = "within", "no run"
 RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
 
@@ -358,15 +358,15 @@ RUN_COMPARISON_COLUMNS = FrameSpec(
         Column("table", "string", "5 or 7 to 13"),
         Column("row", "string", "model or kind of failure, as printed"),
         Column("column", "string", "what the figure is; in Table 7 the model"),
-        Column("run", "string", "whose figure stands beside it", "", True),
+        Column("run", "string", "run that the figure is compared with", "", True),
         *_NUMBERS,
         Column("found", "Float64", "the run's number", "", True),
         Column("difference", "Float64", "found - published", "", True),
-        Column("low", "Float64", "interval of found", "", True),
-        Column("high", "Float64", "interval of found", "", True),
-        Column("unit", "string", "unit of all of them"),
-        Column("status", "string", "how they stand", ", ".join(RUN_COMPARISON_STATUSES)),
-        Column("reason", "string", "what is known of the printed figure", "", True),
+        Column("low", "Float64", "lower end of the interval of found", "", True),
+        Column("high", "Float64", "upper end of the interval of found", "", True),
+        Column("unit", "string", "unit of the numbers"),
+        Column("status", "string", "result of the comparison", ", ".join(RUN_COMPARISON_STATUSES)),
+        Column("reason", "string", "known error of the printed figure", "", True),
         Column("where", "string", "section or appendix"),
     ),
 )
