@@ -94,14 +94,14 @@ def _association(
     return associate(factor_values(factor), outcome_values(outcome, group, facts))
 
 
-def _spearman_text(found: Association, what: str) -> str:
+def _rank(found: Association, what: str) -> str:
     return (
         f"{what}: Spearman {found.correlation or 0:+.2f}, with one domain left out "
         f"{found.without_one_low or 0:+.2f} to {found.without_one_high or 0:+.2f}"
     )
 
 
-def _valid_text(counted: Tally) -> str:
+def _share(counted: Tally) -> str:
     return f"{counted.valid} of {counted.documents}"
 
 
@@ -136,7 +136,7 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     verdict, reason = of_association(found, sign=-1)
     yield _Test(
         "breadth-lowers-pass-rate",
-        f"{_spearman_text(found, 'pass rate')}; {_spearman_text(scored, 'share of the fields that are scored')}",
+        f"{_rank(found, 'pass rate')}; {_rank(scored, 'share of the fields that are scored')}",
         verdict,
         f"{reason}; part of the effect is arithmetic, since the pass rate divides by keys",
         found.p_value,
@@ -146,7 +146,7 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "10-k-exceeds-output-capacity",
         f"10-K/Q {tenk:,.0f} gold tokens per document, 0 valid; research {long:,.0f}, "
-        f"{_valid_text(attempts('pooled', 'research'))} valid",
+        f"{_share(attempts('pooled', 'research'))} valid",
         NOT_IDENTIFIABLE,
         "research papers need more tokens on average, and some of their outputs are valid; but one "
         "long paper dominates that average, and the paper does not say which outputs were valid",
@@ -155,12 +155,10 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
     found = _association(facts, "tokens", group="GPT")
     rival = _association(facts, "array_items", group="GPT")
     verdict, reason = of_association(found, sign=-1)
-    each = "; ".join(
-        _spearman_text(_association(facts, "tokens", group=model), model) for model in GPT
-    )
+    each = "; ".join(_rank(_association(facts, "tokens", group=model), model) for model in GPT)
     yield _Test(
         "volume-drives-gpt",
-        f"{_spearman_text(found, 'both')}; {each}; array items for both: {rival.correlation or 0:+.2f}",
+        f"{_rank(found, 'both')}; {each}; array items for both: {rival.correlation or 0:+.2f}",
         verdict,
         f"{reason}; array items, which correlate with tokens, are associated more strongly",
         found.p_value,
@@ -190,7 +188,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
         for factor in ("array_items", "depth", "pages")
     }
     evidence = {
-        factor: f"{_spearman_text(pooled, 'all')}; {_spearman_text(able, 'without blocked documents')}"
+        factor: f"{_rank(pooled, 'all')}; {_rank(able, 'without blocked documents')}"
         for factor, (pooled, able) in both.items()
     }
     _, able = both["array_items"]
@@ -203,7 +201,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     others = ", ".join(f"{f} x{g:.1f}" for f, g in gap.items())
     yield _Test(
         "arrays-beyond-breadth",
-        f"valid without blocked documents: {_valid_text(research)} against {_valid_text(credit)}; "
+        f"valid without blocked documents: {_share(research)} against {_share(credit)}; "
         f"research against credit: {others}",
         NOT_IDENTIFIABLE if gap["tokens"] >= gap["array_items"] else WEAK,
         "the two domains differ in output, depth and document length as much as in arrays; two "
@@ -227,7 +225,7 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     scored = facts.documents[deepest] * facts.scored[deepest]
     yield _Test(
         "depth-hurts-accuracy-more",
-        f"{_spearman_text(validity, 'validity')}; {_spearman_text(passes, 'passed of the scored fields')}",
+        f"{_rank(validity, 'validity')}; {_rank(passes, 'passed of the scored fields')}",
         WEAK if passes.size > validity.size else CONTRADICTED,
         f"neither differs clearly from zero; the deepest domain is {deepest}, whose golds have a "
         f"value for {present} of {scored} scored fields",
@@ -257,7 +255,7 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     highest = max(counted.validity for counted in gpt_5.values())
     yield _Test(
         "gpt-5-elsewhere",
-        "valid: " + ", ".join(f"{d} {_valid_text(c)}" for d, c in gpt_5.items()),
+        "valid: " + ", ".join(f"{d} {_share(c)}" for d, c in gpt_5.items()),
         SUPPORTED if round(highest) <= claimed else CONTRADICTED,
         f"the highest share is {highest:.0f}%",
     )
@@ -265,7 +263,7 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     level = [d for d, c in gpt_5_2.items() if c.valid and c.valid == best[d]]
     yield _Test(
         "gpt-models-elsewhere",
-        f"{GPT[0]} valid: " + ", ".join(f"{d} {_valid_text(c)}" for d, c in gpt_5_2.items()),
+        f"{GPT[0]} valid: " + ", ".join(f"{d} {_share(c)}" for d, c in gpt_5_2.items()),
         CONTRADICTED if level else SUPPORTED,
         f"{GPT[0]} has as many valid outputs as any model on {' and '.join(level)}",
     )
@@ -276,7 +274,7 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     short = pages[pages <= (stated("page limit", "section 4.2").value or 0)]
     yield _Test(
         "page-limit-blocks-claude",
-        f"valid: Claude {_valid_text(claude)}, others {_valid_text(others)}; page limit rejections: "
+        f"valid: Claude {_share(claude)}, others {_share(others)}; page limit rejections: "
         + ", ".join(f"{m} {value_of(7, 'page limit', m):.0f}" for m in CLAUDE),
         of_p_value(p_value),
         f"the rejections name the limit; {len(short)} of the agreements has {short.iloc[0]:.0f} "
@@ -291,7 +289,7 @@ def _models_and_domains(facts: Facts) -> Iterator[_Test]:
     yield _Test(
         "profiles-differ",
         "; ".join(
-            f"{d}: {_valid_text(c)} valid, pass rate {c.pass_rate:.1f}% of at most {ceiling[d]:.1f}%"
+            f"{d}: {_share(c)} valid, pass rate {c.pass_rate:.1f}% of at most {ceiling[d]:.1f}%"
             for d, c in two.items()
         ),
         WEAK if as_said else CONTRADICTED,
