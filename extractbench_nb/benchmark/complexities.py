@@ -137,14 +137,14 @@ def complexity(
     return frame
 
 
-def _domain_row(schema: Any, own: pd.DataFrame) -> tuple[Any, ...]:
-    averaged = (own[name].dropna() for name in _AVERAGED)
+def _domain_row(schema: Any, group: pd.DataFrame) -> tuple[Any, ...]:
+    averaged = (group[name].dropna() for name in _AVERAGED)
     means = (int(values.sum()) / len(values) if len(values) else None for values in averaged)
-    both = own.dropna(subset=["pdf_tokens", "gold_tokens"])
+    both = group.dropna(subset=["pdf_tokens", "gold_tokens"])
     gold_tokens = int(both["gold_tokens"].sum())
     return (
-        *(schema.domain, schema.schema, len(own), int(own["pages"].notna().sum())),
-        *(schema.keys, schema.depth, int(own["pages"].sum()), int(own["gold_values"].sum())),
+        *(schema.domain, schema.schema, len(group), int(group["pages"].notna().sum())),
+        *(schema.keys, schema.depth, int(group["pages"].sum()), int(group["gold_values"].sum())),
         *means,
         int(both["pdf_tokens"].sum()) / gold_tokens if gold_tokens else None,
     )

@@ -377,13 +377,13 @@ class Dataset:
         DatasetError
             If the id is unknown or ambiguous, or the file is not a JSON object.
         """
-        found = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
-        if not found:
+        matching = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
+        if not matching:
             raise DatasetError(_unknown("schema", schema_id, (s.id for s in self._schemas)))
-        if len(found) > 1:
-            names = ", ".join(repr(s.qualified) for s in found)
+        if len(matching) > 1:
+            names = ", ".join(repr(s.qualified) for s in matching)
             raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
-        path = found[0].path
+        path = matching[0].path
         content = _read_json(path, "schema")
         if not isinstance(content, dict):
             raise DatasetError(

@@ -119,12 +119,12 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     ...     recorded_outputs(folder)[["run", "document"]].values.tolist()
     [['model-a', 'report']]
     """
-    found = _files(folder, _PREDICTED)
-    rows = [(path.parent.name, path.name.removesuffix(_PREDICTED), path) for path in found]
+    paths = _files(folder, _PREDICTED)
+    rows = [(path.parent.name, path.name.removesuffix(_PREDICTED), path) for path in paths]
     frame = RUN_COLUMNS.from_rows(rows)
-    twice = frame[frame.duplicated(["run", "document"])]
-    if len(twice):
-        run, document, path = twice.iloc[0]
+    repeated = frame[frame.duplicated(["run", "document"])]
+    if len(repeated):
+        run, document, path = repeated.iloc[0]
         raise InputError(f"{str(path)!r}: run {run!r} has two outputs for document {document!r}")
     return frame
 
@@ -142,7 +142,7 @@ def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:
     failed = [row["path"] for row in rows if str(row["metric_id"]).startswith(FAILED_CALL)]
     for row in rows:
         field, decided_by = str(row["normalized_path"]), _decided_by(row, failed)
-        own = offline.get(f"$.{field}", {})
+        offline_row = offline.get(f"$.{field}", {})
         value, expected = _at(predicted, field), _at(gold, field)
         sizes = [len(v) if isinstance(v, list) else None for v in (expected, value)]
         possible = share = None
@@ -152,9 +152,9 @@ def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:
         content = canonical(value).encode("utf-8", "surrogatepass")
         yield (
             *(path.parent.name, document, f"$.{field}", field),
-            *(own.get("metric", row["metric_id"]), decided_by),
+            *(offline_row.get("metric", row["metric_id"]), decided_by),
             *(float(row["score"]), bool(row["passed"])),
-            *(_or_none(own.get("score")), _or_none(own.get("passed"))),
+            *(_or_none(offline_row.get("score")), _or_none(offline_row.get("passed"))),
             *(*sizes, possible, share),
             None if value is None else hashlib.sha256(content).hexdigest()[:_HASHED],
         )
@@ -353,9 +353,9 @@ def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> p
     if not 0 <= alike <= 1:
         raise InputError(f"alike={alike!r}; expected a number from 0 to 1")
     frame = _given(frame, pairs, ("alike", "gap", "flipped"))
-    found = frame[(frame["alike"] >= alike) & (frame["gap"] > 0)]
+    selected = frame[(frame["alike"] >= alike) & (frame["gap"] > 0)]
     order = ["flipped", "gap", "alike"]
-    return found.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
+    return selected.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
 
 
 def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -430,9 +430,9 @@ def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     >>> len(failed_calls()), bool((failed_calls()["inflation"] > 0).all())
     (7, True)
     """
-    found = reports(frame)
-    found = found[found["failed_calls"] > 0]
-    return found.sort_values("inflation", ascending=False, kind="stable").reset_index(drop=True)
+    failed = reports(frame)
+    failed = failed[failed["failed_calls"] > 0]
+    return failed.sort_values("inflation", ascending=False, kind="stable").reset_index(drop=True)
 
 
 def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -83,8 +83,8 @@ def value_of(part: int | str, row: str, column: str) -> float:
 
 def stated(quantity: str, place: str = "") -> Figure:
     """Return the first number that the text gives for a quantity, in a section if one is named."""
-    found = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))
-    return next(found)
+    figures = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))
+    return next(figures)
 
 
 def ratio(part: float, whole: float) -> float:

@@ -45,18 +45,18 @@ class _Test(NamedTuple):
     p_value: float | None = None
 
 
-def of_association(found: Association, *, sign: int) -> tuple[str, str]:
+def of_association(association: Association, *, sign: int) -> tuple[str, str]:
     """Judge a claimed rank association."""
-    if found.correlation is None or found.p_value is None:
+    if association.correlation is None or association.p_value is None:
         return NOT_IDENTIFIABLE, "the outcome is the same in all domains"
-    if found.correlation * sign <= 0:
+    if association.correlation * sign <= 0:
         return CONTRADICTED, "the correlation has the opposite sign"
-    if not found.steady:
+    if not association.steady:
         return WEAK, "the sign changes when one domain is left out"
-    if found.p_value > LEVEL:
+    if association.p_value > LEVEL:
         return (
             WEAK,
-            f"as claimed, but one in {1 / found.p_value:.0f} orders of the domains is as extreme",
+            f"as claimed, but one in {1 / association.p_value:.0f} domain orders is as extreme",
         )
     return SUPPORTED, "as claimed, and the sign is the same whichever domain is left out"
 
@@ -77,8 +77,8 @@ def strongest_factors(facts: Facts) -> Mapping[str, int]:
         for group in _GROUPS:
             values = outcome_values(outcome, group, facts)
             for left_out in (None, *range(len(DOMAINS))):
-                kept = [i for i in range(len(DOMAINS)) if i != left_out]
-                sizes = {f: associate(factor_values(f)[kept], values[kept]).size for f in FACTORS}
+                rest = [i for i in range(len(DOMAINS)) if i != left_out]
+                sizes = {f: associate(factor_values(f)[rest], values[rest]).size for f in FACTORS}
                 top = max(sizes.values())
                 wins.update(f for f, size in sizes.items() if top - size < LEVEL / 100)
     return wins
@@ -94,10 +94,10 @@ def _association(
     return associate(factor_values(factor), outcome_values(outcome, group, facts))
 
 
-def _rank(found: Association, what: str) -> str:
+def _rank(association: Association, what: str) -> str:
     return (
-        f"{what}: Spearman {found.correlation or 0:+.2f}, with one domain left out "
-        f"{found.without_one_low or 0:+.2f} to {found.without_one_high or 0:+.2f}"
+        f"{what}: Spearman {association.correlation or 0:+.2f}, with one domain left out "
+        f"{association.without_one_low or 0:+.2f} to {association.without_one_high or 0:+.2f}"
     )
 
 
@@ -128,18 +128,18 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
                 "the strongest factor depends on the outcome, on whether documents that Claude "
                 "could not read are counted, and on single domains"
             )
-        evidence = f"strongest in how many of {ANALYSES} analyses, ties for each: {ranking}"
+        evidence = f"times strongest in {ANALYSES} analyses (ties count for all): {ranking}"
         yield _Test(id_, evidence, verdict, reason)
 
-    found = _association(facts, "keys", "pass_rate")
+    result = _association(facts, "keys", "pass_rate")
     scored = _association(facts, "keys", "scored_pass_rate")
-    verdict, reason = of_association(found, sign=-1)
+    verdict, reason = of_association(result, sign=-1)
     yield _Test(
         "breadth-lowers-pass-rate",
-        f"{_rank(found, 'pass rate')}; {_rank(scored, 'share of the fields that are scored')}",
+        f"{_rank(result, 'pass rate')}; {_rank(scored, 'share of the fields that are scored')}",
         verdict,
         f"{reason}; part of the effect is arithmetic, since the pass rate divides by keys",
-        found.p_value,
+        result.p_value,
     )
 
     tenk, long = (value_of(6, domain, "tokens") for domain in ("10-K/Q", "research"))
@@ -152,16 +152,16 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
         "long paper dominates that average, and the paper does not say which outputs were valid",
     )
 
-    found = _association(facts, "tokens", group="GPT")
+    result = _association(facts, "tokens", group="GPT")
     rival = _association(facts, "array_items", group="GPT")
-    verdict, reason = of_association(found, sign=-1)
+    verdict, reason = of_association(result, sign=-1)
     each = "; ".join(_rank(_association(facts, "tokens", group=model), model) for model in GPT)
     yield _Test(
         "volume-drives-gpt",
-        f"{_rank(found, 'both')}; {each}; array items for both: {rival.correlation or 0:+.2f}",
+        f"{_rank(result, 'both')}; {each}; array items for both: {rival.correlation or 0:+.2f}",
         verdict,
         f"{reason}; array items, which correlate with tokens, are associated more strongly",
-        found.p_value,
+        result.p_value,
     )
 
     sizes = {
@@ -169,10 +169,10 @@ def _breadth_and_volume(facts: Facts) -> Iterator[_Test]:
         for group in _GROUPS
     }
     better = [tokens > keys for tokens, keys in sizes.values()]
-    told = "; ".join(f"{g}: tokens {a:.2f}, keys {b:.2f}" for g, (a, b) in sizes.items())
+    correlations = "; ".join(f"{g}: tokens {a:.2f}, keys {b:.2f}" for g, (a, b) in sizes.items())
     yield _Test(
         "volume-over-breadth",
-        f"absolute Spearman correlations, {told}",
+        f"absolute Spearman correlations, {correlations}",
         SUPPORTED if all(better) else WEAK if any(better) else NOT_IDENTIFIABLE,
         "tokens are not a better predictor than keys, with or without blocked documents; five "
         "domains are too few to rank two factors"
@@ -233,9 +233,9 @@ def _arrays_depth_and_pages(facts: Facts) -> Iterator[_Test]:
     )
 
     _, able = both["pages"]
-    kept = [index for index, domain in enumerate(DOMAINS) if domain != "credit"]
+    rest = [index for index, domain in enumerate(DOMAINS) if domain != "credit"]
     values = outcome_values("validity", "able", facts)
-    without = associate(factor_values("pages")[kept], values[kept]).correlation or 0.0
+    without = associate(factor_values("pages")[rest], values[rest]).correlation or 0.0
     yield _Test(
         "input-length-no-predictor",
         evidence["pages"],

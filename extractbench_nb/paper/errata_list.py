@@ -64,8 +64,8 @@ class _Recount(NamedTuple):
         cls, name: str, figure: Figure, value: float | str | None, explanation: str
     ) -> _Recount:
         """Compare a printed figure with a computed one."""
-        found = compared_figure(figure, value)
-        return cls(name, found["printed"], found["shown"], explanation, found["difference"])
+        row = compared_figure(figure, value)
+        return cls(name, row["printed"], row["shown"], explanation, row["difference"])
 
 
 def percent(value: float) -> str:
@@ -250,10 +250,10 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
     )
 
     limit = stated("page limit", "section 4.2").value or 0
-    pages, known = facts.of("credit", "pages"), facts.of("research", "pages")
+    pages, research_pages = facts.of("credit", "pages"), facts.of("research", "pages")
     over, under = int((pages > limit).sum()), pages[pages <= limit]
-    survey = value_of(2, "research", "pages") - float(known.sum())
-    long_research = int((known.dropna() > limit).sum()) + int(survey > limit)
+    survey = value_of(2, "research", "pages") - float(research_pages.sum())
+    long_research = int((research_pages.dropna() > limit).sum()) + int(survey > limit)
     yield _Recount(
         "page-limit",
         f"{len(pages)} credit agreements over {limit:.0f} pages",
@@ -309,10 +309,10 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
         float(invalid - counted),
     )
 
-    found = associations(facts)
+    correlations = associations(facts)
     sizes = {
         factor: " and ".join(
-            f"{found[group, 'validity', factor, 'spearman'].size:.1f}"
+            f"{correlations[group, 'validity', factor, 'spearman'].size:.1f}"
             for group in ("pooled", "able")
         )
         for factor in ("keys", "tokens", "array_items")
@@ -631,5 +631,5 @@ def errata_of(facts: Facts) -> pd.DataFrame:
         *_metrics_of_the_package(),
     )
     order = list(catalogue)
-    found = sorted(recounts, key=lambda recount: order.index(recount.id))
-    return ERRATA_COLUMNS.from_records(catalogue[row.id] | row._asdict() for row in found)
+    ordered = sorted(recounts, key=lambda recount: order.index(recount.id))
+    return ERRATA_COLUMNS.from_records(catalogue[row.id] | row._asdict() for row in ordered)

@@ -146,13 +146,13 @@ def facts_of(dataset: Dataset | None = None) -> Facts:
     """Gather the figures of a dataset, or the shipped ones."""
     if dataset is None:
         return _shipped()
-    found, wanted = set(dataset.schemas["schema"]), set(SCHEMAS.values())
-    if found != wanted:
+    schemas, expected = set(dataset.schemas["schema"]), set(SCHEMAS.values())
+    if schemas != expected:
         raise InputError(
-            f"dataset {dataset.name!r} has the schemas {', '.join(sorted(found))}: the paper's "
-            f"tables need those of the released one, {', '.join(sorted(wanted))}"
+            f"dataset {dataset.name!r} has the schemas {', '.join(sorted(schemas))}: the paper's "
+            f"tables need those of the released one, {', '.join(sorted(expected))}"
         )
-    sizes = {schema: schema_complexity(dataset.schema(schema))._asdict() for schema in wanted}
+    sizes = {schema: schema_complexity(dataset.schema(schema))._asdict() for schema in expected}
     growth = measure_growth_metric(dataset)
     gold = measure_gold(dataset)
     return _joined(dataset.documents, gold, sizes, growth, f"dataset {dataset.name!r}")

@@ -132,8 +132,8 @@ def profile_interval(
         middle = (inside + outside) / 2
         start = np.repeat(best.coefficients, 2, axis=0)
         start[:, column] = middle
-        kept = fit(both, successes, trials, start=start, free=free).penalised >= limit
-        inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
+        is_in = fit(both, successes, trials, start=start, free=free).penalised >= limit
+        inside, outside = np.where(is_in, middle, inside), np.where(is_in, outside, middle)
     return float(inside[0]), float(inside[1])
 
 
@@ -231,17 +231,17 @@ def associate(factor: Numbers, outcome: Numbers, *, measure: str = "spearman") -
     (-1.0, True)
     """
     correlate = _MEASURES[measure]
-    found = float(correlate(factor, outcome))
-    if np.isnan(found):
+    correlation = float(correlate(factor, outcome))
+    if np.isnan(correlation):
         return Association(None, None, None, None, None)
     orders = np.array(list(permutations(range(len(outcome)))))
     sizes = np.abs(correlate(factor, outcome[orders]))
-    kept = [np.delete(np.arange(len(outcome)), left_out) for left_out in range(len(outcome))]
-    without = np.array([float(correlate(factor[k], outcome[k])) for k in kept])
+    subsets = [np.delete(np.arange(len(outcome)), left_out) for left_out in range(len(outcome))]
+    without = np.array([float(correlate(factor[k], outcome[k])) for k in subsets])
     without = without[~np.isnan(without)]
     return Association(
-        found,
-        float((sizes >= abs(found) - _NOISE).mean()),
+        correlation,
+        float((sizes >= abs(correlation) - _NOISE).mean()),
         float((sizes >= sizes.max() - _NOISE).mean()),
         float(without.min()) if len(without) else None,
         float(without.max()) if len(without) else None,
@@ -351,14 +351,14 @@ def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
     ]
     successes, trials = np.array(cells, dtype=float).T
     design = _design(values)
-    own = fit(design[None], successes, trials)
-    slope = float(own.coefficients[0, -1])
+    fitted = fit(design[None], successes, trials)
+    slope = float(fitted.coefficients[0, -1])
     low, high = profile_interval(design, successes, trials, column=-1 % design.shape[1])
 
     # each domain is left out in turn: a cell without trials has no influence on the fit
-    kept = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
+    weights = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
     batch = np.broadcast_to(design, (len(DOMAINS), *design.shape))
-    without = fit(batch, successes * kept, trials * kept).coefficients[:, -1]
+    without = fit(batch, successes * weights, trials * weights).coefficients[:, -1]
 
     # what the factor adds to the intercepts, as it is and in every order of the domains
     designs = np.stack([_design(np.array(order)) for order in permutations(values)])
@@ -371,7 +371,7 @@ def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
         int((trials > 0).sum()),
         len(DOMAINS),
         slope,
-        float(own.errors[0, -1]),
+        float(fitted.errors[0, -1]),
         *(float(np.exp(x)) for x in (slope, low, high, without.min(), without.max())),
         float(gains[0]),
         float((gains >= gains[0] - _ROUNDING).mean()),

@@ -50,28 +50,28 @@ _NOTES = {
 def presets_tried() -> Cells:
     """Recompute Table 4: each preset is tried on values that distinguish metrics."""
     source, other = "presets(), each tried", "another metric"
-    found = {}
+    words_of = {}
     for preset, (words, kind, probes) in _PROBES.items():
         fits = (
             math.isclose(preset_score(preset, kind, gold, predicted), score)
             for gold, predicted, score in probes
         )
-        found[preset] = words if all(fits) else other
+        words_of[preset] = words if all(fits) else other
     margin = largest_accepted(
         lambda x: preset_score("number_tolerance", "number", 1e6, 1e6 * (1 + x / 100)) == 1,
         highest=100.0,
         steps=30,
     )
-    found["number_tolerance"] = "Within margin" if 0 < margin < 100 else other  # noqa: PLR2004 - %
+    words_of["number_tolerance"] = "Within margin" if 0 < margin < 100 else other  # noqa: PLR2004 - %
     same, unlike = (
         preset_score("string_semantic", "string", "ABC Corp", name)
         for name in ("ABC Corporation", "XYZ Corporation")
     )
-    alike = same > 0.9 > unlike  # noqa: PLR2004 - a score that says "the same"
-    found["string_semantic"] = "Deterministic equivalence" if alike else other
+    is_same = same > 0.9 > unlike  # noqa: PLR2004 - a score that says "the same"
+    words_of["string_semantic"] = "Deterministic equivalence" if is_same else other
     cells = {
         (preset, "metric"): Cell(words, source, _NOTES.get(preset, ""))
-        for preset, words in found.items()
+        for preset, words in words_of.items()
     }
     return cells | {("number_tolerance", "margin"): Cell(margin, source)}
 
@@ -80,8 +80,8 @@ def preset_score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
     """Return a preset's score of a field of a JSON type."""
     field = {"type": kind, "evaluation_config": preset}
     schema = {"type": "object", "properties": {"field": field}}
-    found = evaluate(schema, {"field": gold}, {"field": predicted})
-    return float(found.fields["score"].iloc[0])
+    evaluation = evaluate(schema, {"field": gold}, {"field": predicted})
+    return float(evaluation.fields["score"].iloc[0])
 
 
 def largest_accepted(accepted: Callable[[float], bool], *, highest: float, steps: int) -> float:
@@ -204,13 +204,13 @@ def results(facts: Facts) -> Cells:
     }
     for row in (*MODELS, TOTAL):
         models = MODELS if row == TOTAL else (row,)
-        whole = tally(models=models)
-        cells[row, "valid"] = Cell(whole.valid, _COUNTS)
+        total = tally(models=models)
+        cells[row, "valid"] = Cell(total.valid, _COUNTS)
         cells[row, "attempts"] = Cell(sum(facts.documents.values()) * len(models), facts.source)
         parts = {
             d: (tally(models=models, domains=(d,)), f"Table {DOMAIN_TABLES[d]}") for d in DOMAINS
         }
-        for name, (counted, source) in (parts | {OVERALL: (whole, _COUNTS)}).items():
+        for name, (counted, source) in (parts | {OVERALL: (total, _COUNTS)}).items():
             cells[row, f"{name} passed"] = Cell(counted.passed, source)
             cells[row, f"{name} fields"] = Cell(counted.fields, source)
             cells[row, f"{name} rate"] = Cell(counted.pass_rate, source)
@@ -273,16 +273,16 @@ def structured() -> Cells:
     """Recompute the totals of Table 8 from its printed percentages of single domains."""
     cells: Cells = {}
     for domain in ("credit", "research", "sports"):
-        whole, why = tally("structured", domains=(domain,)), divided(domain)
-        note = f"{whole.passed} of {whole.fields} fields pass; {why}" if why else ""
-        cells[TOTAL, f"{domain} rate"] = Cell(whole.pass_rate, _BEHIND_8, note)
+        total, why = tally("structured", domains=(domain,)), divided(domain)
+        note = f"{total.passed} of {total.fields} fields pass; {why}" if why else ""
+        cells[TOTAL, f"{domain} rate"] = Cell(total.pass_rate, _BEHIND_8, note)
     for model in MODELS:
         share = tally("structured", models=(model,)).pass_rate
         cells[model, "overall rate"] = Cell(share, _BEHIND_8)
     mean = sum(value_of(8, model, "overall rate") for model in MODELS) / len(MODELS)
-    whole = tally("structured")
-    note = f"{whole.passed} of {whole.fields} fields pass; the six printed rows average {mean:.2f}"
-    cells[TOTAL, "overall rate"] = Cell(whole.pass_rate, _BEHIND_8, note)
+    total = tally("structured")
+    note = f"{total.passed} of {total.fields} fields pass; the six printed rows average {mean:.2f}"
+    cells[TOTAL, "overall rate"] = Cell(total.pass_rate, _BEHIND_8, note)
     return cells
 
 
@@ -309,8 +309,8 @@ def statement_cells(facts: Facts) -> Cells:
         _failures(),
         _with_structured_output(),
     )
-    known = {name: cell for group in groups for name, cell in group}
-    return {(f.row, f.column): known[f.column] for f in rows_of("text")}
+    by_quantity = {name: cell for group in groups for name, cell in group}
+    return {(f.row, f.column): by_quantity[f.column] for f in rows_of("text")}
 
 
 def _dataset(facts: Facts) -> _Named:

@@ -252,8 +252,8 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     facts = facts_of(dataset)
     rows = []
     for part in PARTS:
-        found = Counter(_compared(part, recompute(part, facts))["status"])
-        rows.append((part, found.total(), *(found[status] for status in STATUSES)))
+        statuses = Counter(_compared(part, recompute(part, facts))["status"])
+        rows.append((part, statuses.total(), *(statuses[status] for status in STATUSES)))
     return REPRODUCTION_COLUMNS.from_rows(rows)
 
 
@@ -404,17 +404,18 @@ def compare_with_runs(
     part = part_name(n)
     if part not in ("5", *(str(n) for n in range(7, 14))):
         raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
-    given: object = runs
-    if not (hasattr(given, "results") and hasattr(given, "failures")):
-        raise InputError(f"runs is {type(given).__name__}; expected what baseline_tables() returns")
-    known = list(dict.fromkeys(runs.results["run"]))
-    chosen = _run_of_model(part, [run for run in known if run != TOTAL], models)
-    if len(chosen) == len(known) - 1 == len(MODELS):
+    tables: object = runs
+    if not (hasattr(tables, "results") and hasattr(tables, "failures")):
+        kind = type(tables).__name__
+        raise InputError(f"runs is {kind}; expected what baseline_tables() returns")
+    names = list(dict.fromkeys(runs.results["run"]))
+    chosen = _run_of_model(part, [run for run in names if run != TOTAL], models)
+    if len(chosen) == len(names) - 1 == len(MODELS):
         chosen[TOTAL] = TOTAL
     schemas = _schema_of_domain(runs, domains) | {OVERALL: OVERALL}
     results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
     confidence = runs.results.attrs.get("confidence", _CONFIDENCE)
-    whole = next((domain for domain, n in DOMAIN_TABLES.items() if str(n) == part), OVERALL)
+    by_table = {str(table): domain for domain, table in DOMAIN_TABLES.items()}
     rows = []
     for figure in rows_of(part):
         if figure.row == HEADER:
@@ -426,7 +427,7 @@ def compare_with_runs(
             value, low, high = _failed(figure.row, results[run, OVERALL], failures, confidence)
         elif run is not None:
             name, _, last = figure.column.rpartition(" ")
-            row = results.get((run, schemas.get(name or whole)))
+            row = results.get((run, schemas.get(name or by_table.get(part, OVERALL))))
             value, low, high = (None, None, None) if row is None else _of_results(row, last)
         status = NO_RUN
         if value is not None and figure.value is not None:
@@ -491,8 +492,8 @@ def _by_target(
             raise InputError(f"{kind}s {both} both stand for {target}; {usage} to choose one")
         found[target] = name
     if not found:
-        known = f"{argument} are {', '.join(allowed)}"
-        raise InputError(f"{absent} ({', '.join(map(repr, names))}); {usage}, where {known}")
+        choices = f"{argument} are {', '.join(allowed)}"
+        raise InputError(f"{absent} ({', '.join(map(repr, names))}); {usage}, where {choices}")
     return found
 
 
