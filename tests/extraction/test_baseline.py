@@ -478,7 +478,7 @@ def test_modes_are_not_mixed() -> None:
         ({"models": {}}, "no run is named as a model of the paper"),
         (
             {"models": {"simulated GPT-5": "GPT-5", "simulated GPT-5.2": "GPT-5"}},
-            "runs 'simulated GPT-5' and 'simulated GPT-5.2' are both of GPT-5",
+            "runs 'simulated GPT-5' and 'simulated GPT-5.2' both stand for GPT-5",
         ),
         ({"dataset": xb.load_dataset()}, "runs= and dataset= are two comparisons"),
         ({"runs": "GPT-5"}, "runs is str; expected what baseline_tables"),
