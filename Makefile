@@ -13,13 +13,10 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 
 # Installs the package with its `extras`, for whoever edits it.
 # uv does in seconds what takes pip a minute. It does not read pip's configuration: where it fails, e.g.
-# because only that names a package index, pip does it. What is imported by many processes is compiled on
-# all cores. rfc3987-syntax comes with Jupyter and goes again: jsonschema would build 38 parsers with it
-# (more than a second) whenever it is imported, for formats that are not checked here.
+# because only that names a package index, pip does it. All cores compile what many processes import.
 define install
 	@$(PIP) install uv && $(BIN)/python -m uv pip install --quiet --python $(BIN)/python --editable '.$(extras)' || { \
 		echo "uv could not install it; now with pip"; $(PIP) install --no-compile --editable '.$(extras)'; }
-	@$(PIP) uninstall --yes rfc3987-syntax
 	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib extractbench_nb || true
 endef
 

@@ -294,7 +294,7 @@ def attempts(group: str, domain: str) -> Tally:
 def _counts(mode: str) -> Mapping[tuple[str, str], tuple[Tally, str]]:
     """Return the counts of each model and domain, and where they come from."""
     if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}: known are 'prompt' and 'structured'")
+        raise InputError(f"unknown mode {mode!r}: expected 'prompt' or 'structured'")
     counts = {}
     for model, domain in product(MODELS, DOMAINS):
         table = DOMAIN_TABLES[domain]

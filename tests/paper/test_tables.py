@@ -178,7 +178,7 @@ def test_errors() -> None:
             call("text")
         with pytest.raises(InputError, match="no table 20"):
             call(20)
-    with pytest.raises(InputError, match="known are 'prompt' and 'structured'"):
+    with pytest.raises(InputError, match="expected 'prompt' or 'structured'"):
         paper.counts("plain")
     with pytest.raises(InputError, match="expected 'recomputed' or 'published'"):
         paper.style(5, values="both")
