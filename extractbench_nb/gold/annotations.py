@@ -57,7 +57,7 @@ class Annotations:
     Examples
     --------
     >>> annotations = Annotations()
-    >>> annotations.mark("$.total", "gold_wrong", note="page 3 says 12,400", gold=1240)
+    >>> annotations.mark({"path": "$.total", "gold": 1240}, "gold_wrong", "page 3 says 12,400")
     >>> annotations.frame[["path", "decision", "note"]]
           path    decision                note
     0  $.total  gold_wrong  page 3 says 12,400
@@ -71,55 +71,32 @@ class Annotations:
                 _key(row): row for row in _checked(read_own_json(self._path, "annotations"))
             }
 
-    def mark(
-        self,
-        path: str,
-        decision: str,
-        *,
-        note: str = "",
-        run: str = "",
-        document: str = "",
-        metric: str = "",
-        gold: Any = None,
-        predicted: Any = None,
-    ) -> None:
+    def mark(self, row: Mapping[str, Any] | pd.Series, decision: str, note: str = "") -> None:
         """Annotate a field; an earlier annotation of the same field is replaced.
 
         Parameters
         ----------
-        path : str
-            Instance path of the field.
+        row : mapping or pandas.Series
+            A row of ``fields``: path, and where known run, document, metric, gold, predicted.
         decision : str
             One of `DECISIONS`; empty removes the annotation.
         note : str, optional
             Why, in up to 10,000 characters.
-        run, document, metric : str, optional
-            Which output and which verdict are meant.
-        gold, predicted : optional
-            The two values, so that a later reader sees what was decided about.
 
         Raises
         ------
         InputError
-            There is no such decision, or the note is too long.
+            There is no such decision, the row has no path, or the note is too long.
         OutputError
             The file cannot be written; the annotation is kept in memory.
         """
-        row = {
-            "run": run,
-            "document": document,
-            "path": path,
-            "metric": metric,
-            "decision": decision,
-            "note": note,
-            "gold": document_json(gold),
-            "predicted": document_json(predicted),
-        }
+        kept = {name: row.get(name, "") for name in _KEYS} | {"decision": decision, "note": note}
+        kept |= {side: document_json(row.get(side)) for side in ("gold", "predicted")}
         if decision:
-            _check(row, "mark")
-            self._rows[_key(row)] = row
+            _check(kept, "mark")
+            self._rows[_key(kept)] = kept
         else:
-            self._rows.pop(_key(row), None)
+            self._rows.pop(_key(kept), None)
         if self._path is not None:
             self.save(self._path)
 

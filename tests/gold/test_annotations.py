@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,13 +23,14 @@ JSON = st.recursive(
 
 def test_a_mark_is_one_row_and_is_replaced() -> None:
     found = Annotations()
-    found.mark("$.a", "gold_wrong", note="first", run="r", document="d", metric="m", gold=1)
-    found.mark("$.a", "acceptable", run="r", document="d", metric="m", gold=1, predicted=[2])
-    found.mark("$.a", "confirmed", run="s", document="d", metric="m")
+    row = {"run": "r", "document": "d", "path": "$.a", "metric": "m", "gold": 1}
+    found.mark(row, "gold_wrong", "first")
+    found.mark(pd.Series({**row, "predicted": [2]}), "acceptable")
+    found.mark({**row, "run": "s"}, "confirmed")
     assert found.frame["decision"].tolist() == ["acceptable", "confirmed"]
     assert found.frame["predicted"].tolist() == [[2], None]
     assert found.get("r", "d", "$.a", "m") == ("acceptable", "")
-    found.mark("$.a", "", run="r", document="d", metric="m")
+    found.mark(row, "")
     assert found.get("r", "d", "$.a", "m") == ("", "")
     assert (len(found), repr(found)) == (1, "Annotations(1 confirmed)")
 
@@ -43,7 +45,7 @@ def test_what_is_saved_is_read(tmp_path_factory: Any, marks: list[Any]) -> None:
     path = tmp_path_factory.mktemp("a") / "annotations.json"
     written = Annotations(path)
     for name, decision, note, value in marks:
-        written.mark(f"$.{name}", decision, note=note, gold=value)
+        written.mark({"path": f"$.{name}", "gold": value}, decision, note)
     again = Annotations(path)
     assert len(again) == len({name for name, *_ in marks})
     for name, *_ in marks:
@@ -55,9 +57,9 @@ def test_the_file_follows_each_change_and_is_readable(tmp_path: Path) -> None:
     path = tmp_path / "annotations.json"
     found = Annotations(path)
     assert not path.exists()
-    found.mark("$.ü", "gold_wrong", note="page 3")
+    found.mark({"path": "$.ü"}, "gold_wrong", "page 3")
     assert json.loads(path.read_text(encoding="utf-8"))[0]["path"] == "$.ü"
-    found.mark("$.ü", "")
+    found.mark({"path": "$.ü"}, "")
     assert json.loads(path.read_text(encoding="utf-8")) == []
 
 
@@ -74,7 +76,7 @@ def test_marks_that_make_no_sense_are_refused(arguments: Any, message: str) -> N
     path, decision, *note = arguments
     found = Annotations()
     with pytest.raises(InputError, match=message):
-        found.mark(path, decision, **({"note": note[0]} if note else {}))
+        found.mark({"path": path}, decision, *note)
     assert len(found) == 0
 
 
@@ -102,5 +104,5 @@ def test_files_that_are_something_else_are_refused_and_kept(
 def test_a_file_that_cannot_be_written_loses_nothing(tmp_path: Path) -> None:
     found = Annotations(tmp_path / "none" / "annotations.json")
     with pytest.raises(OutputError):
-        found.mark("$.a", "confirmed")
+        found.mark({"path": "$.a"}, "confirmed")
     assert len(found) == 1
