@@ -266,7 +266,11 @@ class View(anywidget.AnyWidget):
 
 
 def style(*views: View, static: bool = False) -> str:
-    """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only."""
-    sheets = dict.fromkeys(["base.css", *(sheet for view in views for sheet in view.styles)])
-    lines = asset(*sheets, *(["static.css"] if static else [])).splitlines()
+    """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only.
+
+    They are as strong as rules with an id, so that those of a notebook do not change a twin.
+    """
+    sheets = dict.fromkeys(sheet for view in views for sheet in view.styles)
+    own = f":is(#xb, .xb-theme) {{\n{asset(*sheets)}\n}}"
+    lines = "\n".join([asset("static.css") if static else "", asset("base.css"), own]).splitlines()
     return "\n".join(line.strip() for line in lines)
