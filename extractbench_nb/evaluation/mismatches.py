@@ -1,0 +1,643 @@
+"""Kinds of mismatch: in what way a predicted value differs from gold.
+
+`mismatch_kind` compares two values and what stands around gold; `reason_details` does so for the
+rows of ``fields``. Both look at values after the verdict and change no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import date
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._json import json_text
+from extractbench_nb.language import lexicon
+from extractbench_nb.language.dates import Date, dates_equal, parse_date
+from extractbench_nb.language.quantities import UNITS, read_number, read_quantity
+from extractbench_nb.language.text import fold, is_placeholder, normalize
+from extractbench_nb.language.tokens import SHORT_TEXT, aliases
+
+
+class Kind(NamedTuple):
+    """A kind of mismatch: its rule in words, and an example that has it."""
+
+    name: str
+    rule: str
+    gold: Any
+    predicted: Any
+
+
+#: In order of precedence: the first rule that holds names the mismatch.
+KINDS: tuple[Kind, ...] = (
+    Kind("null_word", "a word for nothing on one side", "Berlin", "N/A"),
+    Kind("json_type", "the same value as another JSON type", 12.5, "12.5"),
+    Kind("opposite", "true for false, or yes for no", True, False),
+    Kind("number_format", "the same quantity, written differently", "1,234.50", "1234.5"),
+    Kind("unit_missing", "the same number, with a unit on one side only", "12 kg", "12"),
+    Kind("unit_changed", "the same number with another unit", "12 kg", "12 g"),
+    Kind("date_format", "the same date, written differently", "2024-03-05", "5 March 2024"),
+    Kind(
+        "time_of_day",
+        "the same date with another time, or without one",
+        "2024-03-05 09:00",
+        "2024-03-05",
+    ),
+    Kind(
+        "writing",
+        "the same letters and digits; case, accents, spaces or punctuation differ",
+        "ACME Corp.",
+        "Acme Corp",
+    ),
+    Kind("sign", "the number with the other sign", -1250, 1250),
+    Kind(
+        "other_item",
+        "gold of the same field in one or two other items of the array",
+        "Alice Meyer",
+        "Bob Stone",
+    ),
+    Kind("sibling_value", "gold of another field of the same object", "Smith", "Jonathan"),
+    Kind("percent", "a fraction between 0 and 1 and its percentage", 0.125, 12.5),
+    Kind(
+        "power_of_ten",
+        "predicted = gold * 10^n; written with n, as in `power_of_ten:3`",
+        1.25,
+        1250,
+    ),
+    Kind("off_by_one", "two whole numbers that differ by 1", 2021, 2020),
+    Kind("digits_swapped", "two neighbouring digits exchanged", 1324, 1234),
+    Kind(
+        "rounding",
+        "one is the other, rounded or cut off to fewer digits, and within 5 %",
+        12.3456,
+        12.35,
+    ),
+    Kind("digit", "one digit changed, missing or added, of at least three", 1234, 1284),
+    Kind("day_month_swapped", "day and month exchanged", "2024-03-05", "2024-05-03"),
+    Kind(
+        "day_off_by_one",
+        "the day before or after, as a time zone causes it",
+        "2024-03-05",
+        "2024-03-04",
+    ),
+    Kind("date_precision", "one date is the other without its day or month", "6 Apr 2025", "2025"),
+    Kind("year_off", "only the year differs", "2024-03-05", "2023-03-05"),
+    Kind("date_part", "only the month or only the day differs", "2024-03-05", "2024-03-25"),
+    Kind("number_in_text", "the same text with another number in it", "Figure 3", "Figure 4"),
+    Kind("word_order", "the same words in another order", "Smith, John", "John Smith"),
+    Kind(
+        "abbreviation",
+        "an acronym, initials, a shortened word, or another name from the lexicon",
+        "Massachusetts Institute of Technology",
+        "MIT",
+    ),
+    Kind("truncated", "the beginning of gold", "Deutsche Bank AG", "Deutsche Bank"),
+    Kind("extra_text", "gold with words added to it", "AT&T", "AT&T, Dallas, Texas"),
+    Kind("partial_text", "gold with words left out", "State of Delaware", "Delaware"),
+    Kind("typo", "a few letters changed, missing or added", "Schneider", "Schnieder"),
+    Kind("other", "none of these", "Berlin", "Paris"),
+)
+
+#: The names in `KINDS`; those of `power_of_ten` are followed by a colon and the exponent.
+KIND_NAMES = tuple(kind.name for kind in KINDS)
+
+#: Longer texts are not compared.
+_MAX_LENGTH = 40_000
+_MAX_NUMBER_TEXT = 60
+#: Larger numbers have no more digits than these.
+_MAX_DIGITS, _MAX_BITS = 25, 80
+
+#: Says of a predicted value which other value of gold it equals: `other_item`, `sibling_value`.
+Elsewhere = Callable[[Any], str | None]
+
+
+def mismatch_kind(
+    gold: Any, predicted: Any, *, siblings: Collection[Any] = (), items: Collection[Any] = ()
+) -> str:
+    """Name the way in which a predicted value differs from gold.
+
+    Parameters
+    ----------
+    gold, predicted : str, int, float or bool
+        Two values that a metric did not accept as the same.
+    siblings : collection, optional
+        Gold's values of the other fields of the same object.
+    items : collection, optional
+        Gold's values of the same field in all items of the array.
+
+    Returns
+    -------
+    str
+        A name in `KIND_NAMES`; ``power_of_ten`` with its exponent.
+
+    Examples
+    --------
+    >>> mismatch_kind(1.25, 1250), mismatch_kind("2024-03-05", "2024-05-03")
+    ('power_of_ten:3', 'day_month_swapped')
+    """
+
+    def elsewhere(value: Any) -> str | None:
+        return _place_of(value, [_key(v) for v in items], {_key(v) for v in siblings})
+
+    return _kind(gold, predicted, elsewhere)
+
+
+def _kind(gold: Any, predicted: Any, elsewhere: Elsewhere) -> str:
+    if isinstance(gold, bool) or isinstance(predicted, bool):
+        return _kind_of_booleans(gold, predicted) or "other"
+    texts = _text(gold), _text(predicted)
+    if texts[0] is None or texts[1] is None:
+        return "other"
+    g, p = texts[0], texts[1]
+    if (isinstance(gold, str) and is_placeholder(g)) or (
+        isinstance(predicted, str) and is_placeholder(p)
+    ):
+        return "null_word"
+    if {g.lower(), p.lower()} in _OPPOSITES:
+        return "opposite"
+    both_numbers = not isinstance(gold, str) and not isinstance(predicted, str)
+    dates = (None, None) if both_numbers else (parse_date(g), parse_date(p))
+    same_digits = _is_plain(g) and _is_plain(p) and type(gold) is not type(predicted)
+    if dates[0] and dates[1] and not same_digits:
+        kind = _same_date(g, p, *dates) or elsewhere(predicted) or _kind_of_dates(*dates)
+        return kind or "other"
+    numbers = _number(gold), _number(predicted)
+    if numbers[0] and numbers[1]:
+        kind = _same_number(gold, predicted, *numbers) or elsewhere(predicted)
+        return kind or _kind_of_numbers(*numbers) or "other"
+    return _kind_of_texts(g, p, lambda: elsewhere(predicted)) or "other"
+
+
+def _text(value: Any) -> str | None:
+    """Return a value as text; None where it is too long to compare."""
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return None
+    text = value if isinstance(value, str) else json_text(value)
+    return text if len(text) <= _MAX_LENGTH else None
+
+
+# --- booleans ---------------------------------------------------------------------------------
+
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+_OPPOSITES = ({"true", "false"}, {"yes", "no"})
+
+
+def _kind_of_booleans(gold: Any, predicted: Any) -> str | None:
+    truths = []
+    for value in (gold, predicted):
+        short = isinstance(value, str) and len(value) <= len("false ") * 2
+        truths.append(_TRUTH.get(value.strip().lower()) if short else value)
+    if isinstance(predicted, str) and is_placeholder(predicted):
+        return "null_word"
+    if not all(isinstance(truth, bool) for truth in truths):
+        return None
+    return "opposite" if truths[0] != truths[1] else "json_type"
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+class _Number(NamedTuple):
+    value: Decimal
+    unit: str = ""
+
+
+def _number(value: Any) -> _Number | None:
+    """Read a JSON number, or a text that consists of one number with or without a unit."""
+    if isinstance(value, int | float):
+        number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+        return _Number(number) if number.is_finite() else None
+    if len(value) > _MAX_NUMBER_TEXT:
+        return None
+    found = read_number(value)
+    quantity = None if found is None else read_quantity(value)
+    return None if found is None or quantity is None else _Number(Decimal(repr(found)), quantity[1])
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether a text is nothing but digits."""
+    return text.isascii() and text.isdigit()
+
+
+def _same_number(gold: Any, predicted: Any, a: _Number, b: _Number) -> str | None:
+    if a.unit and b.unit and a.unit != b.unit:
+        (base, factor), (other_base, other_factor) = UNITS[a.unit], UNITS[b.unit]
+        if base == other_base:
+            scaled = float(a.value) * factor, float(b.value) * other_factor
+            if abs(scaled[0] - scaled[1]) <= abs(scaled[0]) * _EXACT:
+                return "number_format"
+        return "unit_changed" if a.value == b.value else None
+    if a.value == b.value:
+        if a.unit != b.unit:
+            return "unit_missing"
+        return "json_type" if isinstance(gold, str) != isinstance(predicted, str) else _FORMAT
+    if a.value == -b.value:
+        return "sign"
+    return None
+
+
+_EXACT = 1e-9
+_FORMAT = "number_format"
+
+
+def _kind_of_numbers(a: _Number, b: _Number) -> str | None:
+    """Compare two different numbers; units that differ are left to `other`, but for percent."""
+    x, y = a.value, b.value
+    if {a.unit, b.unit} <= {"", "%"} and min(abs(x), abs(y)) < 1 and _is_percent(a, b):
+        return "percent"
+    if a.unit and b.unit and a.unit != b.unit:
+        return None
+    exponent = _power_of_ten(x, y)
+    if exponent:
+        return f"power_of_ten:{exponent}"
+    if (x < 0) != (y < 0) and x and y:
+        return None
+    x, y = abs(x), abs(y)
+    whole = x == x.to_integral_value() and y == y.to_integral_value()
+    if whole and abs(x - y) == 1:
+        return "off_by_one"
+    digits = _written(x), _written(y)
+    if digits[0] is None or digits[1] is None:
+        return None
+    if _are_swapped(*digits):
+        return "digits_swapped"
+    if _is_rounded(x, y) or _is_rounded(y, x):
+        return "rounding"
+    return "digit" if _one_digit(*digits) else None
+
+
+def _is_percent(a: _Number, b: _Number) -> bool:
+    if a.unit == b.unit == "%":
+        return False
+    small, large = sorted((a, b), key=lambda number: abs(number.value))
+    return small.unit == "" and _power_of_ten(small.value, large.value) == len("00")
+
+
+def _power_of_ten(x: Decimal, y: Decimal) -> int | None:
+    """Return n where ``y = x * 10^n``, else None."""
+    one, two = x.normalize().as_tuple(), y.normalize().as_tuple()
+    if (one.sign, one.digits) != (two.sign, two.digits) or not x:
+        return None
+    return int(two.exponent) - int(one.exponent)
+
+
+def _written(value: Decimal) -> str | None:
+    if len(value.as_tuple().digits) > _MAX_DIGITS or abs(value.adjusted()) > _MAX_DIGITS:
+        return None
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _are_swapped(x: str, y: str) -> bool:
+    if len(x) != len(y):
+        return False
+    differ = [i for i, (one, two) in enumerate(zip(x, y, strict=True)) if one != two]
+    if len(differ) != len("ab") or differ[1] - differ[0] != 1:
+        return False
+    i, j = differ
+    return x[i] == y[j] and x[j] == y[i] and "." not in x[i : j + 1]
+
+
+_NEAR = Decimal("0.05")
+_YEARS = range(1900, 2101)
+
+
+def _is_year(value: Decimal) -> bool:
+    return value == value.to_integral_value() and int(value) in _YEARS
+
+
+def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
+    """Say whether `rounded` is `exact` with fewer significant digits."""
+    if not rounded or abs(exact - rounded) > _NEAR * abs(exact):
+        return False
+    if _is_year(exact) and _is_year(rounded):
+        return False
+    quantum = Decimal(1).scaleb(int(rounded.normalize().as_tuple().exponent))
+    if quantum.adjusted() <= int(exact.normalize().as_tuple().exponent):
+        return False
+    modes = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_DOWN)
+    return any(exact.quantize(quantum, mode) == rounded for mode in modes)
+
+
+_MANY_DIGITS = 3
+
+
+def _one_digit(x: str, y: str) -> bool:
+    from rapidfuzz.distance import Levenshtein
+
+    if min(len(x), len(y)) < _MANY_DIGITS or ("." in x) != ("." in y):
+        return False
+    return Levenshtein.distance(x, y, score_cutoff=1) == 1
+
+
+# --- dates ------------------------------------------------------------------------------------
+
+_CLOCK = re.compile(r"\d{1,2}:\d\d")
+
+
+def _same_date(gold: str, predicted: str, a: Date, b: Date) -> str | None:
+    if a.precision != b.precision or not dates_equal(a, b):
+        return None
+    times = _CLOCK.findall(gold), _CLOCK.findall(predicted)
+    return "time_of_day" if times[0] != times[1] else "date_format"
+
+
+def _kind_of_dates(a: Date, b: Date) -> str | None:
+    one, two = (a.year, a.month, a.day), (b.year, b.month, b.day)
+    if a.precision != b.precision:
+        known = min(sum(part is not None for part in parts) for parts in (one, two))
+        shorter = {reading[:known] for reading in a.readings}
+        return "date_precision" if shorter & {r[:known] for r in b.readings} else None
+    if a.day and b.day and a.month and b.month:
+        if one == (b.year, b.day, b.month):
+            return "day_month_swapped"
+        days = date(a.year, a.month, a.day), date(b.year, b.month, b.day)
+        if abs((days[0] - days[1]).days) == 1:
+            return "day_off_by_one"
+    differ = [name for name, x, y in zip("ymd", one, two, strict=True) if x != y]
+    if len(differ) != 1:
+        return None
+    return "year_off" if differ == ["y"] else "date_part"
+
+
+# --- texts ------------------------------------------------------------------------------------
+
+_NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
+_SIGNED = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
+#: Marks that carry a meaning of their own; where they differ, two texts are not the same.
+_TELLING = frozenset("<>≤≥=%‰$€£¥~±≈")
+_SHORTEST = 3
+_FEWEST_WORDS = 3
+#: Texts up to a length, and how many of their letters a typo may change.
+_TYPOS = ((7, 1), (19, 2), (_MAX_LENGTH, 3))
+
+
+def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None]) -> str | None:
+    a, b = fold(gold), fold(predicted)
+    letters = "".join(filter(str.isalnum, a)), "".join(filter(str.isalnum, b))
+    same_marks = [c for c in a if c in _TELLING] == [c for c in b if c in _TELLING]
+    numerals = _SIGNED.findall(a), _SIGNED.findall(b)
+    if letters[0] == letters[1] and same_marks and numerals[0] == numerals[1]:
+        return "writing"
+    if kind := elsewhere():
+        return kind
+    if not letters[0] or not letters[1]:
+        return None
+    words = normalize(gold).split(), normalize(predicted).split()
+    if numerals[0] != numerals[1] and _NUMERAL.sub("0", a) == _NUMERAL.sub("0", b):
+        if not letters[0].isdigit():
+            return "number_in_text"
+        if _are_swapped(*letters):
+            return "digits_swapped"
+        return "digit" if _one_digit(*letters) else None
+    if words[0] != words[1] and sorted(words[0]) == sorted(words[1]):
+        return "word_order"
+    if _is_abbreviated(gold, predicted) or _is_abbreviated(predicted, gold):
+        return "abbreviation"
+    if letters[0].startswith(letters[1]) and len(letters[1]) >= _SHORTEST:
+        return "truncated"
+    if _lacks_words(words[1], words[0]):
+        return "extra_text"
+    if _lacks_words(words[0], words[1]):
+        return "partial_text"
+    same_numbers = same_marks and numerals[0] == numerals[1]
+    return "typo" if same_numbers and _is_typo(letters, words) else None
+
+
+def _lacks_words(full: Sequence[str], rest: Sequence[str]) -> bool:
+    """Say whether `rest` is `full` without some words: a run of it, or at least half of it."""
+    if not 0 < len(rest) < len(full):
+        return False
+    if f" {' '.join(rest)} " in f" {' '.join(full)} ":
+        return True
+    if len(rest) < _FEWEST_WORDS or 2 * len(rest) < len(full):
+        return False
+    remaining = iter(full)
+    return all(word in remaining for word in rest)
+
+
+def _is_typo(letters: tuple[str, str], words: tuple[list[str], list[str]]) -> bool:
+    from rapidfuzz.distance import OSA
+
+    shorter = min(map(len, letters))
+    most = next(n for length, n in _TYPOS if shorter <= length)
+    if shorter <= _SHORTEST or OSA.distance(*letters, score_cutoff=most) > most:
+        return False
+    changed = set(words[0]) ^ set(words[1])
+    if len(changed) != len("ab"):
+        return True
+    return not _are_opposite(*sorted(changed, key=len))
+
+
+def _are_opposite(short: str, long: str) -> bool:
+    negated = long.endswith(short) and long[: -len(short)] in lexicon.NEGATIVE_PREFIXES
+    gendered = {short, long} == {"male", "female"}
+    return negated or gendered or frozenset((short, long)) in lexicon.ANTONYMS
+
+
+_WORD = re.compile(r"[^\W_]+\.?")
+_MAX_ACRONYM = 8
+
+
+def _is_abbreviated(short: str, full: str) -> bool:
+    """Say whether a text is another one with words shortened, or its acronym."""
+    if len(full) > SHORT_TEXT or len(short) > SHORT_TEXT:
+        return False
+    shorts, words = _abbreviable(short), _abbreviable(full)
+    while shorts and words and _shortens(shorts[0], words[0]):  # the words at both ends
+        shorts, words = shorts[1:], words[1:]
+    while shorts and words and _shortens(shorts[-1], words[-1]):
+        shorts, words = shorts[:-1], words[:-1]
+    if not shorts and not words:
+        return True
+    if len(shorts) == 1 < len(words) and 1 < len(shorts[0]) <= _MAX_ACRONYM:
+        return shorts[0].isupper() and shorts[0].lower() == "".join(w[0].lower() for w in words)
+    return bool(_names(shorts) & _names(words))
+
+
+def _abbreviable(text: str) -> list[str]:
+    words = _WORD.findall(text)
+    return [w for w in words if w.lower() not in lexicon.STOP_WORDS] or words
+
+
+def _shortens(short: str, full: str) -> bool:
+    """Say whether two words are the same, or one is the other's initial or abbreviation."""
+    ended = short.endswith(".")
+    short, full = fold(short.rstrip(".")), fold(full.rstrip("."))
+    if not short or short == full:
+        return short == full
+    canonical = lexicon.SYNONYMS.get(short) or lexicon.LEGAL_SUFFIXES.get(short)
+    if canonical and canonical in (full, lexicon.SYNONYMS.get(full)):
+        return True
+    return full.startswith(short) and (ended or len(short) == 1)
+
+
+def _names(words: Sequence[str]) -> frozenset[int]:
+    return aliases([fold(word.rstrip(".")) for word in words])
+
+
+# --- values elsewhere in gold -----------------------------------------------------------------
+
+_MOST_ITEMS = 2
+_FEWEST_LETTERS = 4
+
+
+def _key(value: Any) -> tuple[Any, ...] | None:
+    """Return what equal values share; None for a value that stands in many places by chance.
+
+    Those are true and false, numbers of one or two digits, years, and texts of up to three letters.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, str) and not value[:1].isalpha():
+        day = parse_date(value)
+        if day and day.precision == "day":
+            return ("date", day.year, day.month, day.day)
+    text = _text(value)
+    if text is None:
+        return None
+    has_digits = not isinstance(value, str) or any(c.isdigit() for c in text[:_MAX_NUMBER_TEXT])
+    number = _number(value) if has_digits else None
+    if number:
+        digits = number.value.normalize().as_tuple().digits
+        if len(digits) < _MANY_DIGITS or (_is_year(number.value) and not number.unit):
+            return None
+        return ("number", *number)
+    letters = "".join(filter(str.isalnum, fold(text)))
+    if len(letters) < _FEWEST_LETTERS or is_placeholder(text):
+        return None
+    return ("text", letters)
+
+
+def _place_of(
+    value: Any, items: Sequence[tuple[Any, ...] | None], siblings: Collection[Any]
+) -> str | None:
+    key = _key(value)
+    if key is None:
+        return None
+    if 0 < items.count(key) <= _MOST_ITEMS:
+        return "other_item"
+    return "sibling_value" if key in siblings else None
+
+
+# --- rows of fields ---------------------------------------------------------------------------
+
+#: Columns from which `reason_details` works; rows are of one document where the first two lack.
+_COLUMNS = ("run", "document", "path", "outcome", "gold", "predicted")
+_STEP = re.compile(r"\.[^.\[]+|\['(?:[^'\\]|\\.)*'\]|\[\+?\d+\]")
+_INDEX = re.compile(r"\[\+?\d+\]")
+_ESCAPED = re.compile(r"\\(.)")
+_SCALARS = (str, int, float, bool)
+_Document = tuple[Any, Any]
+
+
+def reason_details(fields: pd.DataFrame) -> list[str | None]:
+    """Name the kind of mismatch of each row of ``fields``.
+
+    Parameters
+    ----------
+    fields : pandas.DataFrame
+        Rows of ``fields``, of one evaluation or led by run and document.
+
+    Returns
+    -------
+    list of str or None
+        A name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
+        side is absent and the other holds a word for nothing (``null_word``); None in other rows.
+    """
+    nothing = [None] * len(fields)
+    columns = [fields[c].tolist() if c in fields else nothing for c in _COLUMNS]
+    rows = list(zip(*columns, strict=True))
+    details: list[str | None] = [None] * len(rows)
+    mismatches = []
+    for place, (_, _, _, outcome, gold, predicted) in enumerate(rows):
+        if outcome in ("incorrect", "structural"):
+            if isinstance(gold, _SCALARS) and isinstance(predicted, _SCALARS):
+                mismatches.append(place)
+        elif outcome in ("hallucination", "omission"):
+            value = predicted if outcome == "hallucination" else gold
+            if isinstance(value, str) and is_placeholder(value):
+                details[place] = "null_word"
+    if mismatches:
+        gold_values = _GoldValues(rows, mismatches)
+        for place in mismatches:
+            run, document, path, _, gold, predicted = rows[place]
+            elsewhere = gold_values.elsewhere((run, document), path)
+            details[place] = _kind(gold, predicted, elsewhere)
+    return details
+
+
+class _GoldValues:
+    """Gold's values beside each mismatch, from the rows of its object and of its array."""
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]], mismatches: Sequence[int]) -> None:
+        objects = {(*rows[place][:2], _parent(rows[place][2])) for place in mismatches}
+        self._members: dict[tuple[Any, ...], list[tuple[str, Any]]] = {o: [] for o in objects}
+        self._arrays: dict[tuple[Any, ...], list[Any]] = {}
+        self._items: dict[tuple[Any, ...], list[Any]] = {}
+        for run, document, path, _, gold, _ in rows:
+            if isinstance(gold, list):
+                self._arrays[run, document, path] = gold
+            elif (members := self._members.get((run, document, _parent(path)))) is not None:
+                members.append((path, gold))
+
+    def elsewhere(self, document: _Document, path: str) -> Elsewhere:
+        """Return what looks up a predicted value among gold's values around a path."""
+
+        def look_up(predicted: Any) -> str | None:
+            key = _key(predicted)
+            if key is None:
+                return None
+            if 0 < self._of_items(document, path).count(key) <= _MOST_ITEMS:
+                return "other_item"
+            members = self._members[(*document, _parent(path))]
+            found = any(_key(gold) == key for other, gold in members if other != path)
+            return "sibling_value" if found else None
+
+        return look_up
+
+    def _of_items(self, document: _Document, path: str) -> list[Any]:
+        """Return the keys of the same field in all items of the outermost array."""
+        first = _first_index(path)
+        if first is None:
+            return []
+        array, steps = path[:first], _INDEX.sub("[0]", path[first:])
+        cached = (*document, array, steps)
+        if cached not in self._items:
+            values: Iterator[Any] = iter(())
+            gold = self._arrays.get((*document, array))
+            if gold is not None:
+                values = _values_at(gold, _STEP.findall(steps))
+            self._items[cached] = [_key(value) for value in values]
+        return self._items[cached]
+
+
+def _parent(path: str) -> str:
+    """Return the path of the object or array that holds a value."""
+    if not path.endswith("]"):
+        return path.rpartition(".")[0]
+    last = ""
+    for match in _STEP.finditer(path):
+        last = match[0]
+    return path[: len(path) - len(last)]
+
+
+def _first_index(path: str) -> int | None:
+    if "[" not in path:
+        return None
+    return next((m.start() for m in _STEP.finditer(path) if _INDEX.fullmatch(m[0])), None)
+
+
+def _values_at(value: Any, steps: Sequence[str]) -> Iterator[Any]:
+    """Yield the values at a path, in all items where the path has an index."""
+    found = [value]
+    for step in steps:
+        if _INDEX.fullmatch(step):
+            found = [item for array in found if isinstance(array, list) for item in array]
+            continue
+        name = step[1:] if step[0] == "." else _ESCAPED.sub(r"\1", step[2:-2])
+        found = [box[name] for box in found if isinstance(box, dict) and name in box]
+    yield from found
