@@ -318,7 +318,9 @@ def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
     quantum = Decimal(1).scaleb(int(rounded.normalize().as_tuple().exponent))
     if quantum.adjusted() <= int(exact.normalize().as_tuple().exponent):
         return False
-    modes = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_DOWN)
+    modes = [ROUND_HALF_UP, ROUND_HALF_EVEN]
+    if exact != exact.to_integral_value():  # only decimals are cut off
+        modes.append(ROUND_DOWN)
     return any(exact.quantize(quantum, mode) == rounded for mode in modes)
 
 
@@ -328,9 +330,13 @@ _MANY_DIGITS = 3
 def _one_digit(x: str, y: str) -> bool:
     from rapidfuzz.distance import Levenshtein
 
-    if min(len(x), len(y)) < _MANY_DIGITS or ("." in x) != ("." in y):
+    if max(map(_count_digits, (x, y))) < _MANY_DIGITS or ("." in x) != ("." in y):
         return False
     return Levenshtein.distance(x, y, score_cutoff=1) == 1
+
+
+def _count_digits(text: str) -> int:
+    return len(text) - text.count(".")
 
 
 # --- dates ------------------------------------------------------------------------------------
@@ -366,11 +372,13 @@ def _kind_of_dates(a: Date, b: Date) -> str | None:
 # --- texts ------------------------------------------------------------------------------------
 
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
-_SIGNED = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
+_SIGNED = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,]\d+)*")
 #: Marks that carry a meaning of their own; where they differ, two texts are not the same.
-_TELLING = frozenset("<>≤≥=%‰$€£¥~±≈")
+_TELLING = frozenset("<>≤≥=%‰$€£¥~±≈+#")
 _SHORTEST = 3
 _FEWEST_WORDS = 3
+#: A shorter word with another letter is another word: Iran and Iraq, Class A and Class B.
+_FEWEST_OF_TYPO = 5
 #: Texts up to a length, and how many of their letters a typo may change.
 _TYPOS = ((7, 1), (19, 2), (_MAX_LENGTH, 3))
 
@@ -393,13 +401,16 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
         if _are_swapped(*letters):
             return "digits_swapped"
         return "digit" if _one_digit(*letters) else None
-    if words[0] != words[1] and sorted(words[0]) == sorted(words[1]):
+    content = [[w for w in text if w not in lexicon.STOP_WORDS] for text in words]
+    if content[0] != content[1] and sorted(content[0]) == sorted(content[1]):
         return "word_order"
     if _is_abbreviated(gold, predicted) or _is_abbreviated(predicted, gold):
         return "abbreviation"
     if letters[0].startswith(letters[1]) and len(letters[1]) >= _SHORTEST:
         return "truncated"
-    if _lacks_words(words[1], words[0]):
+    added = len(letters[1]) - len(letters[0])
+    is_longer = letters[1].startswith(letters[0]) and min(added + 1, len(letters[0])) >= _SHORTEST
+    if is_longer or _lacks_words(words[1], words[0]):
         return "extra_text"
     if _lacks_words(words[0], words[1]):
         return "partial_text"
@@ -426,10 +437,14 @@ def _is_typo(letters: tuple[str, str], words: tuple[list[str], list[str]]) -> bo
     most = next(n for length, n in _TYPOS if shorter <= length)
     if shorter <= _SHORTEST or OSA.distance(*letters, score_cutoff=most) > most:
         return False
-    changed = set(words[0]) ^ set(words[1])
-    if len(changed) != len("ab"):
-        return True
-    return not _are_opposite(*sorted(changed, key=len))
+    changed = sorted(set(words[0]) ^ set(words[1]), key=len)
+    if len(words[0]) != len(words[1]):  # joined or split
+        return len(changed[-1]) >= _FEWEST_OF_TYPO
+    if any(len(word) < _FEWEST_OF_TYPO - 1 for word in changed):
+        return False
+    return len(changed[-1]) >= _FEWEST_OF_TYPO and not (
+        len(changed) == len("ab") and _are_opposite(*changed)
+    )
 
 
 def _are_opposite(short: str, long: str) -> bool:
@@ -440,19 +455,20 @@ def _are_opposite(short: str, long: str) -> bool:
 
 _WORD = re.compile(r"[^\W_]+\.?")
 _MAX_ACRONYM = 8
+_ROMAN = re.compile("[ivx]+")
 
 
 def _is_abbreviated(short: str, full: str) -> bool:
     """Say whether a text is another one with words shortened, or its acronym."""
     if len(full) > SHORT_TEXT or len(short) > SHORT_TEXT:
         return False
-    shorts, words = _abbreviable(short), _abbreviable(full)
+    shorts, words = spelled = _abbreviable(short), _abbreviable(full)
     while shorts and words and _shortens(shorts[0], words[0]):  # the words at both ends
         shorts, words = shorts[1:], words[1:]
     while shorts and words and _shortens(shorts[-1], words[-1]):
         shorts, words = shorts[:-1], words[:-1]
     if not shorts and not words:
-        return True
+        return spelled[0] != spelled[1]
     if len(shorts) == 1 < len(words) and 1 < len(shorts[0]) <= _MAX_ACRONYM:
         return shorts[0].isupper() and shorts[0].lower() == "".join(w[0].lower() for w in words)
     return bool(_names(shorts) & _names(words))
@@ -472,7 +488,7 @@ def _shortens(short: str, full: str) -> bool:
     canonical = lexicon.SYNONYMS.get(short) or lexicon.LEGAL_SUFFIXES.get(short)
     if canonical and canonical in (full, lexicon.SYNONYMS.get(full)):
         return True
-    return full.startswith(short) and (ended or len(short) == 1)
+    return full.startswith(short) and (ended or len(short) == 1) and not _ROMAN.fullmatch(full)
 
 
 def _names(words: Sequence[str]) -> frozenset[int]:
