@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.scoring import Scored, point_score
 from extractbench_nb.engine.traversal import ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation.mismatches import KIND_NAMES, reason_details
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.schema.nodes import MISSING, PRESENT, Unusable
 
@@ -29,7 +30,8 @@ OUTCOMES = (
     "judge_error",
 )
 
-FIELD_COLUMNS = FrameSpec(
+#: What records say of a field; `FIELD_COLUMNS` has a derived column more.
+RECORD_COLUMNS = FrameSpec(
     "fields",
     "one row per evaluated field and metric",
     (
@@ -54,6 +56,20 @@ FIELD_COLUMNS = FrameSpec(
         Column("weight", "float64", "aggregation_weight of the node", "0 and up"),
         Column("required", "bool", "whether the schema requires the node's key"),
     ),
+)
+
+_DETAIL = Column(
+    "reason_detail",
+    "string",
+    "kind of mismatch of two values that are not containers; no part of the verdict",
+    ", ".join(KIND_NAMES).replace("power_of_ten", "power_of_ten:n"),
+    nullable=True,
+)
+_AT = RECORD_COLUMNS.names.index("reason") + 1
+FIELD_COLUMNS = FrameSpec(
+    RECORD_COLUMNS.name,
+    RECORD_COLUMNS.grain,
+    (*RECORD_COLUMNS.columns[:_AT], _DETAIL, *RECORD_COLUMNS.columns[_AT:]),
 )
 
 ARRAY_COLUMNS = FrameSpec(
@@ -131,7 +147,16 @@ SUMMARY = FrameSpec(
 
 def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
     """Build ``fields``: one row per evaluated field and metric."""
-    return FIELD_COLUMNS.from_rows(row for leaf in leaves for row in field_rows(leaf))
+    return with_details(
+        RECORD_COLUMNS.from_rows(row for leaf in leaves for row in field_rows(leaf))
+    )
+
+
+def with_details(fields: pd.DataFrame) -> pd.DataFrame:
+    """Add ``reason_detail`` to a frame of records, behind ``reason``."""
+    at = int(fields.columns.get_indexer(["reason"])[0]) + 1
+    fields.insert(at, _DETAIL.name, pd.array(reason_details(fields), dtype=TEXT))
+    return fields
 
 
 def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:

@@ -259,8 +259,8 @@ def _kind_of_numbers(a: _Number, b: _Number) -> str | None:
     whole = x == x.to_integral_value() and y == y.to_integral_value()
     if whole and abs(x - y) == 1:
         return "off_by_one"
-    digits = _written(x), _written(y)
-    if digits[0] is None or digits[1] is None:
+    digits = _written(x, y)
+    if digits is None:
         return None
     if _are_swapped(*digits):
         return "digits_swapped"
@@ -284,11 +284,13 @@ def _power_of_ten(x: Decimal, y: Decimal) -> int | None:
     return int(two.exponent) - int(one.exponent)
 
 
-def _written(value: Decimal) -> str | None:
-    if len(value.as_tuple().digits) > _MAX_DIGITS or abs(value.adjusted()) > _MAX_DIGITS:
+def _written(x: Decimal, y: Decimal) -> tuple[str, str] | None:
+    """Write two numbers with as many decimals as they need both; None where they are too long."""
+    parts = [value.normalize().as_tuple() for value in (x, y)]
+    if any(len(part.digits) + abs(int(part.exponent)) > _MAX_DIGITS for part in parts):
         return None
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    decimals = max(0, *(-int(part.exponent) for part in parts))
+    return f"{x:.{decimals}f}", f"{y:.{decimals}f}"
 
 
 def _are_swapped(x: str, y: str) -> bool:
@@ -330,13 +332,9 @@ _MANY_DIGITS = 3
 def _one_digit(x: str, y: str) -> bool:
     from rapidfuzz.distance import Levenshtein
 
-    if max(map(_count_digits, (x, y))) < _MANY_DIGITS or ("." in x) != ("." in y):
+    if max(len(text) - text.count(".") for text in (x, y)) < _MANY_DIGITS:
         return False
     return Levenshtein.distance(x, y, score_cutoff=1) == 1
-
-
-def _count_digits(text: str) -> int:
-    return len(text) - text.count(".")
 
 
 # --- dates ------------------------------------------------------------------------------------
