@@ -7,7 +7,8 @@ rows of ``fields``. Both look at values after the verdict and change no score.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from extractbench_nb._json import json_text
 from extractbench_nb.language import lexicon
 from extractbench_nb.language.dates import Date, dates_equal, parse_date
 from extractbench_nb.language.quantities import UNITS, read_number, read_quantity
-from extractbench_nb.language.text import fold, is_placeholder, normalize
+from extractbench_nb.language.text import fold, is_placeholder
 from extractbench_nb.language.tokens import SHORT_TEXT, aliases
 
 
@@ -106,7 +107,9 @@ KIND_NAMES = tuple(kind.name for kind in KINDS)
 
 #: Longer texts are not compared.
 _MAX_LENGTH = 40_000
-_MAX_NUMBER_TEXT = 60
+_MAX_NUMBER_TEXT, _MAX_SPACES = 60, 4
+_DIGIT = re.compile(r"\d")
+_MARKS = re.compile(r"[\W_]+")
 #: Larger numbers have no more digits than these.
 _MAX_DIGITS, _MAX_BITS = 25, 80
 
@@ -140,61 +143,58 @@ def mismatch_kind(
     """
 
     def elsewhere(value: Any) -> str | None:
-        return _place_of(value, [_key(v) for v in items], {_key(v) for v in siblings})
+        if not _is_distinctive(value):
+            return None
+        return _place_of(value, Counter(map(_comparable, items)), siblings)
 
     return _kind(gold, predicted, elsewhere)
 
 
 def _kind(gold: Any, predicted: Any, elsewhere: Elsewhere) -> str:
     if isinstance(gold, bool) or isinstance(predicted, bool):
-        return _kind_of_booleans(gold, predicted) or "other"
-    texts = _text(gold), _text(predicted)
-    if texts[0] is None or texts[1] is None:
+        return _kind_of_words(gold, predicted) or "other"
+    if _is_too_long(gold) or _is_too_long(predicted):
         return "other"
-    g, p = texts[0], texts[1]
-    if (isinstance(gold, str) and is_placeholder(g)) or (
-        isinstance(predicted, str) and is_placeholder(p)
-    ):
+    texts = ["", ""]
+    if isinstance(gold, str) or isinstance(predicted, str):
+        if kind := _kind_of_words(gold, predicted):
+            return kind
+        texts = [v if isinstance(v, str) else json_text(v) for v in (gold, predicted)]
+    one_type = isinstance(gold, str) == isinstance(predicted, str)
+    if one_type or not all(map(_is_plain, texts)):  # the text "2024" and the number are no dates
+        dates = parse_date(texts[0]), parse_date(texts[1])
+        if dates[0] and dates[1]:
+            kind = _same_date(texts, *dates) or elsewhere(predicted) or _kind_of_dates(*dates)
+            return kind or "other"
+    if not texts[0] or any(map(_DIGIT.search, texts)):
+        numbers = _number(gold), _number(predicted)
+        if numbers[0] and numbers[1]:
+            kind = _same_number(one_type, *numbers) or elsewhere(predicted)
+            return kind or _kind_of_numbers(*numbers) or "other"
+    return _kind_of_texts(texts[0], texts[1], lambda: elsewhere(predicted)) or "other"
+
+
+def _is_too_long(value: Any) -> bool:
+    if isinstance(value, int):
+        return value.bit_length() > _MAX_BITS
+    return isinstance(value, str) and len(value) > _MAX_LENGTH
+
+
+# --- words ------------------------------------------------------------------------------------
+
+_TRUTH = {True: True, "true": True, "yes": True, False: False, "false": False, "no": False}
+
+
+def _kind_of_words(gold: Any, predicted: Any) -> str | None:
+    """Compare words for nothing, true and false; at least one value is a text or a boolean."""
+    values = [v.strip().casefold() if isinstance(v, str) else v for v in (gold, predicted)]
+    if any(isinstance(value, str) and is_placeholder(value) for value in values):
         return "null_word"
-    if {g.lower(), p.lower()} in _OPPOSITES:
+    if not all(isinstance(value, str | bool) and value in _TRUTH for value in values):
+        return None
+    if _TRUTH[values[0]] != _TRUTH[values[1]]:
         return "opposite"
-    both_numbers = not isinstance(gold, str) and not isinstance(predicted, str)
-    dates = (None, None) if both_numbers else (parse_date(g), parse_date(p))
-    same_digits = _is_plain(g) and _is_plain(p) and type(gold) is not type(predicted)
-    if dates[0] and dates[1] and not same_digits:
-        kind = _same_date(g, p, *dates) or elsewhere(predicted) or _kind_of_dates(*dates)
-        return kind or "other"
-    numbers = _number(gold), _number(predicted)
-    if numbers[0] and numbers[1]:
-        kind = _same_number(gold, predicted, *numbers) or elsewhere(predicted)
-        return kind or _kind_of_numbers(*numbers) or "other"
-    return _kind_of_texts(g, p, lambda: elsewhere(predicted)) or "other"
-
-
-def _text(value: Any) -> str | None:
-    """Return a value as text; None where it is too long to compare."""
-    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-        return None
-    text = value if isinstance(value, str) else json_text(value)
-    return text if len(text) <= _MAX_LENGTH else None
-
-
-# --- booleans ---------------------------------------------------------------------------------
-
-_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
-_OPPOSITES = ({"true", "false"}, {"yes", "no"})
-
-
-def _kind_of_booleans(gold: Any, predicted: Any) -> str | None:
-    truths = []
-    for value in (gold, predicted):
-        short = isinstance(value, str) and len(value) <= len("false ") * 2
-        truths.append(_TRUTH.get(value.strip().lower()) if short else value)
-    if isinstance(predicted, str) and is_placeholder(predicted):
-        return "null_word"
-    if not all(isinstance(truth, bool) for truth in truths):
-        return None
-    return "opposite" if truths[0] != truths[1] else "json_type"
+    return "json_type" if isinstance(values[0], bool) != isinstance(values[1], bool) else None
 
 
 # --- numbers ----------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def _number(value: Any) -> _Number | None:
     if isinstance(value, int | float):
         number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
         return _Number(number) if number.is_finite() else None
-    if len(value) > _MAX_NUMBER_TEXT:
+    if len(value) > _MAX_NUMBER_TEXT or value.count(" ") > _MAX_SPACES:
         return None
     found = read_number(value)
     quantity = None if found is None else read_quantity(value)
@@ -222,7 +222,7 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _same_number(gold: Any, predicted: Any, a: _Number, b: _Number) -> str | None:
+def _same_number(one_type: bool, a: _Number, b: _Number) -> str | None:
     if a.unit and b.unit and a.unit != b.unit:
         (base, factor), (other_base, other_factor) = UNITS[a.unit], UNITS[b.unit]
         if base == other_base:
@@ -233,14 +233,13 @@ def _same_number(gold: Any, predicted: Any, a: _Number, b: _Number) -> str | Non
     if a.value == b.value:
         if a.unit != b.unit:
             return "unit_missing"
-        return "json_type" if isinstance(gold, str) != isinstance(predicted, str) else _FORMAT
+        return "number_format" if one_type else "json_type"
     if a.value == -b.value:
         return "sign"
     return None
 
 
 _EXACT = 1e-9
-_FORMAT = "number_format"
 
 
 def _kind_of_numbers(a: _Number, b: _Number) -> str | None:
@@ -342,10 +341,10 @@ def _one_digit(x: str, y: str) -> bool:
 _CLOCK = re.compile(r"\d{1,2}:\d\d")
 
 
-def _same_date(gold: str, predicted: str, a: Date, b: Date) -> str | None:
+def _same_date(texts: Sequence[str], a: Date, b: Date) -> str | None:
     if a.precision != b.precision or not dates_equal(a, b):
         return None
-    times = _CLOCK.findall(gold), _CLOCK.findall(predicted)
+    times = [_CLOCK.findall(text) for text in texts]
     return "time_of_day" if times[0] != times[1] else "date_format"
 
 
@@ -372,7 +371,7 @@ def _kind_of_dates(a: Date, b: Date) -> str | None:
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _SIGNED = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,]\d+)*")
 #: Marks that carry a meaning of their own; where they differ, two texts are not the same.
-_TELLING = frozenset("<>≤≥=%‰$€£¥~±≈+#")
+_TELLING = re.compile("[<>≤≥=%‰$€£¥~±≈+#]")
 _SHORTEST = 3
 _FEWEST_WORDS = 3
 #: A shorter word with another letter is another word: Iran and Iraq, Class A and Class B.
@@ -383,26 +382,26 @@ _TYPOS = ((7, 1), (19, 2), (_MAX_LENGTH, 3))
 
 def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None]) -> str | None:
     a, b = fold(gold), fold(predicted)
-    letters = "".join(filter(str.isalnum, a)), "".join(filter(str.isalnum, b))
-    same_marks = [c for c in a if c in _TELLING] == [c for c in b if c in _TELLING]
+    letters = _letters(a), _letters(b)
     numerals = _SIGNED.findall(a), _SIGNED.findall(b)
-    if letters[0] == letters[1] and same_marks and numerals[0] == numerals[1]:
+    same_numbers = numerals[0] == numerals[1] and _TELLING.findall(a) == _TELLING.findall(b)
+    if same_numbers and letters[0] == letters[1]:
         return "writing"
     if kind := elsewhere():
         return kind
     if not letters[0] or not letters[1]:
         return None
-    words = normalize(gold).split(), normalize(predicted).split()
     if numerals[0] != numerals[1] and _NUMERAL.sub("0", a) == _NUMERAL.sub("0", b):
         if not letters[0].isdigit():
             return "number_in_text"
         if _are_swapped(*letters):
             return "digits_swapped"
         return "digit" if _one_digit(*letters) else None
+    words = _words(a), _words(b)
     content = [[w for w in text if w not in lexicon.STOP_WORDS] for text in words]
     if content[0] != content[1] and sorted(content[0]) == sorted(content[1]):
         return "word_order"
-    if _is_abbreviated(gold, predicted) or _is_abbreviated(predicted, gold):
+    if _is_abbreviated(*sorted((gold, predicted), key=len)):
         return "abbreviation"
     if letters[0].startswith(letters[1]) and len(letters[1]) >= _SHORTEST:
         return "truncated"
@@ -412,13 +411,21 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
         return "extra_text"
     if _lacks_words(words[0], words[1]):
         return "partial_text"
-    same_numbers = same_marks and numerals[0] == numerals[1]
     return "typo" if same_numbers and _is_typo(letters, words) else None
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text in one run."""
+    return _MARKS.sub("", text)
+
+
+def _words(text: str) -> list[str]:
+    return _MARKS.sub(" ", text).split()
 
 
 def _lacks_words(full: Sequence[str], rest: Sequence[str]) -> bool:
     """Say whether `rest` is `full` without some words: a run of it, or at least half of it."""
-    if not 0 < len(rest) < len(full):
+    if not 0 < len(rest) < len(full) or not set(rest) <= set(full):
         return False
     if f" {' '.join(rest)} " in f" {' '.join(full)} ":
         return True
@@ -452,23 +459,29 @@ def _are_opposite(short: str, long: str) -> bool:
 
 
 _WORD = re.compile(r"[^\W_]+\.?")
-_MAX_ACRONYM = 8
 _ROMAN = re.compile("[ivx]+")
+#: Words of an abbreviated name.
+_MOST_NAMED = 3
 
 
 def _is_abbreviated(short: str, full: str) -> bool:
     """Say whether a text is another one with words shortened, or its acronym."""
-    if len(full) > SHORT_TEXT or len(short) > SHORT_TEXT:
+    if len(full) > SHORT_TEXT:
         return False
     shorts, words = spelled = _abbreviable(short), _abbreviable(full)
-    while shorts and words and _shortens(shorts[0], words[0]):  # the words at both ends
+    if len(shorts) > len(words):
+        return False
+    while shorts and _shortens(shorts[0], words[0]):  # the words at both ends
         shorts, words = shorts[1:], words[1:]
-    while shorts and words and _shortens(shorts[-1], words[-1]):
+    while shorts and _shortens(shorts[-1], words[-1]):
         shorts, words = shorts[:-1], words[:-1]
-    if not shorts and not words:
-        return spelled[0] != spelled[1]
-    if len(shorts) == 1 < len(words) and 1 < len(shorts[0]) <= _MAX_ACRONYM:
-        return shorts[0].isupper() and shorts[0].lower() == "".join(w[0].lower() for w in words)
+    if not shorts:
+        return not words and spelled[0] != spelled[1]
+    if len(shorts) > _MOST_NAMED:
+        return False
+    acronym = "".join(word[0] for word in words).casefold()
+    if len(shorts) == 1 < len(words) and shorts[0].isupper() and shorts[0].casefold() == acronym:
+        return True
     return bool(_names(shorts) & _names(words))
 
 
@@ -480,7 +493,9 @@ def _abbreviable(text: str) -> list[str]:
 def _shortens(short: str, full: str) -> bool:
     """Say whether two words are the same, or one is the other's initial or abbreviation."""
     ended = short.endswith(".")
-    short, full = fold(short.rstrip(".")), fold(full.rstrip("."))
+    if short[0] != full[0] and short[0].casefold() != full[0].casefold():
+        return False
+    short, full = short.rstrip(".").casefold(), full.rstrip(".").casefold()
     if not short or short == full:
         return short == full
     canonical = lexicon.SYNONYMS.get(short) or lexicon.LEGAL_SUFFIXES.get(short)
@@ -490,51 +505,46 @@ def _shortens(short: str, full: str) -> bool:
 
 
 def _names(words: Sequence[str]) -> frozenset[int]:
-    return aliases([fold(word.rstrip(".")) for word in words])
+    return aliases([word.rstrip(".").casefold() for word in words])
 
 
 # --- values elsewhere in gold -----------------------------------------------------------------
 
 _MOST_ITEMS = 2
-_FEWEST_LETTERS = 4
 
 
-def _key(value: Any) -> tuple[Any, ...] | None:
-    """Return what equal values share; None for a value that stands in many places by chance.
+_YEAR = re.compile(r"19\d\d|20\d\d|2100")
 
-    Those are true and false, numbers of one or two digits, years, and texts of up to three letters.
+
+def _comparable(value: Any) -> Hashable:
+    """Return what two values share that differ in case at most."""
+    return value.casefold() if isinstance(value, str) else value
+
+
+def _is_distinctive(value: Any) -> bool:
+    """Say whether a value would hardly stand in two places by chance.
+
+    That is not so of true and false, of numbers of one or two digits, of years, and of texts of up
+    to three letters.
     """
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    if isinstance(value, str) and not value[:1].isalpha():
-        day = parse_date(value)
-        if day and day.precision == "day":
-            return ("date", day.year, day.month, day.day)
-    text = _text(value)
-    if text is None:
-        return None
-    has_digits = not isinstance(value, str) or any(c.isdigit() for c in text[:_MAX_NUMBER_TEXT])
-    number = _number(value) if has_digits else None
-    if number:
-        digits = number.value.normalize().as_tuple().digits
-        if len(digits) < _MANY_DIGITS or (_is_year(number.value) and not number.unit):
-            return None
-        return ("number", *number)
-    letters = "".join(filter(str.isalnum, fold(text)))
-    if len(letters) < _FEWEST_LETTERS or is_placeholder(text):
-        return None
-    return ("text", letters)
+    if isinstance(value, str):
+        if not _SHORTEST < len(value) <= _MAX_LENGTH:
+            return False
+        letters = _letters(value)
+        if not letters.isdigit():
+            return len(letters) > _SHORTEST
+        return len(letters.strip("0")) >= _MANY_DIGITS and not _YEAR.fullmatch(value.strip())
+    if isinstance(value, bool) or (isinstance(value, int) and value.bit_length() > _MAX_BITS):
+        return False
+    return len(repr(value).strip("-0.").replace(".", "")) >= _MANY_DIGITS and value not in _YEARS
 
 
-def _place_of(
-    value: Any, items: Sequence[tuple[Any, ...] | None], siblings: Collection[Any]
-) -> str | None:
-    key = _key(value)
-    if key is None:
-        return None
-    if 0 < items.count(key) <= _MOST_ITEMS:
+def _place_of(value: Any, items: Mapping[Hashable, int], siblings: Iterable[Any]) -> str | None:
+    """Say where else gold has a value, of which `items` are the counts by `_comparable`."""
+    wanted = _comparable(value)
+    if 0 < items.get(wanted, 0) <= _MOST_ITEMS:
         return "other_item"
-    return "sibling_value" if key in siblings else None
+    return "sibling_value" if wanted in map(_comparable, siblings) else None
 
 
 # --- rows of fields ---------------------------------------------------------------------------
@@ -543,6 +553,8 @@ def _place_of(
 _COLUMNS = ("run", "document", "path", "outcome", "gold", "predicted")
 _STEP = re.compile(r"\.[^.\[]+|\['(?:[^'\\]|\\.)*'\]|\[\+?\d+\]")
 _INDEX = re.compile(r"\[\+?\d+\]")
+#: The path of the outermost array above a value.
+_ARRAY = re.compile(rf"\$(?:(?!{_INDEX.pattern})(?:{_STEP.pattern}))*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
 _SCALARS = (str, int, float, bool)
 _Document = tuple[Any, Any]
@@ -591,41 +603,38 @@ class _GoldValues:
         objects = {(*rows[place][:2], _parent(rows[place][2])) for place in mismatches}
         self._members: dict[tuple[Any, ...], list[tuple[str, Any]]] = {o: [] for o in objects}
         self._arrays: dict[tuple[Any, ...], list[Any]] = {}
-        self._items: dict[tuple[Any, ...], list[Any]] = {}
+        self._items: dict[tuple[Any, ...], Counter[Hashable]] = {}
         for run, document, path, _, gold, _ in rows:
             if isinstance(gold, list):
                 self._arrays[run, document, path] = gold
-            elif (members := self._members.get((run, document, _parent(path)))) is not None:
+            elif (
+                isinstance(gold, str | int | float)
+                and (members := self._members.get((run, document, _parent(path)))) is not None
+            ):
                 members.append((path, gold))
 
     def elsewhere(self, document: _Document, path: str) -> Elsewhere:
         """Return what looks up a predicted value among gold's values around a path."""
 
         def look_up(predicted: Any) -> str | None:
-            key = _key(predicted)
-            if key is None:
+            if not _is_distinctive(predicted):
                 return None
-            if 0 < self._of_items(document, path).count(key) <= _MOST_ITEMS:
-                return "other_item"
             members = self._members[(*document, _parent(path))]
-            found = any(_key(gold) == key for other, gold in members if other != path)
-            return "sibling_value" if found else None
+            siblings = (gold for other, gold in members if other != path)
+            return _place_of(predicted, self._of_items(document, path), siblings)
 
         return look_up
 
-    def _of_items(self, document: _Document, path: str) -> list[Any]:
-        """Return the keys of the same field in all items of the outermost array."""
-        first = _first_index(path)
-        if first is None:
-            return []
-        array, steps = path[:first], _INDEX.sub("[0]", path[first:])
+    def _of_items(self, document: _Document, path: str) -> Mapping[Hashable, int]:
+        """Count the values of the same field in all items of the outermost array."""
+        match = _ARRAY.match(path)
+        if match is None:
+            return {}
+        array, steps = match[0], _INDEX.sub("[0]", path[match.end() :])
         cached = (*document, array, steps)
         if cached not in self._items:
-            values: Iterator[Any] = iter(())
-            gold = self._arrays.get((*document, array))
-            if gold is not None:
-                values = _values_at(gold, _STEP.findall(steps))
-            self._items[cached] = [_key(value) for value in values]
+            values = _values_at(self._arrays.get((*document, array)), _STEP.findall(steps))
+            self._items[cached] = Counter(map(_comparable, values))
         return self._items[cached]
 
 
@@ -639,14 +648,8 @@ def _parent(path: str) -> str:
     return path[: len(path) - len(last)]
 
 
-def _first_index(path: str) -> int | None:
-    if "[" not in path:
-        return None
-    return next((m.start() for m in _STEP.finditer(path) if _INDEX.fullmatch(m[0])), None)
-
-
-def _values_at(value: Any, steps: Sequence[str]) -> Iterator[Any]:
-    """Yield the values at a path, in all items where the path has an index."""
+def _values_at(value: Any, steps: Sequence[str]) -> list[Any]:
+    """Return the scalars at a path, in all items where the path has an index."""
     found = [value]
     for step in steps:
         if _INDEX.fullmatch(step):
@@ -654,4 +657,4 @@ def _values_at(value: Any, steps: Sequence[str]) -> Iterator[Any]:
             continue
         name = step[1:] if step[0] == "." else _ESCAPED.sub(r"\1", step[2:-2])
         found = [box[name] for box in found if isinstance(box, dict) and name in box]
-    yield from found
+    return [value for value in found if isinstance(value, str | int | float)]
