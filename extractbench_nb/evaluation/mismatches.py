@@ -109,7 +109,7 @@ KIND_NAMES = tuple(kind.name for kind in KINDS)
 _MAX_LENGTH = 40_000
 _MAX_NUMBER_TEXT, _MAX_SPACES = 60, 4
 _DIGIT = re.compile(r"\d")
-_MARKS = re.compile(r"[\W_]+")
+_RUN = re.compile(r"[^\W_]+")
 #: Larger numbers have no more digits than these.
 _MAX_DIGITS, _MAX_BITS = 25, 80
 
@@ -382,8 +382,9 @@ _TYPOS = ((7, 1), (19, 2), (_MAX_LENGTH, 3))
 
 def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None]) -> str | None:
     a, b = fold(gold), fold(predicted)
-    letters = _letters(a), _letters(b)
-    numerals = _SIGNED.findall(a), _SIGNED.findall(b)
+    words = _RUN.findall(a), _RUN.findall(b)
+    letters = "".join(words[0]), "".join(words[1])
+    numerals = [_SIGNED.findall(text) if _DIGIT.search(text) else [] for text in (a, b)]
     same_numbers = numerals[0] == numerals[1] and _TELLING.findall(a) == _TELLING.findall(b)
     if same_numbers and letters[0] == letters[1]:
         return "writing"
@@ -397,11 +398,10 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
         if _are_swapped(*letters):
             return "digits_swapped"
         return "digit" if _one_digit(*letters) else None
-    words = _words(a), _words(b)
     content = [[w for w in text if w not in lexicon.STOP_WORDS] for text in words]
     if content[0] != content[1] and sorted(content[0]) == sorted(content[1]):
         return "word_order"
-    if _is_abbreviated(*sorted((gold, predicted), key=len)):
+    if _may_be_abbreviated(*content) and _is_abbreviated(*sorted((gold, predicted), key=len)):
         return "abbreviation"
     if letters[0].startswith(letters[1]) and len(letters[1]) >= _SHORTEST:
         return "truncated"
@@ -412,15 +412,6 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
     if _lacks_words(words[0], words[1]):
         return "partial_text"
     return "typo" if same_numbers and _is_typo(letters, words) else None
-
-
-def _letters(text: str) -> str:
-    """Return the letters and digits of a text in one run."""
-    return _MARKS.sub("", text)
-
-
-def _words(text: str) -> list[str]:
-    return _MARKS.sub(" ", text).split()
 
 
 def _lacks_words(full: Sequence[str], rest: Sequence[str]) -> bool:
@@ -462,6 +453,14 @@ _WORD = re.compile(r"[^\W_]+\.?")
 _ROMAN = re.compile("[ivx]+")
 #: Words of an abbreviated name.
 _MOST_NAMED = 3
+
+
+def _may_be_abbreviated(one: Sequence[str], two: Sequence[str]) -> bool:
+    """Say whether `_is_abbreviated` is worth its time, by the number of words and their letters."""
+    if not one or not two:
+        return False
+    few = min(len(one), len(two)) <= _MOST_NAMED
+    return few or one[0][0] == two[0][0] or one[-1][0] == two[-1][0]
 
 
 def _is_abbreviated(short: str, full: str) -> bool:
@@ -530,7 +529,7 @@ def _is_distinctive(value: Any) -> bool:
     if isinstance(value, str):
         if not _SHORTEST < len(value) <= _MAX_LENGTH:
             return False
-        letters = _letters(value)
+        letters = "".join(_RUN.findall(value))
         if not letters.isdigit():
             return len(letters) > _SHORTEST
         return len(letters.strip("0")) >= _MANY_DIGITS and not _YEAR.fullmatch(value.strip())
@@ -556,7 +555,7 @@ _INDEX = re.compile(r"\[\+?\d+\]")
 #: The path of the outermost array above a value.
 _ARRAY = re.compile(rf"\$(?:(?!{_INDEX.pattern})(?:{_STEP.pattern}))*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
-_SCALARS = (str, int, float, bool)
+_SCALARS = (str, int, float)  # bool is an int
 _Document = tuple[Any, Any]
 
 
@@ -608,7 +607,7 @@ class _GoldValues:
             if isinstance(gold, list):
                 self._arrays[run, document, path] = gold
             elif (
-                isinstance(gold, str | int | float)
+                isinstance(gold, _SCALARS)
                 and (members := self._members.get((run, document, _parent(path)))) is not None
             ):
                 members.append((path, gold))
@@ -657,4 +656,4 @@ def _values_at(value: Any, steps: Sequence[str]) -> list[Any]:
             continue
         name = step[1:] if step[0] == "." else _ESCAPED.sub(r"\1", step[2:-2])
         found = [box[name] for box in found if isinstance(box, dict) and name in box]
-    return [value for value in found if isinstance(value, str | int | float)]
+    return [value for value in found if isinstance(value, _SCALARS)]
