@@ -373,7 +373,7 @@ _SIGNED = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,]\d+)*")
 #: Marks that carry a meaning of their own; where they differ, two texts are not the same.
 _TELLING = re.compile("[<>≤≥=%‰$€£¥~±≈+#]")
 _SHORTEST = 3
-_FEWEST_WORDS = 3
+_FEWEST_WORDS = 2
 #: A shorter word with another letter is another word: Iran and Iraq, Class A and Class B.
 _FEWEST_OF_TYPO = 5
 #: Texts up to a length, and how many of their letters a typo may change.

@@ -138,10 +138,10 @@ def breakdown(
         Where the rows of `fields` are; a mapping goes from run to one of the others, or from run
         to document to `Evaluation`.
     by : str or iterable of str, optional
-        What makes a group: ``outcome``, ``metric``, ``field``, ``depth``, ``required``, ``reason``;
-        of a batch also ``run``, ``document``, ``domain``, ``schema`` and its extra columns; or
-        several of them. Fields of two schemas may share a name: ``["schema", "field"]`` keeps them
-        apart.
+        What makes a group: ``outcome``, ``metric``, ``field``, ``depth``, ``required``, ``reason``,
+        ``reason_detail``; of a batch also ``run``, ``document``, ``domain``, ``schema`` and its
+        extra columns; or several of them. Fields of two schemas may share a name: ``["schema",
+        "field"]`` keeps them apart.
     counted : bool, optional
         True: the rows that enter the scores. False: also those inside array items, of which there
         are as many as items were paired.
