@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from math import isfinite
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -105,6 +106,7 @@ KINDS: tuple[Kind, ...] = (
 #: The names in `KINDS`; those of `power_of_ten` are followed by a colon and the exponent.
 KIND_NAMES = tuple(kind.name for kind in KINDS)
 
+_SCALARS = (str, int, float)  # bool is an int
 #: Longer texts are not compared.
 _MAX_LENGTH = 40_000
 _MAX_NUMBER_TEXT, _MAX_SPACES = 60, 4
@@ -145,15 +147,18 @@ def mismatch_kind(
     def elsewhere(value: Any) -> str | None:
         if not _is_distinctive(value):
             return None
-        return _place_of(value, Counter(map(_comparable, items)), siblings)
+        counts = Counter(_comparable(item) for item in items if isinstance(item, _SCALARS))
+        return _place_of(value, counts, siblings)
 
+    if not isinstance(gold, _SCALARS) or not isinstance(predicted, _SCALARS):
+        return "other"
     return _kind(gold, predicted, elsewhere)
 
 
 def _kind(gold: Any, predicted: Any, elsewhere: Elsewhere) -> str:
     if isinstance(gold, bool) or isinstance(predicted, bool):
         return _kind_of_words(gold, predicted) or "other"
-    if _is_too_long(gold) or _is_too_long(predicted):
+    if not (_is_comparable(gold) and _is_comparable(predicted)):
         return "other"
     texts = ["", ""]
     if isinstance(gold, str) or isinstance(predicted, str):
@@ -174,10 +179,11 @@ def _kind(gold: Any, predicted: Any, elsewhere: Elsewhere) -> str:
     return _kind_of_texts(texts[0], texts[1], lambda: elsewhere(predicted)) or "other"
 
 
-def _is_too_long(value: Any) -> bool:
+def _is_comparable(value: Any) -> bool:
+    """Say whether a value is a text or finite number of a size that can be compared."""
     if isinstance(value, int):
-        return value.bit_length() > _MAX_BITS
-    return isinstance(value, str) and len(value) > _MAX_LENGTH
+        return value.bit_length() <= _MAX_BITS
+    return len(value) <= _MAX_LENGTH if isinstance(value, str) else isfinite(value)
 
 
 # --- words ------------------------------------------------------------------------------------
@@ -208,13 +214,12 @@ class _Number(NamedTuple):
 def _number(value: Any) -> _Number | None:
     """Read a JSON number, or a text that consists of one number with or without a unit."""
     if isinstance(value, int | float):
-        number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-        return _Number(number) if number.is_finite() else None
+        return _Number(Decimal(repr(value)) if isinstance(value, float) else Decimal(value))
     if len(value) > _MAX_NUMBER_TEXT or value.count(" ") > _MAX_SPACES:
         return None
     found = read_number(value)
-    quantity = None if found is None else read_quantity(value)
-    return None if found is None or quantity is None else _Number(Decimal(repr(found)), quantity[1])
+    quantity = None if found is None or not isfinite(found) else read_quantity(value)
+    return None if quantity is None else _Number(Decimal(repr(found)), quantity.unit)
 
 
 def _is_plain(text: str) -> bool:
@@ -555,7 +560,6 @@ _INDEX = re.compile(r"\[\+?\d+\]")
 #: The path of the outermost array above a value.
 _ARRAY = re.compile(rf"\$(?:(?!{_INDEX.pattern})(?:{_STEP.pattern}))*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
-_SCALARS = (str, int, float)  # bool is an int
 _Document = tuple[Any, Any]
 
 

@@ -51,9 +51,7 @@ class Labelled(NamedTuple):
     @property
     def named(self) -> str:
         """The kind that the rules name."""
-        return mismatch_kind(
-            self.gold, self.predicted, siblings=self.siblings, items=self.items
-        )
+        return mismatch_kind(self.gold, self.predicted, siblings=self.siblings, items=self.items)
 
 
 class Agreement(NamedTuple):
@@ -76,7 +74,9 @@ def committed() -> list[Labelled]:
 
 def simulated() -> Iterator[Labelled]:
     """Corrupt gold values of the sample dataset, the same number for each corruption."""
-    golds = [json.loads(p.read_text("utf-8")) for p in xb.load_dataset("sample").documents.gold_path]
+    golds = [
+        json.loads(p.read_text("utf-8")) for p in xb.load_dataset("sample").documents.gold_path
+    ]
     leaves = sorted({repr(v): v for gold in golds for v in _scalars(gold)}.items(), key=_order)
     for (name, kind), label in SIMULATED.items():
         found = 0
