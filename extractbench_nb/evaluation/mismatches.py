@@ -21,7 +21,7 @@ from extractbench_nb.language import lexicon
 from extractbench_nb.language.dates import Date, dates_equal, parse_date
 from extractbench_nb.language.quantities import UNITS, read_number, read_quantity
 from extractbench_nb.language.text import fold, is_placeholder
-from extractbench_nb.language.tokens import SHORT_TEXT, aliases
+from extractbench_nb.language.tokens import aliases
 
 
 class Kind(NamedTuple):
@@ -248,36 +248,41 @@ _EXACT = 1e-9
 
 
 def _kind_of_numbers(a: _Number, b: _Number) -> str | None:
-    """Compare two different numbers; units that differ are left to `other`, but for percent."""
-    x, y = a.value, b.value
-    if {a.unit, b.unit} <= {"", "%"} and min(abs(x), abs(y)) < 1 and _is_percent(a, b):
+    """Compare two numbers that are not the same; with other units they are percents at most."""
+    if _is_percent(a, b):
         return "percent"
     if a.unit and b.unit and a.unit != b.unit:
         return None
-    exponent = _power_of_ten(x, y)
-    if exponent:
+    if exponent := _power_of_ten(a.value, b.value):
         return f"power_of_ten:{exponent}"
-    if (x < 0) != (y < 0) and x and y:
+    if a.value * b.value < 0:
         return None
-    x, y = abs(x), abs(y)
-    whole = x == x.to_integral_value() and y == y.to_integral_value()
-    if whole and abs(x - y) == 1:
-        return "off_by_one"
-    digits = _written(x, y)
-    if digits is None:
+    x, y = abs(a.value), abs(b.value)
+    written = _written(x, y)
+    if written is None:
         return None
-    if _are_swapped(*digits):
-        return "digits_swapped"
-    if _is_rounded(x, y) or _is_rounded(y, x):
-        return "rounding"
-    return "digit" if _one_digit(*digits) else None
+    rules: _Rules = (
+        ("off_by_one", lambda: abs(x - y) == 1 and x == x.to_integral_value()),
+        ("digits_swapped", lambda: _are_swapped(*written)),
+        ("rounding", lambda: _is_rounded(x, y) or _is_rounded(y, x)),
+        ("digit", lambda: _is_digit_apart(*written)),
+    )
+    return _first(rules)
+
+
+#: Kinds and whether their rules hold.
+_Rules = Sequence[tuple[str, Callable[[], bool]]]
+
+
+def _first(rules: _Rules) -> str | None:
+    return next((kind for kind, holds in rules if holds()), None)
 
 
 def _is_percent(a: _Number, b: _Number) -> bool:
-    if a.unit == b.unit == "%":
-        return False
     small, large = sorted((a, b), key=lambda number: abs(number.value))
-    return small.unit == "" and _power_of_ten(small.value, large.value) == len("00")
+    if small.unit or large.unit not in ("", "%") or abs(small.value) >= 1:
+        return False
+    return _power_of_ten(small.value, large.value) == len("00")
 
 
 def _power_of_ten(x: Decimal, y: Decimal) -> int | None:
@@ -289,11 +294,13 @@ def _power_of_ten(x: Decimal, y: Decimal) -> int | None:
 
 
 def _written(x: Decimal, y: Decimal) -> tuple[str, str] | None:
-    """Write two numbers with as many decimals as they need both; None where they are too long."""
+    """Write two numbers with the same number of decimals; None where they are too long."""
     parts = [value.normalize().as_tuple() for value in (x, y)]
-    if any(len(part.digits) + abs(int(part.exponent)) > _MAX_DIGITS for part in parts):
+    exponents = [int(part.exponent) for part in parts]
+    highest = max(len(p.digits) + e for p, e in zip(parts, exponents, strict=True))
+    decimals = max(0, *(-exponent for exponent in exponents))
+    if highest + decimals > _MAX_DIGITS:
         return None
-    decimals = max(0, *(-int(part.exponent) for part in parts))
     return f"{x:.{decimals}f}", f"{y:.{decimals}f}"
 
 
@@ -333,12 +340,12 @@ def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
 _MANY_DIGITS = 3
 
 
-def _one_digit(x: str, y: str) -> bool:
+def _is_digit_apart(x: str, y: str) -> bool:
     from rapidfuzz.distance import Levenshtein
 
     if max(len(text) - text.count(".") for text in (x, y)) < _MANY_DIGITS:
         return False
-    return Levenshtein.distance(x, y, score_cutoff=1) == 1
+    return bool(Levenshtein.distance(x, y, score_cutoff=1) == 1)
 
 
 # --- dates ------------------------------------------------------------------------------------
@@ -388,35 +395,41 @@ _TYPOS = ((7, 1), (19, 2), (_MAX_LENGTH, 3))
 def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None]) -> str | None:
     a, b = fold(gold), fold(predicted)
     words = _RUN.findall(a), _RUN.findall(b)
-    letters = "".join(words[0]), "".join(words[1])
+    x, y = letters = "".join(words[0]), "".join(words[1])
     numerals = [_SIGNED.findall(text) if _DIGIT.search(text) else [] for text in (a, b)]
     same_numbers = numerals[0] == numerals[1] and _TELLING.findall(a) == _TELLING.findall(b)
-    if same_numbers and letters[0] == letters[1]:
+    if same_numbers and x == y:
         return "writing"
     if kind := elsewhere():
         return kind
-    if not letters[0] or not letters[1]:
+    if not x or not y:
         return None
     if numerals[0] != numerals[1] and _NUMERAL.sub("0", a) == _NUMERAL.sub("0", b):
-        if not letters[0].isdigit():
-            return "number_in_text"
-        if _are_swapped(*letters):
-            return "digits_swapped"
-        return "digit" if _one_digit(*letters) else None
-    content = [[w for w in text if w not in lexicon.STOP_WORDS] for text in words]
-    if content[0] != content[1] and sorted(content[0]) == sorted(content[1]):
-        return "word_order"
-    if _may_be_abbreviated(*content) and _is_abbreviated(*sorted((gold, predicted), key=len)):
-        return "abbreviation"
-    if letters[0].startswith(letters[1]) and len(letters[1]) >= _SHORTEST:
-        return "truncated"
-    added = len(letters[1]) - len(letters[0])
-    is_longer = letters[1].startswith(letters[0]) and min(added + 1, len(letters[0])) >= _SHORTEST
-    if is_longer or _lacks_words(words[1], words[0]):
-        return "extra_text"
-    if _lacks_words(words[0], words[1]):
-        return "partial_text"
-    return "typo" if same_numbers and _is_typo(letters, words) else None
+        digits: _Rules = (
+            ("number_in_text", lambda: not x.isdigit()),
+            ("digits_swapped", lambda: _are_swapped(x, y)),
+            ("digit", lambda: _is_digit_apart(x, y)),
+        )
+        return _first(digits)
+    rules: _Rules = (
+        ("word_order", lambda: _are_reordered(*words)),
+        ("abbreviation", lambda: _is_abbreviated(*sorted((gold, predicted), key=len))),
+        ("truncated", lambda: x.startswith(y) and len(y) >= _SHORTEST),
+        ("extra_text", lambda: _begins(y, x) or _lacks_words(words[1], words[0])),
+        ("partial_text", lambda: _lacks_words(words[0], words[1])),
+        ("typo", lambda: same_numbers and _is_typo(letters, words)),
+    )
+    return _first(rules)
+
+
+def _are_reordered(one: Sequence[str], two: Sequence[str]) -> bool:
+    a, b = ([w for w in words if w not in lexicon.STOP_WORDS] for words in (one, two))
+    return a != b and sorted(a) == sorted(b)
+
+
+def _begins(long: str, short: str) -> bool:
+    """Say whether a text begins with another one, and has at least two letters more."""
+    return long.startswith(short) and len(long) - 1 > len(short) >= _SHORTEST
 
 
 def _lacks_words(full: Sequence[str], rest: Sequence[str]) -> bool:
@@ -458,22 +471,15 @@ _WORD = re.compile(r"[^\W_]+\.?")
 _ROMAN = re.compile("[ivx]+")
 #: Words of an abbreviated name.
 _MOST_NAMED = 3
-
-
-def _may_be_abbreviated(one: Sequence[str], two: Sequence[str]) -> bool:
-    """Say whether `_is_abbreviated` is worth its time, by the number of words and their letters."""
-    if not one or not two:
-        return False
-    few = min(len(one), len(two)) <= _MOST_NAMED
-    return few or one[0][0] == two[0][0] or one[-1][0] == two[-1][0]
+_LONGEST_NAME = 80
 
 
 def _is_abbreviated(short: str, full: str) -> bool:
     """Say whether a text is another one with words shortened, or its acronym."""
-    if len(full) > SHORT_TEXT:
+    if len(full) > _LONGEST_NAME:
         return False
     shorts, words = spelled = _abbreviable(short), _abbreviable(full)
-    if len(shorts) > len(words):
+    if not 0 < len(shorts) <= len(words):
         return False
     while shorts and _shortens(shorts[0], words[0]):  # the words at both ends
         shorts, words = shorts[1:], words[1:]
