@@ -30,7 +30,7 @@ OUTCOMES = (
     "judge_error",
 )
 
-#: What records say of a field; `FIELD_COLUMNS` has a derived column more.
+#: The columns of ``fields`` that records hold; `FIELD_COLUMNS` adds ``reason_detail``.
 RECORD_COLUMNS = FrameSpec(
     "fields",
     "one row per evaluated field and metric",
@@ -58,6 +58,7 @@ RECORD_COLUMNS = FrameSpec(
     ),
 )
 
+#: Derived from the other columns when a frame is built; batches do not store it.
 _DETAIL = Column(
     "reason_detail",
     "string",
@@ -153,9 +154,9 @@ def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
 
 
 def with_details(fields: pd.DataFrame) -> pd.DataFrame:
-    """Add ``reason_detail`` to a frame of records, behind ``reason``."""
-    at = int(fields.columns.get_indexer(["reason"])[0]) + 1
-    fields.insert(at, _DETAIL.name, pd.array(reason_details(fields), dtype=TEXT))
+    """Add ``reason_detail`` to a frame of records, after ``reason``."""
+    details = pd.Series(reason_details(fields), index=fields.index, dtype=TEXT)
+    fields.insert(fields.columns.tolist().index("reason") + 1, _DETAIL.name, details)
     return fields
 
 

@@ -167,15 +167,15 @@ def _kind(gold: Any, predicted: Any, elsewhere: Elsewhere) -> str:
         texts = [v if isinstance(v, str) else json_text(v) for v in (gold, predicted)]
     one_type = isinstance(gold, str) == isinstance(predicted, str)
     if one_type or not all(map(_is_plain, texts)):  # the text "2024" and the number are no dates
-        dates = parse_date(texts[0]), parse_date(texts[1])
-        if dates[0] and dates[1]:
-            kind = _same_date(texts, *dates) or elsewhere(predicted) or _kind_of_dates(*dates)
-            return kind or "other"
+        day, other_day = parse_date(texts[0]), parse_date(texts[1])
+        if day and other_day:
+            kind = _same_date(texts, day, other_day) or elsewhere(predicted)
+            return kind or _kind_of_dates(day, other_day) or "other"
     if not texts[0] or any(map(_DIGIT.search, texts)):
-        numbers = _number(gold), _number(predicted)
-        if numbers[0] and numbers[1]:
-            kind = _same_number(one_type, *numbers) or elsewhere(predicted)
-            return kind or _kind_of_numbers(*numbers) or "other"
+        number, other_number = _number(gold), _number(predicted)
+        if number and other_number:
+            kind = _same_number(one_type, number, other_number) or elsewhere(predicted)
+            return kind or _kind_of_numbers(number, other_number) or "other"
     return _kind_of_texts(texts[0], texts[1], lambda: elsewhere(predicted)) or "other"
 
 
@@ -559,14 +559,13 @@ def _place_of(value: Any, items: Mapping[Hashable, int], siblings: Iterable[Any]
 
 # --- rows of fields ---------------------------------------------------------------------------
 
-#: Columns from which `reason_details` works; rows are of one document where the first two lack.
-_COLUMNS = ("run", "document", "path", "outcome", "gold", "predicted")
 _STEP = re.compile(r"\.[^.\[]+|\['(?:[^'\\]|\\.)*'\]|\[\+?\d+\]")
 _INDEX = re.compile(r"\[\+?\d+\]")
 #: The path of the outermost array above a value.
 _ARRAY = re.compile(rf"\$(?:(?!{_INDEX.pattern})(?:{_STEP.pattern}))*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
-_Document = tuple[Any, Any]
+#: Run, document and instance path.
+_Path = tuple[Any, Any, str]
 
 
 def reason_details(fields: pd.DataFrame) -> list[str | None]:
@@ -583,68 +582,68 @@ def reason_details(fields: pd.DataFrame) -> list[str | None]:
         A name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
         side is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
-    nothing = [None] * len(fields)
-    columns = [fields[c].tolist() if c in fields else nothing for c in _COLUMNS]
-    rows = list(zip(*columns, strict=True))
-    details: list[str | None] = [None] * len(rows)
+    details: list[str | None] = [None] * len(fields)
+    golds, predicted = fields["gold"].tolist(), fields["predicted"].tolist()
     mismatches = []
-    for place, (_, _, _, outcome, gold, predicted) in enumerate(rows):
+    for place, outcome in enumerate(fields["outcome"].tolist()):
         if outcome in ("incorrect", "structural"):
-            if isinstance(gold, _SCALARS) and isinstance(predicted, _SCALARS):
+            if isinstance(golds[place], _SCALARS) and isinstance(predicted[place], _SCALARS):
                 mismatches.append(place)
         elif outcome in ("hallucination", "omission"):
-            value = predicted if outcome == "hallucination" else gold
+            value = predicted[place] if outcome == "hallucination" else golds[place]
             if isinstance(value, str) and is_placeholder(value):
                 details[place] = "null_word"
     if mismatches:
-        gold_values = _GoldValues(rows, mismatches)
+        missing = [None] * len(fields)
+        documents = [fields[c].tolist() if c in fields else missing for c in ("run", "document")]
+        paths = list(zip(*documents, fields["path"].tolist(), strict=True))
+        gold_values = _GoldValues(paths, golds, [paths[place] for place in mismatches])
         for place in mismatches:
-            run, document, path, _, gold, predicted = rows[place]
-            elsewhere = gold_values.elsewhere((run, document), path)
-            details[place] = _kind(gold, predicted, elsewhere)
+            elsewhere = gold_values.elsewhere(paths[place])
+            details[place] = _kind(golds[place], predicted[place], elsewhere)
     return details
 
 
 class _GoldValues:
     """Gold's values beside each mismatch, from the rows of its object and of its array."""
 
-    def __init__(self, rows: Sequence[tuple[Any, ...]], mismatches: Sequence[int]) -> None:
-        objects = {(*rows[place][:2], _parent(rows[place][2])) for place in mismatches}
-        self._members: dict[tuple[Any, ...], list[tuple[str, Any]]] = {o: [] for o in objects}
-        self._arrays: dict[tuple[Any, ...], list[Any]] = {}
-        self._items: dict[tuple[Any, ...], Counter[Hashable]] = {}
-        for run, document, path, _, gold, _ in rows:
+    def __init__(
+        self, paths: Sequence[_Path], golds: Sequence[Any], mismatches: Iterable[_Path]
+    ) -> None:
+        self._members: dict[_Path, list[tuple[_Path, Any]]] = {
+            (run, document, _parent(path)): [] for run, document, path in mismatches
+        }
+        self._arrays: dict[_Path, list[Any]] = {}
+        self._items: dict[tuple[_Path, str], Counter[Hashable]] = {}
+        parents = [(run, document, _parent(path)) for run, document, path in paths]
+        for path, parent, gold in zip(paths, parents, golds, strict=True):
             if isinstance(gold, list):
-                self._arrays[run, document, path] = gold
-            elif (
-                isinstance(gold, _SCALARS)
-                and (members := self._members.get((run, document, _parent(path)))) is not None
-            ):
-                members.append((path, gold))
+                self._arrays[path] = gold
+            elif parent in self._members and isinstance(gold, _SCALARS):
+                self._members[parent].append((path, gold))
 
-    def elsewhere(self, document: _Document, path: str) -> Elsewhere:
+    def elsewhere(self, path: _Path) -> Elsewhere:
         """Return what looks up a predicted value among gold's values around a path."""
 
         def look_up(predicted: Any) -> str | None:
             if not _is_distinctive(predicted):
                 return None
-            members = self._members[(*document, _parent(path))]
+            members = self._members[(*path[:2], _parent(path[2]))]
             siblings = (gold for other, gold in members if other != path)
-            return _place_of(predicted, self._of_items(document, path), siblings)
+            return _place_of(predicted, self._of_items(path), siblings)
 
         return look_up
 
-    def _of_items(self, document: _Document, path: str) -> Mapping[Hashable, int]:
+    def _of_items(self, path: _Path) -> Mapping[Hashable, int]:
         """Count the values of the same field in all items of the outermost array."""
-        match = _ARRAY.match(path)
+        match = _ARRAY.match(path[2])
         if match is None:
             return {}
-        array, steps = match[0], _INDEX.sub("[0]", path[match.end() :])
-        cached = (*document, array, steps)
-        if cached not in self._items:
-            values = _values_at(self._arrays.get((*document, array)), _STEP.findall(steps))
-            self._items[cached] = Counter(map(_comparable, values))
-        return self._items[cached]
+        array, steps = (*path[:2], match[0]), _INDEX.sub("[0]", path[2][match.end() :])
+        if (array, steps) not in self._items:
+            values = _values_at(self._arrays.get(array), _STEP.findall(steps))
+            self._items[array, steps] = Counter(map(_comparable, values))
+        return self._items[array, steps]
 
 
 def _parent(path: str) -> str:
