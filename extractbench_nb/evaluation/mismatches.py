@@ -88,6 +88,12 @@ KINDS: tuple[Kind, ...] = (
     Kind("date_precision", "one date is the other without its day or month", "6 Apr 2025", "2025"),
     Kind("year_off", "only the year differs", "2024-03-05", "2023-03-05"),
     Kind("date_part", "only the month or only the day differs", "2024-03-05", "2024-03-25"),
+    Kind(
+        "lookalike",
+        "characters exchanged that look alike, as in scans: 0 and O, 1, l and I, 5 and S, 8 and B",
+        "Olsen",
+        "0lsen",
+    ),
     Kind("number_in_text", "the same text with another number in it", "Figure 3", "Figure 4"),
     Kind("word_order", "the same words in another order", "Smith, John", "John Smith"),
     Kind(
@@ -384,6 +390,7 @@ _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _SIGNED = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,]\d+)*")
 #: Marks that carry a meaning of their own; where they differ, two texts are not the same.
 _TELLING = re.compile("[<>≤≥=%‰$€£¥~±≈+#]")
+_LOOKALIKES = str.maketrans("oilsb", "01158")
 _SHORTEST = 3
 _FEWEST_WORDS = 2
 #: A shorter word with another letter is another word: Iran and Iraq, Class A and Class B.
@@ -404,6 +411,8 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
         return kind
     if not x or not y:
         return None
+    if len(x) == len(y) and x.translate(_LOOKALIKES) == y.translate(_LOOKALIKES):
+        return "lookalike" if x != y else None
     if numerals[0] != numerals[1] and _NUMERAL.sub("0", a) == _NUMERAL.sub("0", b):
         digits: _Rules = (
             ("number_in_text", lambda: not x.isdigit()),

@@ -123,6 +123,10 @@ CASES: dict[str, tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]] = {
         [("2024-03-05", "2024-03-25"), ("15 May 2020", "15 June 2020"), ("June 2021", "July 2021")],
         [("2024-03-05", "2024-04-25"), ("2024-03-05", "2024-03-06")],
     ),
+    "lookalike": (
+        [("Olsen", "0lsen"), ("7:12.48", "7:l2.48"), ("ISO 9001", "IS0 9OO1"), ("Bill", "Bi1l")],
+        [("Olsen", "Alsen"), ("7:12.48", "7:l3.48"), ("1508", "1503")],
+    ),
     "number_in_text": (
         [("Figure 3", "Figure 4"), ("volume 1", "volume 12"), ("FY2023", "FY2024")],
         [("Figure 3", "Table 4"), ("Figure 3", "Figure"), ("12 kg", "14 kg")],
