@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _FACTORS = ("pages", "keys", "depth", "tokens", "fields", "array_items")
 _MARKERS = "osD^vPX*"
+#: Width of a number beside a point, with its distance, in points.
+_NUMBER = 46.0
 
 
 def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -108,11 +110,13 @@ def _log_rows(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
     """Set a logarithmic axis with room for numbers at both ends, and one row per domain."""
     ax.set_xscale("log")
     drawing.log_numbers(ax.xaxis)
+    drawing.row_labels(ax, frame.index)
     values = frame.to_numpy(dtype=float)
     known = values[np.isfinite(values) & (values > 0)]
     if len(known):
-        ax.set_xlim(known.min() / 4, known.max() * 5)
-    drawing.row_labels(ax, frame.index)
+        share = min(_NUMBER / drawing.inner(ax), 0.4)
+        edge = max(np.ptp(np.log(known)), 0.5) * share / (1 - 2 * share)
+        ax.set_xlim(known.min() * np.exp(-edge), known.max() * np.exp(edge))
     ax.set_ylim(len(frame) - 0.5, -0.5)
     drawing.titled(ax, x=unit, grid="x")
 

@@ -74,7 +74,7 @@ def words(text: object, longest: int = _LONGEST) -> str:
 
 
 def distinct(names: Iterable[object], longest: int = _LONGEST, column: str = "run") -> list[str]:
-    """Make names fit for labels that stay distinct: what long ones share at the start is left out.
+    """Make names fit for labels that stay distinct: of long ones, what all share is left out.
 
     Examples
     --------
@@ -82,10 +82,12 @@ def distinct(names: Iterable[object], longest: int = _LONGEST, column: str = "ru
     ['…GPT-5', '…GPT-5.2']
     """
     texts = [one_line(display_name(name, column), 10 * _LONGEST) for name in names]
-    shared = _SHARED.match(commonprefix(texts))  # noqa: RUF071 - by character
-    if shared and len(set(texts)) > 1 and max(map(len, texts)) > longest:
-        texts = ["…" + text[shared.end() :] for text in texts]
-    start = max(longest, 5) // 3
+    if len(set(texts)) > 1 and max(map(len, texts)) > longest:
+        texts = _without_shared(texts)
+        if max(map(len, texts)) > longest:
+            texts = [text[::-1] for text in _without_shared([text[::-1] for text in texts])]
+    longest = max(longest, 6)
+    start = longest // 3
     cut = {
         text: text if len(text) <= longest else f"{text[:start]}…{text[start + 1 - longest :]}"
         for text in texts
@@ -97,29 +99,37 @@ def distinct(names: Iterable[object], longest: int = _LONGEST, column: str = "ru
     return [words(cut[text], len(cut[text]) + 1) for text in texts]
 
 
+def _without_shared(texts: list[str]) -> list[str]:
+    """Replace what all texts start with, up to its last separator, by an ellipsis."""
+    shared = _SHARED.match(commonprefix(texts))  # noqa: RUF071 - by character
+    return ["…" + text[shared.end() :] for text in texts] if shared else texts
+
+
 def fitting(points: float, size: float = 9) -> int:
     """Return how many characters of a size fit into a width in points."""
-    return max(int(points / (_CHARACTER * size)), 6)
+    return max(int(points / (_CHARACTER * size)), 1)
 
 
-def room(ax: Axes) -> float:
-    """Return the width in points that Axes may take with their labels, before any layout."""
+def room(ax: Axes) -> tuple[float, float]:
+    """Return the width and height in points that Axes may take with labels, before any layout."""
     figure, spec = ax.get_figure(root=True), ax.get_subplotspec()
-    width = _INCH * (figure.get_figwidth() if figure is not None else _WIDTH)
+    width, height = _INCH * (figure.get_size_inches() if figure is not None else np.ones(2))
     if spec is None:
-        return width * ax.get_position().width
-    return width * len(spec.colspan) / spec.get_gridspec().ncols
+        place = ax.get_position()
+        return width * place.width, height * place.height
+    grid = spec.get_gridspec()
+    return width * len(spec.colspan) / grid.ncols, height * len(spec.rowspan) / grid.nrows
 
 
 def inner(ax: Axes) -> float:
     """Return the width in points that is left beside the labels of the rows."""
     lines = [line for label in ax.get_yticklabels() for line in label.get_text().split("\n")]
-    return room(ax) - _CHARACTER * 9 * max(3, *map(len, lines), 0) - 30
+    return room(ax)[0] - _CHARACTER * 9 * max(3, *map(len, lines), 0) - 30
 
 
 def row_labels(ax: Axes, names: Iterable[object], column: str = "run") -> None:
     """Name the rows from 0 on, within their share of the width."""
-    labels = distinct(names, fitting(_ROWS_SHARE * room(ax)), column)
+    labels = distinct(names, fitting(_ROWS_SHARE * room(ax)[0]), column)
     ax.set_yticks(np.arange(len(labels)), labels)
 
 
@@ -162,10 +172,13 @@ def titled(ax: Axes, title: str = "", *, x: str = "", y: str = "", grid: str = "
 
 def legend_above(ax: Axes, title: str = "") -> None:
     """Put the legend between the title and the Axes, in as many columns as fit."""
-    entries = ax.get_legend_handles_labels()[1]
+    handles, entries = ax.get_legend_handles_labels()
+    entries = [textwrap.fill(entry, fitting(inner(ax) - 26, _SIZE)) for entry in entries]
     widest = _CHARACTER * _SIZE * max(map(len, entries)) + 26
     lines = -(-len(entries) // min(max(int(inner(ax) / widest), 1), _MOST_IN_A_LINE))
     ax.legend(
+        handles,
+        entries,
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
         ncols=-(-len(entries) // lines),
@@ -179,7 +192,12 @@ def legend_above(ax: Axes, title: str = "") -> None:
     )
     if title:
         titled(ax, title)
-        ax.set_title(ax.get_title(loc="left"), loc="left", fontsize=10.5, pad=8 + 14 * lines)
+        ax.set_title(
+            ax.get_title(loc="left"),
+            loc="left",
+            fontsize=10.5,
+            pad=8 + 14 * (lines + sum("\n" in entry for entry in entries)),
+        )
 
 
 def note(
@@ -264,11 +282,14 @@ def heat(
     labels = ["\n".join(head) for head in lines] if fits else heads
     ax.set_xticks(np.arange(columns) + 0.5, labels, rotation=0 if fits else 90)
     quiet(ax)
+    lines_below = _MOST_LINES if fits else _CHARACTER * max(map(len, heads))
+    height = (room(ax)[1] - 9 * lines_below - 50) / rows
+    ax.tick_params(axis="y", labelsize=float(np.clip(0.85 * height, _SMALLEST, 9)))
     ax.spines["bottom"].set_visible(False)
-    size, written = cell_size(width, texts), texts
+    size, written = cell_size(width, height, texts), texts
     if size < _SMALLEST:
         written = [[text.split("\n")[0] for text in row] for row in texts]
-        size = cell_size(width, written)
+        size = cell_size(width, height, written)
     for row, column in np.ndindex(rows, columns) if size >= _SMALLEST else ():
         known = np.isfinite(values[row, column])
         ink = ink_on(palette(values[row, column])) if known else GREY
@@ -276,10 +297,12 @@ def heat(
         ax.text(*place, color=ink, ha="center", va="center", fontsize=size)
 
 
-def cell_size(width: float, texts: Sequence[Sequence[str]]) -> float:
-    """Return the size of letters at which the longest line of the texts fits into a width."""
-    longest = max(len(line) for row in texts for text in row for line in text.split("\n"))
-    return min(_SIZE, width / (_CHARACTER * (longest + 1)))
+def cell_size(width: float, height: float, texts: Sequence[Sequence[str]]) -> float:
+    """Return the size of letters at which all texts fit into cells of a size in points."""
+    lines = [text.split("\n") for row in texts for text in row]
+    longest = max(len(line) for text in lines for line in text)
+    across, down = _CHARACTER * (longest + 1), 1.3 * max(map(len, lines))
+    return min(_SIZE, width / across, max(height / down, _SMALLEST))
 
 
 def heat_of_shares(

@@ -64,6 +64,7 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     ax = drawing.new_axes(ax, 1.3 + 0.4 * len(bars))
     title = f"How fields fail, by {words(by)}"
     drawing.stack(ax, bars, colours, title, column=by, ends=ends)
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
     drawing.titled(ax, x="failed fields (% of scored fields)")
     return ax
 
@@ -175,9 +176,9 @@ def _pairs(ax: Axes, better: list[str], other: list[str]) -> list[str]:
     """Name pairs on one line, or on two where that is too long and the rows are high enough."""
     runs = list(dict.fromkeys([*better, *other]))
     longest = max(map(len, runs))
-    line = drawing.fitting(_PAIRS_SHARE * drawing.room(ax), 8.5)
-    height = ax.get_position().height * ax.figure.bbox.height / ax.figure.dpi * _POINTS_PER_INCH
-    two = 2 * longest + 3 > line and height / len(better) > _TWO_LINES
+    width, height = drawing.room(ax)
+    line = drawing.fitting(_PAIRS_SHARE * width, 8.5)
+    two = 2 * longest + 3 > line and (height - _BELOW) / len(better) > _TWO_LINES
     names = dict(zip(runs, drawing.distinct(runs, line - 2 if two else line // 2 - 1), strict=True))
     between = "\n− " if two else " − "
     return [names[b] + between + names[a] for b, a in zip(better, other, strict=True)]
@@ -197,8 +198,9 @@ _UNITS = {
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 _DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
 
-#: Width that names of pairs may take, as a share; height of a row with two lines, in points.
-_PAIRS_SHARE, _TWO_LINES = 0.5, 19.0
+#: Width that names of pairs may take, as a share; height in points of a row with two lines, and of
+#: what is above and below the rows.
+_PAIRS_SHARE, _TWO_LINES, _BELOW = 0.5, 22.0, 80.0
 _POINTS_PER_INCH = 72
 
 #: Distance of two groups at one length, in points.
@@ -476,6 +478,8 @@ _COINCIDE = 0.005
 _LINE_STYLES = ("-", "--", ":")
 #: Distance of two names, as a share of the score.
 _LABELS_APART = 0.06
+#: Length of the line beside a name, in points.
+_SWATCH = 24.0
 _WHAT = {"rows": "each row", "columns": "each column", "both": "each row and column"}
 
 
@@ -535,10 +539,11 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
         ends += [(half_way, name, name != group[0], style) for name in reversed(group)]
     ends.sort(key=lambda end: end[0])  # stable: the names of a line stay together
     heights = drawing.spread([score for score, *_ in ends], _LABELS_APART)
+    step = _SWATCH / drawing.room(ax)[0]
     for (_, name, equal, style), up in zip(ends, heights, strict=True):
         text = f"= {words(name)}" if equal else words(name)
-        ax.annotate(text, (1.06, up), color=INK, fontsize=8, va="center", annotation_clip=False)
-        ax.plot([1.01, 1.05], [up, up], linewidth=2, clip_on=False, **style)
+        ax.plot([1 + 0.2 * step, 1 + step], [up, up], linewidth=2, clip_on=False, **style)
+        drawing.note(ax, text, (1 + step, up), (5, 0), fontsize=8, va="center", clip_on=False)
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"

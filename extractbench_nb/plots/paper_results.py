@@ -319,8 +319,8 @@ def factor(
     if curve is not None:
         ax.plot(curve.at, 100 * curve.share, color=BLUE, linewidth=1.8, label="logistic curve")
         bands = (
-            ("95% interval if attempts were independent", curve.low, curve.high, 0.32),
-            ("range with any one domain left out", curve.least, curve.most, 0.13),
+            ("95% interval, too narrow", curve.low, curve.high, 0.32),
+            ("any one domain left out", curve.least, curve.most, 0.13),
         )
         for label, low, high, alpha in bands:
             band: dict[str, Any] = {"color": BLUE, "linewidth": 0, "alpha": alpha, "label": label}
