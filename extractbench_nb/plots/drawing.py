@@ -204,7 +204,7 @@ def note(
     ax: Axes, text: str, at: tuple[Any, Any], shift: tuple[float, float], **style: Any
 ) -> None:
     """Write a text at a distance, in points, from a place."""
-    options: dict[str, Any] = {"fontsize": _SIZE, "color": INK, **style}
+    options: dict[str, Any] = {"fontsize": _SIZE, "color": INK, "annotation_clip": False, **style}
     ax.annotate(text, at, xytext=shift, textcoords="offset points", **options)
 
 
@@ -212,7 +212,9 @@ def log_numbers(axis: Axis) -> None:
     """Write the numbers of a logarithmic axis out, at its main ticks alone."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+    )
     axis.set_minor_formatter(NullFormatter())
     axis.set_tick_params(which="minor", length=0)
 
@@ -274,10 +276,10 @@ def heat(
     ax.set_yticks(np.arange(rows) + 0.5, [label.get_text() for label in ax.get_yticklabels()])
     width = inner(ax) / columns
     heads = distinct(shades.columns, 24, str(shades.columns.name or "run"))
-    lines = [textwrap.wrap(head, fitting(width), break_long_words=False) for head in heads]
+    most = max(fitting(width) - 1, 1)  # a gap between two names
+    lines = [textwrap.wrap(head, most, break_long_words=False) for head in heads]
     fits = all(
-        len(head) <= _MOST_LINES and max(map(len, head), default=0) <= fitting(width)
-        for head in lines
+        len(head) <= _MOST_LINES and max(map(len, head), default=0) <= most for head in lines
     )
     labels = ["\n".join(head) for head in lines] if fits else heads
     ax.set_xticks(np.arange(columns) + 0.5, labels, rotation=0 if fits else 90)
@@ -481,7 +483,8 @@ def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
     frame = checked(data, (), what)
     if "schema" in frame.columns and "mean_gold_tokens" in frame.columns:
         names = [display_name(name, "schema") for name in frame["schema"]]
-        frame = frame.set_axis(names, axis=0).rename(columns=_DOMAIN_NAMES)
+        totals = [name for name in _DOMAIN_NAMES.values() if name in frame.columns]
+        frame = frame.set_axis(names, axis=0).drop(columns=totals).rename(columns=_DOMAIN_NAMES)
         frame = frame.assign(input_tokens=frame["mean_pdf_tokens"], output_tokens=frame["tokens"])
     wanted = list(columns)
     return checked(frame, wanted, what)[wanted].astype("Float64").astype("float64")

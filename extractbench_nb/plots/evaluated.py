@@ -543,7 +543,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     for (_, name, equal, style), up in zip(ends, heights, strict=True):
         text = f"= {words(name)}" if equal else words(name)
         ax.plot([1 + 0.2 * step, 1 + step], [up, up], linewidth=2, clip_on=False, **style)
-        drawing.note(ax, text, (1 + step, up), (5, 0), fontsize=8, va="center", clip_on=False)
+        drawing.note(ax, text, (1 + step, up), (5, 0), fontsize=8, va="center")
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"

@@ -159,7 +159,7 @@ def test_a_legend_of_any_length_is_drawn_in_short_lines() -> None:
     assert drawn is not None
     ax.figure.draw_without_rendering()  # type: ignore[union-attr]
     places = sorted(text.get_window_extent().y0 for text in drawn.get_texts())
-    assert 1 + (np.diff(places) > 8).sum() == 3
+    assert 1 + (np.diff(places) > 8).sum() == 4
     assert len(drawn.get_texts()) == len(FAILURES)
 
 

@@ -163,6 +163,7 @@ def test_curves_that_coincide_share_a_line_and_are_named() -> None:
     drawn = [line for line in ax.lines if len(line.get_xdata()) > 2]  # type: ignore[arg-type]
     assert len(drawn) == 3  # with the ideal
     assert [text.get_text() for text in ax.texts] == ["= same as one", "one", "other"]
+    assert min(text.get_window_extent().width for text in ax.texts) > 10
     swatches = [to_hex(line.get_color()) for line in ax.lines if line not in drawn]
     assert swatches[0] == swatches[1] != swatches[2]
 
