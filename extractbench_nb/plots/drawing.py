@@ -212,9 +212,10 @@ def log_numbers(axis: Axis) -> None:
     """Write the numbers of a logarithmic axis out, at its main ticks alone."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
-    )
+    def written(value: float, _: object) -> str:
+        return f"{value:,g}" if value < 1e5 else f"{value / 1e3:,.0f}k"  # noqa: PLR2004
+
+    axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
     axis.set_tick_params(which="minor", length=0)
 

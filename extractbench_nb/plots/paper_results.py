@@ -300,9 +300,9 @@ def factor(
     -------
     matplotlib.axes.Axes
         The shares in percent; the factor on a logarithmic axis. Of three different values and
-        more also a logistic curve, one intercept for all models, with Firth's penalty. The dark
+        more also a logistic curve, one intercept for all models, with Firth's penalty. The inner
         band is its 95% interval with attempts taken as independent, which is far too narrow; the
-        light band is where the curve goes when any one domain is left out. The first Axes of a
+        outer band is where the curve goes when any one domain is left out. The first Axes of a
         figure that has a curve has a legend.
 
     Raises
