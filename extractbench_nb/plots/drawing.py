@@ -339,19 +339,21 @@ def stack(
     title: str,
     *,
     column: str = "run",
-    ends: Sequence[str] = (),
+    ends: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Draw one bar per row, from left to right its columns, numbers inside, a legend above.
 
-    `ends` are texts at the ends of the bars; `column` is what the rows are values of.
+    `ends` are texts at the ends of the bars, and longer ones where they fit and a part is too
+    narrow for its number; `column` is what the rows are values of.
     """
     left = np.zeros(len(table))
     longest = float(table.sum(axis=1).max()) or 1.0
     row_labels(ax, table.index, column)
     ax.set_ylim(len(table) - 0.5, -0.5)
-    ends_width = _CHARACTER * _SIZE * max(map(len, ends), default=-1) + 8
+    ends_width = _CHARACTER * _SIZE * max((len(short) for short, _ in ends), default=-1) + 8
     width = max(inner(ax) - ends_width, 0.3 * inner(ax))
     ax.set_xlim(0, longest * max(inner(ax), 1) / max(width, 1))
+    without_number = set()
     for name, colour in zip(table.columns, colours, strict=True):
         widths = table[name].to_numpy(dtype=float)
         rows = np.arange(len(table))
@@ -362,8 +364,12 @@ def stack(
             if value * width / longest > _CHARACTER * _SIZE * len(text) + 2:
                 inside: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": _SIZE}
                 ax.text(middle, float(row), text, color=ink_on(colour), **inside)
+            elif value:
+                without_number.add(row)
         left += widths
-    for row, text in enumerate(ends):
+    for row, (short, long) in enumerate(ends):
+        beside = width + ends_width - left[row] * width / longest - 8
+        text = long if row in without_number and len(long) <= fitting(beside, _SIZE) else short
         note(ax, text, (left[row], row), (5, 0), va="center")
     quiet(ax, grid="x")
     legend_above(ax, title) if len(table.columns) else titled(ax, title)

@@ -45,7 +45,8 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         One bar per group, the best on top: the failures in percent of its scored fields, stacked
-        by outcome; at its end failed and all fields. Outcomes without rows are left out, and what
+        by outcome; at its end failed and all fields, with the counts by outcome where there is
+        room and a part is too narrow for its number. Outcomes without rows are left out, and what
         is correct or rightly absent is the rest to 100 percent.
 
     Raises
@@ -55,12 +56,15 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     """
     table = drawing.checked(breakdown(source, by), (by, *OUTCOMES), "source")
     table = table.iloc[::-1].set_index(by)
-    counts = table[[name for name in LIGHT.outcomes if name not in _PASSED]]
-    ends = [f"{n:,} of {of:,}" for n, of in zip(counts.sum(axis=1), table["rows"], strict=True)]
-    counts = counts.loc[:, counts.sum() > 0]
-    bars = 100 * counts.div(table["rows"], axis=0)
-    colours = [LIGHT.outcomes[name] for name in bars.columns]
-    bars.columns = pd.Index([display_name(name, "outcome") for name in bars.columns])
+    failed = [name for name in LIGHT.outcomes if name not in _PASSED and table[name].any()]
+    ends = []
+    for counts, rows in zip(table[failed].to_numpy().tolist(), table["rows"], strict=True):
+        parts = [f"{n:,} {display_name(name)}" for name, n in zip(failed, counts, strict=True) if n]
+        short = f"{sum(counts):,} of {rows:,}"
+        ends.append((short, f"{short}: {', '.join(parts)}"))
+    bars = 100 * table[failed].div(table["rows"], axis=0)
+    bars.columns = pd.Index([display_name(name, "outcome") for name in failed])
+    colours = [LIGHT.outcomes[name] for name in failed]
     ax = drawing.new_axes(ax, 1.3 + 0.4 * len(bars))
     title = f"How fields fail, by {words(by)}"
     drawing.stack(ax, bars, colours, title, column=by, ends=ends)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.display.names import display_name
+from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
 from extractbench_nb.paper.cells import STATUSES
 from extractbench_nb.paper.regression import fit, spearman
@@ -95,7 +96,13 @@ def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     bars = drawing.checked(kinds, (), "table").astype("Float64").fillna(0.0).astype("float64").T
     bars = bars.loc[bars.sum(axis=1).sort_values(ascending=False, kind="stable").index]
     ax = drawing.new_axes(ax, 1.1 + 0.4 * len(bars))
-    colours = [PALETTE[i % len(PALETTE)] for i in range(bars.shape[1])]
+    colours = [
+        next(
+            (c for name, c in ENDINGS.items() if display_name(name).startswith(str(kind))),
+            ENDINGS["other"],
+        )
+        for kind in bars.columns
+    ]
     drawing.stack(ax, bars, colours, "Why outputs were invalid")
     drawing.titled(ax, x="invalid outputs")
     return ax
@@ -319,7 +326,7 @@ def factor(
     if curve is not None:
         ax.plot(curve.at, 100 * curve.share, color=BLUE, linewidth=1.8, label="logistic curve")
         bands = (
-            ("95% interval, too narrow", curve.low, curve.high, 0.32),
+            ("95% band, too narrow", curve.low, curve.high, 0.32),
             ("any one domain left out", curve.least, curve.most, 0.13),
         )
         for label, low, high, alpha in bands:

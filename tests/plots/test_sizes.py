@@ -148,8 +148,18 @@ def test_failures_of_runs_that_are_nearly_right_fill_the_axis() -> None:
     ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
     assert max(ends) > 0.6 * ax.get_xlim()[1]
     failed = fields(SIX, 0.05).groupby("run")["passed"].agg(lambda passed: (~passed).sum())
-    written = {text.get_text() for text in ax.texts}
+    written = {text.get_text().split(":")[0] for text in ax.texts}
     assert {f"{n} of 400" for n in failed} <= written
+
+
+def test_failures_beside_much_longer_bars_are_counted_in_words() -> None:
+    few, many = fields(SIX[:1], 0.01), fields(SIX[1:2], 0.8)
+    _, ax = plt.subplots(figsize=(7.5, 2))
+    plots.outcomes(pd.concat([few, many]), ax=ax)
+    counts = few["outcome"].value_counts()
+    text = next(text.get_text() for text in ax.texts if " of 400: " in text.get_text())
+    for name in set(counts.index) - {"correct"}:
+        assert f"{counts[name]} {name.replace('_', ' ')}" in text
 
 
 def test_a_group_without_a_name_is_named() -> None:
@@ -180,7 +190,7 @@ def test_the_bands_of_a_factor_are_explained_once_per_figure() -> None:
         plots.factor(COUNTS, TABLE, "keys", ax=ax)
     assert [text.get_text() for text in axes[0].get_legend().get_texts()] == [
         "logistic curve",
-        "95% interval, too narrow",
+        "95% band, too narrow",
         "any one domain left out",
     ]
     assert axes[1].get_legend() is None
