@@ -164,8 +164,8 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ax.plot(ends, ends, label="as much written as read", **even)
         drawing.legend_above(ax, title)
         title = ""
-    x, y = "GPT-2 tokens of the PDF's text", "GPT-2 tokens of gold"
-    drawing.titled(ax, title, x=x, y=y)
+    of_text = "GPT-2 tokens of the PDF's text"
+    drawing.titled(ax, title, x=of_text, y="GPT-2 tokens of gold")
     drawing.quiet(ax)
     ax.spines["left"].set(visible=True, color=ax.spines["bottom"].get_edgecolor())
     return ax

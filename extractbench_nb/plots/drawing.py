@@ -112,13 +112,13 @@ def fitting(points: float, size: float = 9) -> int:
 
 def room(ax: Axes) -> tuple[float, float]:
     """Return the width and height in points that Axes may take with labels, before any layout."""
-    figure, spec = ax.get_figure(root=True), ax.get_subplotspec()
-    width, height = _INCH * (figure.get_size_inches() if figure is not None else np.ones(2))
-    if spec is None:
-        place = ax.get_position()
-        return width * place.width, height * place.height
-    grid = spec.get_gridspec()
-    return width * len(spec.colspan) / grid.ncols, height * len(spec.rowspan) / grid.nrows
+    spec, place = ax.get_subplotspec(), ax.get_position()
+    across, down = place.width, place.height
+    if spec is not None:
+        grid = spec.get_gridspec()
+        across, down = len(spec.colspan) / grid.ncols, len(spec.rowspan) / grid.nrows
+    inch = _INCH / ax.figure.dpi
+    return across * ax.figure.bbox.width * inch, down * ax.figure.bbox.height * inch
 
 
 def inner(ax: Axes) -> float:
@@ -157,13 +157,16 @@ def quiet(ax: Axes, *, grid: str | None = None) -> None:
         ax.set_axisbelow(True)
 
 
-def titled(ax: Axes, title: str = "", *, x: str = "", y: str = "", grid: str = "") -> None:
+def titled(
+    ax: Axes, title: str = "", *, x: str = "", y: str = "", grid: str = "", pad: float = 6.0
+) -> None:
     """Write the title and the names of the axes that are given; with a grid, make it `quiet`."""
     if grid:
         quiet(ax, grid=grid)
     width = inner(ax)
     if title:
-        ax.set_title(textwrap.fill(title, fitting(width, 10.5)), loc="left", fontsize=10.5)
+        title = textwrap.fill(title, fitting(width, 10.5))
+        ax.set_title(title, loc="left", fontsize=10.5, pad=pad)
     if x:
         ax.set_xlabel(textwrap.fill(x, fitting(width)), fontsize=9)
     if y:
@@ -191,13 +194,7 @@ def legend_above(ax: Axes, title: str = "") -> None:
         borderpad=0.2,
     )
     if title:
-        titled(ax, title)
-        ax.set_title(
-            ax.get_title(loc="left"),
-            loc="left",
-            fontsize=10.5,
-            pad=8 + 14 * (lines + sum("\n" in entry for entry in entries)),
-        )
+        titled(ax, title, pad=8.0 + 14 * (lines + sum("\n" in entry for entry in entries)))
 
 
 def note(
@@ -273,10 +270,12 @@ def heat(
     ax.pcolormesh(mesh, cmap=palette, vmin=0, vmax=1, edgecolors="white", linewidth=1.5)
     ax.set_facecolor(MISSING)
     ax.set(xlim=(0, columns), ylim=(rows, 0))
-    row_labels(ax, shades.index, str(shades.index.name or "field"))
+    sides = (shades.index, shades.columns)
+    down, across = ("field" if side.name is None else str(side.name) for side in sides)
+    row_labels(ax, shades.index, down)
     ax.set_yticks(np.arange(rows) + 0.5, [label.get_text() for label in ax.get_yticklabels()])
     width = inner(ax) / columns
-    heads = distinct(shades.columns, 24, str(shades.columns.name or "run"))
+    heads = distinct(shades.columns, 24, across)
     most = max(fitting(width) - 1, 1)  # a gap between two names
     lines = [textwrap.wrap(head, most, break_long_words=False) for head in heads]
     fits = all(

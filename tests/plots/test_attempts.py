@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.failures import LENGTHS, failure_modes, validity_by_length
 from extractbench_nb.extraction.parsing import FAILURES
@@ -23,7 +24,6 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from extractbench_nb.plots.drawing import ink_on  # noqa: E402
 from extractbench_nb.plots.evaluated import (  # noqa: E402
-    ENDINGS,
     attempts,
     validity,
 )
