@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -48,8 +49,8 @@ _MOST_LINES = 3
 #: Entries of a legend on one line.
 _MOST_IN_A_LINE = 5
 
-#: Characters after which a part that names share ends.
-_SHARED = re.compile(r".*[\s/:._-]", re.DOTALL)
+#: Characters at which a part that names share may end, the better ones first.
+_SEPARATORS = (r"[\s/:]", r"[\s/:._-]")
 
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
@@ -82,10 +83,12 @@ def distinct(names: Iterable[object], longest: int = _LONGEST, column: str = "ru
     ['…GPT-5', '…GPT-5.2']
     """
     texts = [one_line(display_name(name, column), 10 * _LONGEST) for name in names]
-    if len(set(texts)) > 1 and max(map(len, texts)) > longest:
-        texts = _without_shared(texts)
-        if max(map(len, texts)) > longest:
-            texts = [text[::-1] for text in _without_shared([text[::-1] for text in texts])]
+    for separators, step in product(_SEPARATORS, (1, -1)):  # from the left, from the right
+        if len(set(texts)) > 1 and max(map(len, texts)) > longest:
+            turned = [text[::step] for text in texts]
+            shared = re.match(f"(?s).*{separators}", commonprefix(turned))  # noqa: RUF071 - by character
+            if shared:
+                texts = [("…" + text[shared.end() :])[::step] for text in turned]
     longest = max(longest, 6)
     start = longest // 3
     cut = {
@@ -97,12 +100,6 @@ def distinct(names: Iterable[object], longest: int = _LONGEST, column: str = "ru
         if common[cut[text]] > 1:
             cut[text] = f"{cut[text][: longest - 3]} {number}"
     return [words(cut[text], len(cut[text]) + 1) for text in texts]
-
-
-def _without_shared(texts: list[str]) -> list[str]:
-    """Replace what all texts start with, up to its last separator, by an ellipsis."""
-    shared = _SHARED.match(commonprefix(texts))  # noqa: RUF071 - by character
-    return ["…" + text[shared.end() :] for text in texts] if shared else texts
 
 
 def fitting(points: float, size: float = 9) -> int:
