@@ -46,7 +46,10 @@ _INCH = 72
 _ROWS_SHARE = 0.45
 _MOST_LINES = 3
 
-#: Entries of a legend on one line.
+#: The place of a legend above the Axes, its look, and the most entries on one line.
+_ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "frameon": False}
+_ABOVE |= {"handlelength": 1.2, "handleheight": 1.0, "columnspacing": 1.4}
+_ABOVE |= {"borderaxespad": 0.2, "borderpad": 0.2}
 _MOST_IN_A_LINE = 5
 
 #: Characters at which a part that names share may end, the better ones first.
@@ -176,20 +179,7 @@ def legend_above(ax: Axes, title: str = "") -> None:
     entries = [textwrap.fill(entry, fitting(inner(ax) - 26, _SIZE)) for entry in entries]
     widest = _CHARACTER * _SIZE * max(map(len, entries)) + 26
     lines = -(-len(entries) // min(max(int(inner(ax) / widest), 1), _MOST_IN_A_LINE))
-    ax.legend(
-        handles,
-        entries,
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncols=-(-len(entries) // lines),
-        frameon=False,
-        fontsize=_SIZE,
-        handlelength=1.2,
-        handleheight=1.0,
-        columnspacing=1.4,
-        borderaxespad=0.2,
-        borderpad=0.2,
-    )
+    ax.legend(handles, entries, ncols=-(-len(entries) // lines), fontsize=_SIZE, **_ABOVE)
     if title:
         titled(ax, title, pad=8.0 + 14 * (lines + sum("\n" in entry for entry in entries)))
 

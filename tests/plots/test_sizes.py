@@ -1,7 +1,9 @@
 """Texts of figures neither overlap nor leave the figure, at small sizes and with six runs."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.resources import files
 from itertools import combinations
 
 import numpy as np
@@ -67,6 +69,20 @@ def curves() -> pd.DataFrame:
     return pd.concat(frames).assign(mode="both", tables=5)
 
 
+@cache
+def outputs() -> pd.DataFrame:
+    """Simulated outputs of two runs."""
+    made = [
+        xb.simulation.simulate("sample", "Gemini 3 Pro", seed, run=LONG[seed]) for seed in (0, 1)
+    ]
+    return xb.read_outputs(pd.concat([run.outputs for run in made]), xb.load_dataset("sample"))
+
+
+def by_length(by: str | None = None) -> pd.DataFrame:
+    dataset = xb.load_dataset("sample")
+    return xb.extraction.validity_by_length(outputs(), dataset, bins=3, by=by)
+
+
 SIX = tuple(SHORT)
 DRAWN: dict[str, Callable[[Axes], Axes]] = {
     **{
@@ -97,6 +113,11 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
     "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
     "correlations": lambda ax: plots.correlations(paper.correlations(), ax=ax),
     "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
+    "reproduction": lambda ax: plots.reproduction(paper.reproduction(), ax=ax),
+    "attempts": lambda ax: plots.attempts(outputs(), ax=ax),
+    "attempts of runs": lambda ax: plots.attempts(outputs(), by=["run", "domain"], ax=ax),
+    "validity": lambda ax: plots.validity(by_length(), ax=ax),
+    "validity of runs": lambda ax: plots.validity(by_length("run"), ax=ax),
 }
 
 
@@ -208,3 +229,9 @@ def test_shades_of_scores_are_those_of_the_views() -> None:
     ax = draw("difficulty of 1 run", (6.5, 4.2))
     strongest = ax.collections[0].get_cmap()(0.0)
     assert to_hex(strongest) == LIGHT.shades[0]
+
+
+@pytest.mark.parametrize("module", ["dataset", "evaluated", "paper_results"])
+def test_colours_come_from_the_palette(module: str) -> None:
+    source = files("extractbench_nb.plots").joinpath(f"{module}.py").read_text("utf-8")
+    assert re.findall(r"#[0-9a-fA-F]{6}\b", source) == []
