@@ -69,7 +69,7 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     title = f"How fields fail, by {words(by)}"
     drawing.stack(ax, bars, colours, title, column=by, ends=ends)
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
-    drawing.titled(ax, x="failed fields (% of scored fields)")
+    drawing.titled(ax, x="fields that do not pass (% of scored fields)")
     return ax
 
 
@@ -289,10 +289,10 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     groups = group_attempts(rows, names or None)
     ax = drawing.new_axes(ax, 3.6)
     _set_axes(ax, rows, measures[0])
-    for number, key in enumerate(groups.labels):
+    group_names = drawing.distinct([_group_name(key, groups.names) for key in groups.labels])
+    for number, name in enumerate(group_names):
         own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
-        name = _group_name(key, groups.names)
-        _draw_group(ax, own, number, len(groups.labels), name)
+        _draw_group(ax, own, number, len(group_names), name)
     more = f"; {left_out:,} without a length left out" if left_out else ""
     drawing.titled(ax, f"Validity by length{more}")
     if groups.names:
@@ -329,7 +329,7 @@ def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str
     at, share = own["median"], 100 * own["share"]
     style: dict[str, Any] = {"color": colour, "transform": moved}
     ax.vlines(at, 100 * own["low"], 100 * own["high"], linewidth=1.6, **style)
-    ax.plot(at, share, label=words(name), linewidth=0.9, marker=marker, markersize=6, **style)
+    ax.plot(at, share, label=name, linewidth=0.9, marker=marker, markersize=6, **style)
     if groups == 1:
         ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
         for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
