@@ -38,7 +38,7 @@ BEHAVIOUR = frozenset(
 )
 #: Elements that do nothing without a kernel.
 _CONTROLS = frozenset({"button", "input", "select", "textarea"})
-_VOID = frozenset({"br", "hr", "img", "input"})
+_VOID = frozenset({"br", "hr", "img", "input", "wbr"})
 #: The attributes of static HTML; roles and states are for what can be operated, except on images.
 _STATIC = frozenset(
     "class style colspan rowspan scope open src alt width height viewBox d x y x1 x2 y1 y2 cx "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,7 +156,7 @@ def _mean(line: model.Line, measure: str) -> str:
     return score_text(line.score if measure == "score" else line.pass_rate)
 
 
-def _head(line: model.Line, *, grouped: bool, number: int = 0, **place: Any) -> Node:
+def _head(line: model.Line, *, alike: bool, number: int = 0, **place: Any) -> Node:
     """Draw the name of a line; a `number` stands for it in static HTML."""
     signs = ("✗" if line.failed else "") + (INVALID if line.invalid else "")
     says = [line.title, f"schema {line.schema}" if line.schema else ""]
@@ -162,8 +164,9 @@ def _head(line: model.Line, *, grouped: bool, number: int = 0, **place: Any) -> 
     says += [plural(line.rows, "row"), "failed by every run" if line.failed else ""]
     if line.invalid:
         says.append(f"{line.invalid} of {plural(line.outputs, 'output')} invalid")
-    schema = None if grouped or not line.schema else h("i", f" · {line.schema}", cls="xb-quiet")
-    name = [h("span", line.name, dir="auto"), schema]
+    schema = None if alike or not line.schema else h("i", f" · {line.schema}", cls="xb-quiet")
+    words = re.split(r"(?<=[_./\-\s])", line.name)
+    name = [h("span", ((h("wbr"), word) for word in words), dir="auto"), schema]
     return h(
         "th",
         h("span", name, cls="xb-line", live=number > 0 or None),
@@ -180,9 +183,10 @@ def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
     """Draw the heatmap; row 0 and column 0 are names, which take their lines."""
     lines, columns = grid.rows.lines, grid.columns.lines
     numbered = sum(len(line.name) for line in columns[:_STATIC_COLUMNS]) > _LONGEST_HEADS
+    alike = [side.grouped or len({line.schema for line in side.lines}) == 1 for side in grid[:2]]
     beyond = [at >= _STATIC_COLUMNS or None for at in range(len(columns))]
     heads = [
-        _head(line, grouped=grid.columns.grouped, number=at if numbered else 0, scope="col",
+        _head(line, alike=alike[1], number=at if numbered else 0, scope="col",
               row=0, column=at, live=beyond[at - 1])
         for at, line in enumerate(columns, 1)
     ]  # fmt: skip
@@ -204,7 +208,7 @@ def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
                 h("td", content, cls=look, item=True, row=at, column=across, title=says or None,
                   live=beyond[across - 1])
             )  # fmt: skip
-        name = _head(line, grouped=grid.rows.grouped, scope="row", row=at, column=0)
+        name = _head(line, alike=alike[0], scope="row", row=at, column=0)
         mean = h("td", _mean(line, choice.measure), cls="xb-mean")
         body.append(h("tr", name, mean, drawn, live=live, key=at))
     corner = h("td", f"{choice.rows} \\ {choice.columns}", cls="xb-corner")
@@ -507,10 +511,11 @@ class FailureExplorer(model.Choice, View):
             several = self._coded.axes["run"].size > 1
             self.modes_by = "run" if several else "reason_detail"
         self._filter()
-        super().__init__()
+        # before the observer that draws
         self.observe(self._rechosen, list(_TRAITS))
         self.observe(self._reselected, "selected_block")
         self.observe(self._cell_set, "selected_cell")
+        super().__init__()
 
     # --- what can be assigned -------------------------------------------------------------------
 
@@ -579,9 +584,18 @@ class FailureExplorer(model.Choice, View):
 
     # --- what follows from it --------------------------------------------------------------------
 
+    @contextmanager
+    def _undrawn(self) -> Iterator[None]:
+        """Let other traits follow; the observer that comes last draws."""
+        self._changes += 1
+        try:
+            yield
+        finally:
+            self._changes -= 1
+
     def _rechosen(self, change: Any) -> None:
         name = change["name"]
-        with self.changing():
+        with self._undrawn():
             if self.rows == self.columns:
                 self.set_trait("columns" if name == "rows" else "rows", change["old"])
             if name in ("rows", "columns"):
@@ -594,7 +608,7 @@ class FailureExplorer(model.Choice, View):
 
     def _cell_set(self, change: Any) -> None:
         cell = change["new"]
-        with self.changing():
+        with self._undrawn():
             if cell:
                 self.selected_block = tuple((name,) for name in cell)
                 self._find_page(cell)
@@ -602,7 +616,7 @@ class FailureExplorer(model.Choice, View):
                 self.selected_block = ()
 
     def _reselected(self, change: Any) -> None:
-        with self.changing():
+        with self._undrawn():
             self._pages["values"] = self._pages["runs"] = 0
             self._whole, self._said = None, ""
             self._reveals += bool(change["new"])
@@ -965,7 +979,7 @@ class FailureExplorer(model.Choice, View):
             [self._names(*of) for of in self._asked()],
             ui.menu("Paths", "set:compare", model.COMPARISONS, self.compare) if several else None,
             self._names("Wrong in", "wrong_in", runs) if several else None,
-            self._names("right in", "right_in", runs) if several else None,
+            self._names("Right in", "right_in", runs) if several else None,
             ui.menu("Sort", "set:value_order", model.VALUE_ORDERS, self.value_order),
             ui.button(f"✕ {modes}", "mode", None, aria_label=f"Not only {modes}") if modes else None,
             ui.button("Clear", "clear", aria_label="Clear selection and filters of values"),
@@ -1127,6 +1141,13 @@ class FailureExplorer(model.Choice, View):
             said = " · ".join(one_line(text, _LONGEST_LABEL) for text in words if text)
             verdict = self._link(ui.mark(outcome), "evaluation", place, "Open this output here")
             verdicts.append(h("div", verdict, " ", said, cls="xb-verdict"))
+        links = [
+            self._link("matches", "matches", at, "See which items were paired") if counts else None,
+            " ",
+            self._link("page", "evidence", at, "See the value on its page")
+            if self._dataset is not None
+            else None,
+        ]
         reasoning = one_line(_text(row["reasoning"]), _LONGEST if long else _LONGEST_PATH)
         return h(
             "td",
@@ -1135,11 +1156,7 @@ class FailureExplorer(model.Choice, View):
             if counts
             else None,
             verdicts,
-            self._link("matches", "matches", at, "See which items were paired") if counts else None,
-            " " if counts else None,
-            self._link("page", "evidence", at, "See the value on its page")
-            if self._dataset is not None
-            else None,
+            links,
             h("div", reasoning, cls="xb-quiet", dir="auto") if reasoning else None,
         )
 

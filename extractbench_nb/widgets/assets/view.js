@@ -179,10 +179,12 @@ function render({ model, el }) {
   el.dataset.lmSuppressShortcuts = "true"; // keys typed here are no commands of JupyterLab
   let timer = 0;
   let waiting = 0;
+  let acted = false; // whether the reader has, since the last drawing
 
   function send(name, value) {
     clearTimeout(waiting);
     waiting = setTimeout(() => root.setAttribute("data-waiting", ""), 500);
+    acted = true;
     model.send({ do: name, value });
   }
   function draw() {
@@ -198,6 +200,7 @@ function render({ model, el }) {
       if (target.shown !== target.dataset.reveal) reveal(target);
       target.shown = target.dataset.reveal;
     }
+    acted = false;
   }
   function fill(slot, trait) {
     const text = model.get(trait);
@@ -216,7 +219,7 @@ function render({ model, el }) {
   }
   function reveal(target) {
     const pane = target.closest("[data-scroll]");
-    if (!pane && shadow.activeElement) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (!pane && acted) target.scrollIntoView({ block: "nearest", inline: "nearest" });
     else if (!pane) return; // what Python shows does not move the page
     else pane.scrollTop += target.getBoundingClientRect().top - pane.getBoundingClientRect().top
       - pane.clientHeight / 3;
