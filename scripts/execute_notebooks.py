@@ -23,7 +23,7 @@ import nbformat
 from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
 
-from extractbench_nb.widgets.panes import WIDGET, drop_live_part
+from extractbench_nb.widgets.static import WIDGET, drop_live_parts
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 CELL_SECONDS = 1800
@@ -103,16 +103,12 @@ def _outputs(client: Any, source: str) -> list[NotebookNode]:
     for output in found:
         if output.output_type == "error":
             raise CellError(_COLOURS.sub("", "\n".join(output.traceback)))
-        _keep_the_static_twin(output)
+    drop_live_parts(found)
+    for output in found:
+        data = output.get("data", {})
+        if WIDGET in data:
+            raise CellError(f"a widget without a static twin: {data.get('text/plain')}")
     return found
-
-
-def _keep_the_static_twin(output: NotebookNode) -> None:
-    """Drop the live part of a widget: without a kernel it would hide the part that can be read."""
-    data = output.get("data", {})
-    drop_live_part(data)
-    if WIDGET in data:
-        raise CellError(f"a widget without a static twin: {data.get('text/plain')}")
 
 
 def differences(kept: NotebookNode, new: NotebookNode) -> list[int]:

@@ -542,7 +542,7 @@ def static(notebooks: tuple[Path, ...]) -> None:
     Drops the live part of each view in saved NOTEBOOKS, which are replaced. A reopened or exported
     notebook then shows the static twins.
     """
-    from extractbench_nb.widgets.panes import keep_static
+    from extractbench_nb.widgets.static import keep_static
 
     for path in notebooks:
         changed = keep_static(path)

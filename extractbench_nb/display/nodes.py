@@ -58,8 +58,8 @@ def h(tag: str, *children: Child | Iterable[Child] | None, **attributes: Any) ->
     **attributes
         Attributes; ``cls`` is the class, and ``_`` in a name stands for ``-``. None and False are
         left out. ``live=True`` leaves the element out of static HTML, ``static=True`` out of a live
-        page. ``key`` tells siblings apart when a page is updated. Names in `BEHAVIOUR` tell a live
-        page what the element does.
+        page; ``keep=True`` keeps the text of a button in static HTML. ``key`` tells siblings apart
+        when a page is updated. Names in `BEHAVIOUR` tell a live page what the element does.
     """
     named = {
         "class" if name == "cls" else name.replace("_", "-"): value
@@ -94,7 +94,7 @@ def _wired(node: Node, parts: Mapping[str, str]) -> list[Any]:
             attributes["data-send"] = json.dumps(document_json(value))
         elif name == "part":
             attributes["data-part"] = parts[value]
-        elif name != "live":
+        elif name not in ("live", "keep"):
             shown = clean(value) if isinstance(value, str) else value
             attributes[f"data-{name}" if name in BEHAVIOUR else name] = shown
     inside = (
@@ -108,7 +108,7 @@ def _wired(node: Node, parts: Mapping[str, str]) -> list[Any]:
 def static_html(node: Node, parts: Mapping[str, Node] | None = None) -> str:
     """Write a tree as HTML that needs no script: without controls, and with all parts in place."""
     attributes = node.attributes
-    if "live" in attributes or node.tag in _CONTROLS:
+    if "live" in attributes or (node.tag in _CONTROLS and "keep" not in attributes):
         return ""
     part: str | None = attributes.get("part")
     children = (parts[part],) if part is not None and parts else node.children
@@ -123,4 +123,5 @@ def static_html(node: Node, parts: Mapping[str, Node] | None = None) -> str:
         escape(clean(child), quote=False) if isinstance(child, str) else static_html(child, parts)
         for child in children
     )
-    return f"<{node.tag}{written}>{inside}</{node.tag}>"
+    tag = "span" if node.tag in _CONTROLS else node.tag
+    return f"<{tag}{written}>{inside}</{tag}>"

@@ -1,8 +1,7 @@
 """Views for the notebook: schemas, evaluations, matches, tables and evidence, with static twins.
 
-Each view is one widget. Its static twin is plain HTML without JavaScript; it is saved in the
-notebook with the live part, for pages without a kernel. `keep_static` drops the live parts from a
-saved notebook, so that a reopened or exported one shows the twins.
+Each view is one widget. Its static twin is plain HTML without JavaScript, an output of its own that
+is shown where there is no kernel. `keep_static` drops the live parts from a saved notebook.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from extractbench_nb.tables.batches import TableScores
 from extractbench_nb.tables.canonical import Canonical
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.drawing import GriTS
-from extractbench_nb.widgets.panes import keep_static, notebook_libraries
+from extractbench_nb.widgets.static import keep_static, notebook_libraries
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from functools import reduce
 from operator import and_
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.html import element, table
-from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
+from extractbench_nb.display.nodes import Node, h
+from extractbench_nb.display.sides import MOST, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
-from extractbench_nb.widgets import panes as ui
-from extractbench_nb.widgets import static
-from extractbench_nb.widgets.schema_view import (
-    TreePane,
-    resolved_path,
-    schema_tree,
-    tree_html,
+from extractbench_nb.widgets.controls import (
+    bar,
+    button,
+    check,
+    copy,
+    found,
+    mark,
+    menu,
+    more,
+    page_of,
+    pager,
+    search,
+    segments,
+    toolbar,
 )
-from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
+from extractbench_nb.widgets.schema_view import SchemaTree, resolved_path, schema_tree
+from extractbench_nb.widgets.static import MARKS, outcome_text, score_text
+from extractbench_nb.widgets.view import View, known, part
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
@@ -37,15 +48,25 @@ class Filters(NamedTuple):
 
     node: str = ""
     outcome: str = ""
+    reason: str = ""
     metric: str = ""
     text: str = ""
     only_counted: bool = False
     only_failed: bool = False
-    worst_first: bool = False
+    sort: str = "failures"
 
 
 #: The conditions that are traits of the view by the same name.
 _CONDITIONS = Filters._fields[1:]
+
+#: Orders of the rows: in words, and the column with the end at which missing values go.
+ORDERS = {
+    "failures": ("failures first", ("passed", "first")),
+    "document": ("order of the document", None),
+    "score": ("lowest score first", ("score", "first")),
+    "outcome": ("by outcome", ("outcome", "last")),
+    "path": ("by path", ("path", "last")),
+}
 
 
 def checked_name(name: object) -> str:
@@ -74,7 +95,8 @@ def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[
             f'        | {source}["schema_path"].str.startswith(({literals}))'
         )
         terms.append((code, (paths == filters.node) | paths.str.startswith(starts)))
-    for column, wanted in (("outcome", filters.outcome), ("metric", filters.metric)):
+    for column in ("outcome", "reason", "metric"):
+        wanted = getattr(filters, column)
         if wanted:
             terms.append((_equals(source, column, wanted), fields[column] == wanted))
     if filters.only_counted:
@@ -86,9 +108,13 @@ def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[
     rows = fields[reduce(and_, (mask for _, mask in terms))] if terms else fields
     codes = [code for code, _ in terms if code is not None]
     code = _selection(source, codes)
-    if filters.worst_first:
-        rows = rows.sort_values("score", kind="stable", na_position="first")
-        code += '.sort_values("score", kind="stable", na_position="first")'
+    order = ORDERS[filters.sort][1]
+    if order is not None:
+        column, end = order
+        at_end: Any = end
+        rows = rows.sort_values(column, kind="stable", na_position=at_end)
+        at_first = ', na_position="first"' if end == "first" else ""
+        code += f'.sort_values("{column}", kind="stable"{at_first})'
     if len(codes) < len(terms) or len(code) > _LONGEST_CODE:
         code = f"{source}.loc[{rows.index.tolist()}]"
     return rows, code
@@ -147,65 +173,28 @@ def _selection(source: str, codes: list[str]) -> str:
     return f"{source}[\n    {lines}\n]"
 
 
-#: Rows that are sent at a time.
+#: Rows of a page, in a live page and in static HTML.
 PER_PAGE = 50
+_STATIC_ROWS = 30
 _LONGEST_PATH = 2_000
 _LONGEST_WORDS = 4_000
+_LONGEST_NAME = 60
+_SCORES = ("overall_score", "field_score", "pass_rate")
+_MOST_GROUPS, _MOST_EXAMPLES = 30, 5
+_BEGINNING = 400
+_NONE = -1
 
 
-class Row(NamedTuple):
-    """One line of the list; `label` is its place in ``fields``."""
-
-    label: int
-    outcome: str
-    reason: str
-    path: str
-    metric: str
-    counted: bool
-    score: float | None
-    gold: list[Segment]
-    predicted: list[Segment]
-
-
-def page(rows: pd.DataFrame, number: int, filters: Filters, in_all: int) -> dict[str, Any]:
-    """Return a page of the filtered rows; ``empty`` says why there are none."""
-    cut, text = ui.page_of(len(rows), number, PER_PAGE), filters.text.strip()
-    empty = ""
+def why_empty(filters: Filters, in_all: int) -> str:
+    """Say why no row is shown, and what would help."""
     if not in_all:
-        empty = (
+        return (
             "The schema scores no field of this document. "
             "A field is scored where the schema declares it, and evaluation_config is not skip."
         )
-    elif not cut.total and filters._replace(node="", worst_first=False, text=text) != Filters():
-        empty = "No field matches; clear the filters."
-    elif not cut.total:
-        empty = "No field is scored at this node or below it; choose another one, $ for all."
-    return {
-        "rows": [_row(row) for row in cut.of(rows).itertuples()],
-        "first": cut.first,
-        "left": cut.total,
-        "all": in_all,
-        "number": cut.number,
-        "pages": cut.pages,
-        "empty": empty,
-        "columns": Row._fields,
-    }
-
-
-def _row(row: Any) -> Row:
-    """Return a row of the table, with long texts cut."""
-    gold, predicted = excerpts(row)
-    return Row(
-        label=row.Index,
-        outcome=row.outcome,
-        reason=one_line(row.reason, _LONGEST_LINE),
-        path=one_line(row.path, _LONGEST_SHOWN_PATH),
-        metric=one_line(row.metric, _LONGEST_LINE),
-        counted=bool(row.counted),
-        score=None if row.score is pd.NA else float(row.score),
-        gold=gold,
-        predicted=predicted,
-    )
+    if filters._replace(node="", sort="failures", text=filters.text.strip()) != Filters():
+        return "No field matches; clear the filters."
+    return "No field is scored at this node or below it; choose another one, $ for all."
 
 
 def filters_text(filters: Filters) -> str:
@@ -213,110 +202,45 @@ def filters_text(filters: Filters) -> str:
     parts = [
         filters.node and f"at or below {one_line(filters.node, _LONGEST_SHOWN_PATH)}",
         filters.outcome.replace("_", " "),
+        filters.reason and f"reason {one_line(filters.reason, _LONGEST_LINE)}",
         filters.metric and f"metric {one_line(filters.metric, _LONGEST_LINE)}",
         filters.text.strip() and f"with “{one_line(filters.text.strip(), _LONGEST_LINE)}”",
         "counted only" if filters.only_counted else "",
         "not passed only" if filters.only_failed else "",
-        "worst first" if filters.worst_first else "",
     ]
     return ", ".join(filter(None, parts))
 
 
-def detail(
-    ev: Evaluation, fields: pd.DataFrame, label: int, name: str = "ev", limit: int = 2_000
-) -> dict[str, Any]:
-    """Describe one row in full; ``more`` says whether more of its values can be shown."""
-    row: Any = next(fields.loc[[label]].itertuples())
-    path = None if row.schema_path is pd.NA else row.schema_path
-    node = next((n for n in ev.schema.nodes() if n.schema_path == path), None)
-    gold, predicted = whole(row, limit)
-    score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
-    passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
-    specs = node.config.metrics if node is not None and node.config is not None else ()
-    params = next((dict(spec.params) for spec in specs if spec.metric_id == row.metric), {})
-    written = ", ".join(f"{key}={value!r}" for key, value in params.items())
-    counted = "counts for the scores" if row.counted else "inside an array item, not counted"
-    facts = {
-        "outcome": f"{static.outcome_text(row.outcome)} ({one_line(row.reason, _LONGEST_LINE)})",
-        "score": f"{score}{passed}",
-        "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
-        "reasoning": _text(row.reasoning, _LONGEST_WORDS),
-        "items": _items(ev, row.path, name),
-        "predicted at": _text(row.predicted_path, _LONGEST_PATH),
-        "type": node and one_line(node.label + ", required" * row.required, _LONGEST_LINE),
-        "schema path": _text(row.schema_path, _LONGEST_PATH),
-        "weight": f"{row.weight:g}, {counted}",
-    }
-    return {
-        "label": label,
-        "path": trimmed(row.path, _LONGEST_PATH),
-        "outcome": row.outcome,
-        "about": trimmed((node and node.description) or "", _LONGEST_WORDS),
-        "facts": [(key, text) for key, text in facts.items() if text],
-        "gold": gold,
-        "predicted": predicted,
-        "more": limit < MOST and bool(gold.hidden or predicted.hidden),
-        "code": row_code(fields, label, name),
-    }
-
-
-def _text(cell: Any, limit: int) -> str:
-    return "" if cell is pd.NA else trimmed(cell, limit)
-
-
-def _items(ev: Evaluation, path: str, name: str) -> str:
-    """Describe the numbers of items of an array; empty for any other path."""
-    arrays = ev.arrays[ev.arrays["path"] == path]
-    if arrays.empty:
-        return ""
-    a = arrays.iloc[0]
-    if a["matched"] is pd.NA:
-        return f"{a['gold_items']:,} gold and {a['predicted_items']:,} predicted items, not aligned"
-    ratios = ", ".join(
-        f"{measure} {'n/a' if a[measure] is pd.NA else format(a[measure], '.2f')}"
-        for measure in ("precision", "recall", "f1")
-    )
-    return (
-        f"{a['matched']:,} matched, {a['partial']:,} partial, {a['missed']:,} missed, "
-        f"{a['spurious']:,} spurious; {ratios}. "
-        f"xb.show_matches({name}, {trimmed(repr(path), 300)}) shows them side by side"
-    )
-
-
-_SCORES = ("overall_score", "field_score", "pass_rate")
-_MOST_GROUPS = 30
-_MOST_EXAMPLES = 5
-_BEGINNING = 400
-
-
-def head(ev: Evaluation) -> dict[str, Any]:
-    """Sum up an evaluation: scores, counts of counted rows, notes, and groups of warnings."""
-    summary, meta, counted = ev.summary, ev.meta, outcome_counts(ev)
+def head(ev: Evaluation) -> Node:
+    """Draw scores, counts of counted rows, notes, and warnings: equal ones once, with a number."""
+    summary, counted = ev.summary, outcome_counts(ev)
     evaluated = int(summary["evaluated"])
+    scores = [
+        h("span", f"{name.replace('_', ' ')} ", h("b", score, cls="xb-num"), " · ")
+        for name in _SCORES
+        for score in [format(summary[name], ".3f") if evaluated else "n/a"]
+    ]
+    passes = f"{summary['passed']:,.0f} of {evaluated:,} counted fields pass"
+    counts = [(name, counted[name]) for name in MARKS if name in counted]
+    words = [h("li", mark(name), f" {number:,}") for name, number in counts]
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
     text = predicted if isinstance(predicted, str) else ""
-    title = f"Evaluation · profile {meta['profile']} · judge {meta['judge']}"
-    scores = [
-        (name.replace("_", " "), float(summary[name]) if evaluated else None) for name in _SCORES
-    ]
-    warnings = []
-    groups: list[Any] = list(ev.warnings.groupby(["side", "kind"], sort=False))
-    for (side, kind), group in groups[:_MOST_GROUPS]:
-        examples = [
-            (one_line(path, _LONGEST_SHOWN_PATH), one_line(message, _LONGEST_LINE))
-            for path, message in group[["path", "message"]].head(_MOST_EXAMPLES).to_numpy()
-        ]
-        warnings.append((side, one_line(kind, _LONGEST_LINE), len(group), examples))
-    return {
-        "title": one_line(title, _LONGEST_LINE),
-        "scores": scores,
-        "passes": f"{summary['passed']:,.0f} of {evaluated:,} fields pass",
-        "counts": [(name, counted[name]) for name in MARKS if name in counted],
-        "notes": _notes(summary),
-        "problem": problem and (one_line(problem, _LONGEST_LINE), trimmed(text, _BEGINNING)),
-        "warnings": warnings,
-        "warned": len(ev.warnings),
-    }
+    return h(
+        "div",
+        h("p", scores, passes),
+        h("div", bar(counts)[:1], h("ul", words, cls="xb-legend"), cls="xb-counts"),
+        h(
+            "div",
+            h("b", f"The prediction is not JSON: {one_line(problem, _LONGEST_LINE)}"),
+            h("pre", trimmed(text, _BEGINNING)),
+            cls="xb-note xb-bad",
+        )
+        if problem
+        else None,
+        [h("p", note, cls="xb-note") for note in _notes(summary)],
+        _warnings(ev.warnings),
+        cls="xb-head",
+    )
 
 
 def _notes(summary: pd.Series) -> list[str]:
@@ -335,102 +259,59 @@ def _notes(summary: pd.Series) -> list[str]:
     return notes
 
 
-_MOST_NODES = 200
-_UNFOLDED_NODES = 12
-_HEADS = ("outcome", "field", "gold", "predicted", "score")
-
-
-def head_html(head: dict[str, Any]) -> str:
-    """Write scores, counts, notes and warnings."""
-    counts = static.counts_html(head["scores"][0][1], head["counts"])
-    scores = " · ".join(
-        f"{name} {'n/a' if score is None else format(score, '.3f')}"
-        for name, score in head["scores"]
-    )
-    parts = [element("p", f"{head['passes']} · {scores}"), f"<p>{counts}</p>" if counts else ""]
-    if head["problem"] is not None:
-        message, text = head["problem"]
-        parts.append(element("p", f"The prediction is not JSON: {message}", "xb-bad"))
-        parts.append(element("pre", text, "xb-value"))
-    parts.extend(element("p", note) for note in head["notes"])
-    groups = []
-    for side, kind, number, examples in head["warnings"]:
-        items = [
-            f"<li>{element('code', path)} {element('span', message)}</li>"
-            for path, message in examples
+def _warnings(warnings: pd.DataFrame) -> Node | None:
+    if warnings.empty:
+        return None
+    listed = []
+    groups: list[Any] = list(warnings.groupby(["side", "kind"], sort=False))
+    for (side, kind), group in groups[:_MOST_GROUPS]:
+        alike = group.groupby("message", sort=False)["path"].agg(["size", "first"])
+        examples = [
+            h(
+                "li",
+                h("code", one_line(row.first, _LONGEST_SHOWN_PATH)),
+                f" and {row.size - 1:,} more" if row.size > 1 else "",
+                f": {one_line(message, _LONGEST_WORDS)}",
+            )
+            for message, row in zip(alike.index, alike.itertuples(), strict=True)
         ]
-        if number > len(examples):
-            items.append(element("li", f"… {number - len(examples):,} more"))
-        groups.append(element("p", f"{side}: {kind}, {number:,}", "xb-leaf"))
-        groups.append(f"<ul>{''.join(items)}</ul>")
-    if groups:
-        title = element("summary", plural(head["warned"], "warning"))
-        parts.append(f"<details>{title}{''.join(groups)}</details>")
-    return "".join(parts)
+        rest = len(examples) - _MOST_EXAMPLES
+        listed.append(h("p", f"{side}: {one_line(kind, _LONGEST_LINE)}, {len(group):,}"))
+        listed.append(h("ul", examples[:_MOST_EXAMPLES]))
+        if (left := more(rest, "messages; ev.warnings has them all")) is not None:
+            listed.append(left)
+    return h("details", h("summary", plural(len(warnings), "warning")), listed)
 
 
-def page_html(page: dict[str, Any], filters: str, name: str) -> str:
-    """Write a page of rows as a table."""
-    if page["empty"]:
-        return element("p", f"Fields {filters}".strip()) + element("p", page["empty"], "xb-empty")
-    last = page["first"] + len(page["rows"])
-    shown = f"Fields {page['first'] + 1:,} to {last:,} of {page['left']:,}"
-    shown += f" (of {page['all']:,} in all: {filters})" if filters else ""
-    rows = table(_HEADS, map(_cells, page["rows"]), numbers=(4,))
-    rest = more(page["left"] - last, f"rows; {name}.fields has them all")
-    return element("p", shown) + rows + rest
+def breakable(path: str, wanted: str = "") -> Node:
+    """Write a path that may be broken before each of its steps."""
+    shown = one_line(path, _LONGEST_SHOWN_PATH)
+    if wanted.strip() and wanted.strip().lower() in shown.lower():
+        return h("code", found(shown, wanted), cls="xb-path")
+    steps = shown.replace(".", "\0.").replace("[", "\0[").split("\0")
+    return h(
+        "code", [part for at, step in enumerate(steps) for part in (step, h("wbr", key=at))][:-1]
+    )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    note = f"{row.metric}{'' if row.counted else ', not counted'}"
-    reason = row.reason.replace("_", " ")
+def items_text(array: Any) -> str:
+    """Describe the numbers of items of an array, a row of ``arrays``."""
+    if array.matched is pd.NA:
+        return (
+            f"{array.gold_items:,} gold and {array.predicted_items:,} predicted items, not aligned"
+        )
+    ratios = ", ".join(
+        f"{name} {'n/a' if value is pd.NA else format(value, '.2f')}"
+        for name in ("precision", "recall", "f1")
+        for value in [getattr(array, name)]
+    )
     return (
-        f"{element('b', static.outcome_text(row.outcome))} {element('span', reason, 'xb-quiet')}",
-        f"{element('code', row.path)} {element('span', note, 'xb-quiet')}",
-        segments_html(row.gold),
-        segments_html(row.predicted),
-        score_text(row.score),
+        f"{array.matched:,} matched, {array.partial:,} partial, {array.missed:,} missed, "
+        f"{array.spurious:,} spurious; {ratios}"
     )
 
 
-def detail_html(detail: Mapping[str, Any]) -> str:
-    """Write the chosen row in full."""
-    facts = "".join(
-        f"<tr>{element('th', key)}{element('td', text, 'xb-value', 4_000)}</tr>"
-        for key, text in detail["facts"]
-    )
-    about = element("p", detail["about"], "xb-quiet", 4_000) if detail["about"] else ""
-    sides = ""
-    for name in ("gold", "predicted"):
-        side: Side = detail[name]
-        state = element("b", name if side.state == "present" else f"{name} ({side.state})")
-        value = f'<div class="xb-value" dir="auto">{segments_html(side.segments)}</div>'
-        sides += f"<div>{state}{value}{more(side.hidden, 'characters')}</div>"
-    title = element("p", f"Selected: {detail['path']}", "xb-title")
-    code = f"<pre>{element('code', detail['code'], limit=5_000)}</pre>"
-    return f"{title}{about}{sides}<table><tbody>{facts}</tbody></table>{code}"
-
-
-class HeadPane(ui.Pane, scripts=["evaluation/head.js"]):
-    """Scores, counts, notes and warnings."""
-
-
-class RowsPane(ui.Pane, scripts=["shared/copy.js", "evaluation/rows.js"]):
-    """A page of rows; `chosen` is the label of a row, -1 for none, `number` the page from 0."""
-
-    chosen = traitlets.Int(-1).tag(sync=True)
-    number = traitlets.Int(0).tag(sync=True)
-
-
-class DetailPane(ui.Pane, scripts=["shared/copy.js", "evaluation/detail.js"]):
-    """One row in full; sends ``show_all`` where more of its values is wanted."""
-
-
-_LONGEST_NAME = 60
-_NONE = -1
-
-
-class EvaluationView(ui.View):
+class EvaluationView(View):
     """An evaluation: the schema's tree beside the fields, gold against predicted.
 
     Attributes
@@ -441,79 +322,62 @@ class EvaluationView(ui.View):
     selected_row : str
         Instance path of the chosen field, which is shown in full; empty for none. A path or a field
         can be assigned; filters that would hide it are cleared.
-    outcome, metric : str
-        The only outcome, the only metric to list; empty for all.
+    outcome, reason, metric : str
+        The only outcome, reason or metric to list; empty for all.
     text : str
         What path, gold or predicted value must contain, in any case of letters.
     only_counted : bool
         Whether to leave out the fields inside array items, which do not enter the scores.
     only_failed : bool
         Whether to leave out what passed. A field without a verdict stays.
-    worst_first : bool
-        Whether to sort by score, fields without one first, in place of the document's order.
+    sort : str
+        The order of the rows: ``failures`` first, as in the ``document``, by ``score`` (lowest
+        first), ``outcome`` or ``path``.
+    page : int
+        The page of rows that is shown, from 0.
     rows : pandas.DataFrame
         The rows of ``ev.fields`` that are left, in the order shown, with their labels.
     code : str
         An expression that gives `rows`.
     """
 
+    kind = "evaluation"
+    styles = ("tree.css", "evaluation.css")
+    settable = frozenset({*_CONDITIONS, "page"})
     selected_path = traitlets.Unicode("")
     selected_row = traitlets.Unicode("")
     outcome = traitlets.Unicode("")
+    reason = traitlets.Unicode("")
     metric = traitlets.Unicode("")
     text = traitlets.Unicode("")
     only_counted = traitlets.Bool(False)
     only_failed = traitlets.Bool(False)
-    worst_first = traitlets.Bool(False)
+    sort = traitlets.Unicode("failures")
+    page = traitlets.Int(0)
 
-    def __init__(self, ev: Evaluation, *, name: str = "ev") -> None:
-        self._ev, self._name, self._fields = ev, checked_name(name), ev.fields
-        self._nodes = schema_tree(ev.schema, ev)
-        self._chosen = _NONE
-        self._detail: dict[str, Any] | None = None
+    def __init__(
+        self,
+        ev: Evaluation,
+        *,
+        name: str = "ev",
+        title: str = "",
+        pdf: str | Path | None = None,
+    ) -> None:
+        self._ev, self._variable, self._fields = ev, checked_name(name), ev.fields
+        self._titled, self._pdf = title, pdf
+        self._tree = SchemaTree(schema_tree(ev.schema, ev))
+        self._chosen, self._limit = _NONE, 2_000
         self._filters = Filters()
-        self._rows, self._code = narrowed(self._fields, self._filters, self._name)
-        self._head, self._tree = HeadPane(), TreePane(self._nodes)
-        self._list, self._whole = RowsPane(), DetailPane()
-        self._head.show(head(ev))
-        super().__init__(self._parts())
-        self.add_class("xb-evaluation")
-        traitlets.link((self, "selected_path"), (self._tree, "path"))
-        self.observe(self._narrow, ["selected_path", *_CONDITIONS])
-        self.observe(self._row_named, "selected_row")
-        self._list.observe(lambda change: self._choose(change["new"]), "chosen")
-        self._list.observe(lambda _: self._draw(), "number")
-        self._whole.on_event("show_all", lambda: self._draw_detail(MOST))
-        self._draw()
-        self._draw_detail()
-
-    def _parts(self) -> list[Any]:
-        self._metrics = list(self._fields["metric"].unique())
-        outcomes = [(static.outcome_text(name), name) for name in OUTCOMES]
-        metrics = [(trimmed(name, _LONGEST_NAME), name) for name in self._metrics]
-        controls = {
-            "outcome": ui.menu("Outcome", [("all", ""), *outcomes], max_width="260px"),
-            "metric": ui.menu("Metric", [("all", ""), *metrics], max_width="260px"),
-            "worst_first": ui.menu("Order", [("document", False), ("worst first", True)]),
-            "text": ui.search("Find", "path or value", width="220px"),
-            "only_counted": ui.check("counted only"),
-            "only_failed": ui.check("not passed only"),
-        }
-        self.link(controls)
-        self._tree.add_class("xb-node-list")
-        self._whole.layout.margin = "0 12px 0 0"
-        return [
-            self._head,
-            ui.row(*controls.values(), ui.button("Clear filters", self.clear)),
-            ui.beside(self._tree, self._list, widths=(220, 500), shares=(2, 5)),
-            self._whole,
-        ]
+        self._rows, self._code = narrowed(self._fields, self._filters, name)
+        self._head = head(ev)
+        self._items = {array.path: items_text(array) for array in ev.arrays.itertuples()}
+        super().__init__()
 
     # --- what can be assigned -------------------------------------------------------------------
 
     @traitlets.validate("selected_path")
     def _known_node(self, proposal: Any) -> str:
-        return resolved_path(self._nodes, proposal["value"])
+        return resolved_path(self._tree.nodes, proposal["value"])
 
     @traitlets.validate("selected_row")
     def _known_row(self, proposal: Any) -> str:
@@ -525,10 +389,11 @@ class EvaluationView(ui.View):
             raise traitlets.TraitError(f"there is no field {wanted!r}; {nearest(wanted, paths)}")
         return str(paths[names == wanted].iloc[0])
 
-    @traitlets.validate("outcome", "metric")
+    @traitlets.validate("outcome", "reason", "metric", "sort")
     def _known_word(self, proposal: Any) -> str:
         trait, word = proposal["trait"].name, proposal["value"]
-        return word and ui.known(trait, word, OUTCOMES if trait == "outcome" else self._metrics)
+        allowed = {"outcome": OUTCOMES, "sort": ORDERS}.get(trait)
+        return word and known(trait, word, allowed or self._fields[trait].unique())
 
     @traitlets.validate("text")
     def _sendable(self, proposal: Any) -> str:
@@ -539,69 +404,264 @@ class EvaluationView(ui.View):
             )
         return text
 
+    @traitlets.validate("page")
+    def _existing_page(self, proposal: Any) -> int:
+        return page_of(len(self._rows), proposal["value"], PER_PAGE).number
+
     # --- what changes ---------------------------------------------------------------------------
 
+    @traitlets.observe("selected_path", *_CONDITIONS)
     def _narrow(self, _: Any) -> None:
         filters = Filters(self.selected_path, *(getattr(self, name) for name in _CONDITIONS))
         if filters == self._filters:
             return
         self._filters = filters
-        self._rows, self._code = narrowed(self._fields, filters, self._name)
-        if self._chosen not in self._rows.index:
-            self._choose(_NONE)
-        before = self._list.number
-        self._turn_to(self._chosen)
-        if self._list.number == before:
-            self._draw()
+        with self.changing():
+            self._rows, self._code = narrowed(self._fields, filters, self._variable)
+            if self._chosen not in self._rows.index:
+                self._choose(_NONE)
+            self._turn_to(self._chosen)
 
+    @traitlets.observe("selected_row")
     def _row_named(self, change: Any) -> None:
         wanted = change["new"]
-        if wanted == self._path_of(self._chosen):
-            return
-        paths = self._fields["path"]
-        self._choose(int(paths.index[paths == wanted][0]) if wanted else _NONE)
+        if wanted != self._path_of(self._chosen):
+            paths = self._fields["path"]
+            self._choose(int(paths.index[paths == wanted][0]) if wanted else _NONE)
 
     def _choose(self, label: int) -> None:
-        if label == self._chosen:
-            return
-        known = label if label in self._fields.index else _NONE
-        self._chosen = known
-        if known != _NONE and known not in self._rows.index:
-            self.clear(node=True)
-        self.selected_row = self._path_of(known)
-        self._turn_to(known)
-        self._list.chosen = known
-        self._draw_detail()
+        with self.changing():
+            self._chosen, self._limit = label, 2_000
+            if label != _NONE and label not in self._rows.index:
+                self.clear()
+            self.selected_row = self._path_of(label)
+            if label != _NONE:
+                self._turn_to(label)
 
     def _path_of(self, label: int) -> str:
         return "" if label == _NONE else str(self._fields["path"][label])
 
     def _turn_to(self, label: int) -> None:
         """Go to the page of a row, or to the first page."""
-        place = 0 if label == _NONE else self._rows.index.tolist().index(label)
-        self._list.number = place // PER_PAGE
+        self.page = 0 if label == _NONE else self._rows.index.tolist().index(label) // PER_PAGE
 
-    def clear(self, *, node: bool = False) -> None:
-        """Remove all filters."""
-        with self.hold_trait_notifications():
-            self.outcome = self.metric = self.text = ""
+    def clear(self) -> None:
+        """Remove all filters, the chosen node too."""
+        with self.changing(), self.hold_trait_notifications():
+            self.outcome = self.reason = self.metric = self.text = self.selected_path = ""
             self.only_counted = self.only_failed = False
-            if node:
-                self.selected_path = ""
+
+    # --- events of the page ---------------------------------------------------------------------
+
+    def do_clear(self, _: Any) -> None:
+        """Remove all filters."""
+        self.clear()
+
+    def do_node(self, at: Any) -> None:
+        """Choose a node of the tree, or all where it is chosen already."""
+        if type(at) is int and 0 <= at < len(self._tree.nodes):
+            path = self._tree.nodes[at].path
+            self.selected_path = "" if path == self.selected_path else path
+
+    def do_row(self, label: Any) -> None:
+        """Open a row, or close it where it is open."""
+        if type(label) is int and label in self._fields.index:
+            self._choose(_NONE if label == self._chosen else label)
+
+    def do_whole(self, _: Any) -> None:
+        """Show more of the values of the chosen row."""
+        self._limit = MOST
+
+    def do_matches(self, path: Any) -> None:
+        """Open the matches of an array."""
+        if isinstance(path, str) and path in self._items:
+            from extractbench_nb.widgets.matches_view import MatchesView
+
+            self.open_view(MatchesView(self._ev, path), path)
+
+    def do_page(self, label: Any) -> None:
+        """Open the PDF page where a value is."""
+        if self._pdf is not None and type(label) is int and label in self._fields.index:
+            from extractbench_nb.widgets.evidence_view import EvidenceView
+
+            row = self._fields.loc[label]
+            side = "predicted" if row["predicted_state"] == "present" else "gold"
+            view = EvidenceView(None, self._pdf, self._ev, side=side)
+            path = row["predicted_path"] if side == "predicted" else row["path"]
+            if isinstance(path, str) and path in set(view.values["path"]):
+                view.selected_path = path
+            self.open_view(view, "PDF")
 
     # --- what is shown --------------------------------------------------------------------------
 
-    def _page(self) -> dict[str, Any]:
-        cut = page(self._rows, self._list.number, self._filters, len(self._fields))
-        return cut | {"code": self._code}
+    def draw(self) -> dict[str, Node]:
+        """Draw head, filters, tree and rows."""
+        texts = {name: [("", "all")] for name in ("reason", "metric")}
+        for column, options in texts.items():
+            counts = Counter(self._fields[column])
+            options += [
+                (name, f"{trimmed(name, _LONGEST_NAME)} ({counts[name]:,})") for name in counts
+            ]
+        outcomes = {"": "all"} | {name: outcome_text(name) for name in OUTCOMES}
+        tools = toolbar(
+            menu("Outcome", "set:outcome", outcomes, self.outcome),
+            menu("Reason", "set:reason", dict(texts["reason"]), self.reason),
+            menu("Metric", "set:metric", dict(texts["metric"]), self.metric),
+            menu(
+                "Order", "set:sort", {name: words for name, (words, _) in ORDERS.items()}, self.sort
+            ),
+            search("Find path or value", "set:text", self.text, "path or value", "rows"),
+            check("counted only", "set:only_counted", self.only_counted),
+            check("not passed only", "set:only_failed", self.only_failed),
+            button("Clear filters", "clear"),
+        )
+        title = h("p", self.title, cls="xb-title", live=True)
+        tree = h(
+            "details",
+            h("summary", f"Schema, {plural(len(self._tree.nodes), 'node')}"),
+            part("tree"),
+            open=True,
+        )
+        body = h("div", tree, part("rows"), cls="xb-beside")
+        return {
+            "page": h("div", title, self._head, part("tools"), body),
+            "tools": tools,
+            "tree": self._tree.draw(self.selected_path),
+            "rows": self._list(),
+        }
 
-    def _draw(self) -> None:
-        self._list.show(self._page())
+    def _list(self) -> Node:
+        cut = page_of(len(self._rows), self.page, PER_PAGE)
+        words = filters_text(self._filters)
+        shown = f"{cut.total:,} of {plural(len(self._fields), 'row')}" + (
+            f": {words}" if words else ""
+        )
+        body: list[Node] = []
+        for at, row in enumerate(cut.of(self._rows).itertuples()):
+            chosen = row.Index == self._chosen
+            body.append(self._row(row, chosen=chosen, live=at >= _STATIC_ROWS and not chosen))
+            if chosen:
+                body.append(h("tr", h("td", self._detail(row), colspan=5), key="detail"))
+        heads = [
+            h("th", self._head_of(name), scope="col", cls="xb-num" if name == "score" else None)
+            for name in ("outcome", "path", "gold", "predicted", "score")
+        ]
+        table = h(
+            "table",
+            h("thead", h("tr", heads)),
+            h("tbody", body, keys="list"),
+            id="rows",
+            cls="xb-rows",
+        )
+        rest = max(0, cut.total - (cut.first + min(_STATIC_ROWS, cut.last - cut.first)))
+        return h(
+            "div",
+            h("p", h("span", f"{shown} ", role="status"), pager(cut, "set:page", "rows")),
+            h("div", table, cls="xb-scroll", scroll=True)
+            if cut.total
+            else h("p", why_empty(self._filters, len(self._fields)), cls="xb-empty"),
+            more(rest, f"rows; {self._variable}.fields has them all", static=True),
+            h(
+                "details",
+                h("summary", "Code"),
+                h("pre", self._code),
+                copy("Copy", self._code),
+                live=True,
+            ),
+        )
 
-    def _draw_detail(self, limit: int = 2_000) -> None:
-        chosen = self._ev, self._fields, self._chosen, self._name, limit
-        self._detail = None if self._chosen == _NONE else detail(*chosen)
-        self._whole.show(self._detail)
+    def _head_of(self, name: str) -> Node | str:
+        if name not in ORDERS:
+            return name
+        words, _ = ORDERS[name]
+        pressed = "true" if self.sort == name else "false"
+        order = "failures" if self.sort == name else name
+        return button(
+            f"{name} ▾" if self.sort == name else name,
+            "set:sort",
+            order,
+            keep=True,
+            aria_pressed=pressed,
+            title=f"Sort {words}",
+        )
+
+    def _row(self, row: Any, *, chosen: bool, live: bool) -> Node:
+        gold, predicted = excerpts(row)
+        note = f" {one_line(row.metric, _LONGEST_LINE)}{'' if row.counted else ', not counted'}"
+        counts = self._items.get(row.path)
+        if counts:
+            sides = [h("td", counts, cls="xb-quiet", colspan=2)]
+        else:
+            sides = [h("td", segments(side), cls="xb-value") for side in (gold, predicted)]
+        score = None if row.score is pd.NA else float(row.score)
+        return h(
+            "tr",
+            h(
+                "td",
+                mark(row.outcome),
+                h(
+                    "span",
+                    f" {one_line(row.reason.replace('_', ' '), _LONGEST_LINE)}",
+                    cls="xb-quiet",
+                ),
+            ),
+            h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
+            sides,
+            h("td", score_text(score), cls="xb-num"),
+            key=row.Index,
+            item=True,
+            do="row",
+            send=row.Index,
+            aria_current="true" if chosen else None,
+            reveal=str(row.Index) if chosen else None,
+            live=live,
+        )
+
+    def _detail(self, row: Any) -> Node:
+        """Draw one row in full."""
+        ev = self._ev
+        path = None if row.schema_path is pd.NA else row.schema_path
+        node = next((n for n in ev.schema.nodes() if n.schema_path == path), None)
+        specs = node.config.metrics if node is not None and node.config is not None else ()
+        params = next((dict(spec.params) for spec in specs if spec.metric_id == row.metric), {})
+        written = ", ".join(f"{key}={value!r}" for key, value in params.items())
+        score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
+        passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
+        counted = "counts for the scores" if row.counted else "inside an array item, not counted"
+        items = self._items.get(row.path)
+        facts = {
+            "outcome": f"{outcome_text(row.outcome)} ({one_line(row.reason, _LONGEST_LINE)})",
+            "score": f"{score}{passed}",
+            "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
+            "reasoning": _text(row.reasoning, _LONGEST_WORDS),
+            "items": items,
+            "path": trimmed(row.path, _LONGEST_PATH),
+            "predicted at": _text(row.predicted_path, _LONGEST_PATH),
+            "type": node and one_line(node.label + ", required" * row.required, _LONGEST_LINE),
+            "schema path": _text(row.schema_path, _LONGEST_PATH),
+            "weight": f"{row.weight:g}, {counted}",
+        }
+        gold, predicted = whole(row, self._limit)
+        hidden = gold.hidden or predicted.hidden
+        about = trimmed((node and node.description) or "", _LONGEST_WORDS)
+        code = row_code(self._fields, row.Index, self._variable)
+        return h(
+            "div",
+            h("p", about, cls="xb-quiet") if about else None,
+            h("div", _side("gold", gold), _side("predicted", predicted), cls="xb-beside"),
+            toolbar(
+                button("Show all", "whole") if hidden and self._limit < MOST else None,
+                button("Show matches", "matches", row.path) if items else None,
+                button("Show on the page", "page", row.Index) if self._pdf is not None else None,
+                copy("Copy code", code),
+            ),
+            h(
+                "dl",
+                [h("div", h("dt", name), h("dd", text)) for name, text in facts.items() if text],
+            ),
+            h("pre", code),
+            cls="xb-detail",
+        )
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -613,23 +673,28 @@ class EvaluationView(ui.View):
         """An expression that evaluates to `rows`, using the evaluation's variable name."""
         return self._code
 
-    def to_html(self) -> str:
-        """Write head, tree, the page of rows that is shown, and the chosen row."""
-        shown = page_html(self._page(), filters_text(self._filters), self._name)
-        chosen = "" if self._detail is None else detail_html(self._detail)
-        nodes = self._nodes
-        tree = (
-            f"<details>{element('summary', f'Schema, {len(nodes):,} nodes')}"
-            f"{tree_html(nodes[:_MOST_NODES], unfolded=_UNFOLDED_NODES)}"
-            f"{more(len(nodes) - _MOST_NODES, 'nodes')}</details>"
-        )
-        return twin(repr(self), head_html(head(self._ev)), tree, shown, chosen)
+    @property
+    def title(self) -> str:
+        """The document and the run where they are known, profile and judge."""
+        meta = self._ev.meta
+        about = f"profile {meta['profile']} · judge {meta['judge']}"
+        return one_line(f"{self._titled or self._variable} · {about}", _LONGEST_LINE)
 
     def __repr__(self) -> str:
         """Summarise the evaluation and the number of rows shown in one line."""
         s = self._ev.summary
         left, everything = len(self._rows), len(self._fields)
         return (
-            f"Evaluation · {s['passed']:,.0f} of {s['evaluated']:,.0f} fields pass · "
+            f"Evaluation · {s['passed']:,.0f} of {s['evaluated']:,.0f} counted fields pass · "
             f"{left:,} of {everything:,} rows shown"
         )
+
+
+def _text(cell: Any, limit: int) -> str:
+    return "" if cell is pd.NA else trimmed(cell, limit)
+
+
+def _side(name: str, side: Side) -> Node:
+    label = name if side.state == "present" else f"{name} ({side.state})"
+    value = h("div", segments(side.segments), cls="xb-value xb-whole", dir="auto", tabindex=0)
+    return h("div", h("b", label), value, more(side.hidden, "characters"))

@@ -7,7 +7,6 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -17,22 +16,9 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb._files import write_texts
-from extractbench_nb._json import read_text
 from extractbench_nb.display.text import document_json
-from extractbench_nb.errors import ConfigError, InputError, nearest
+from extractbench_nb.errors import nearest
 from extractbench_nb.widgets.static import asset, page
-
-
-def notebook_libraries() -> None:
-    """Refuse to go on without ipywidgets and anywidget."""
-    missing = [name for name in ("ipywidgets", "anywidget") if find_spec(name) is None]
-    if missing:
-        raise ConfigError(
-            None,
-            f"{' and '.join(missing)}: not installed; views need "
-            f"`pip install {' '.join(missing)}`, or `pip install -e '.[notebook]'` in a clone of "
-            "the repository",
-        )
 
 
 def wire(value: object) -> str:
@@ -296,61 +282,3 @@ class Slider(Pane, scripts=["shared/slider.js"], styles=["shared/slider.css"]):
     @traitlets.validate("value")
     def _within(self, proposal: Any) -> float:
         return min(max(float(proposal["value"]), self.least), self.most)
-
-
-WIDGET = "application/vnd.jupyter.widget-view+json"
-
-
-def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
-    """Drop the live part of every view in a saved notebook, so that its static twin is shown.
-
-    A notebook keeps both parts of a view. Where there is no kernel behind it, the live part hides
-    the other: a reopened or exported notebook shows an error or nothing.
-
-    Parameters
-    ----------
-    notebook : str or pathlib.Path
-        The ``.ipynb`` file.
-    target : str, pathlib.Path or None, optional
-        Where to write; None replaces `notebook`.
-
-    Returns
-    -------
-    int
-        How many outputs were changed. Widgets without a static twin, those of other packages, stay
-        as they are; the state of widgets is dropped where none of them is left.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not a notebook.
-    OutputError
-        The file cannot be written; what was there before is as it was.
-    """
-    source = Path(notebook)
-    text = read_text(source, "notebook")
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{str(source)!r} is not a notebook: {error}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
-        raise InputError(f"{str(source)!r} is not a notebook: it has no list of cells")
-    changed = left = 0
-    for cell in content["cells"]:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            changed += drop_live_part(data)
-            left += WIDGET in data
-    if not left:
-        content.get("metadata", {}).pop("widgets", None)
-    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-    write_texts({source if target is None else Path(target): text})
-    return changed
-
-
-def drop_live_part(data: dict[str, Any]) -> bool:
-    """Drop the live part of one output where there is a static twin beside it."""
-    if WIDGET not in data or "text/html" not in data:
-        return False
-    del data[WIDGET]
-    return True

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.html import element
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.text import one_line, plural, trimmed
 from extractbench_nb.errors import InputError, nearest
@@ -18,16 +17,13 @@ from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.schema.nodes import Schema, Shown, params_text, shown_metric, shown_nodes
 from extractbench_nb.stats.breakdowns import gather
-from extractbench_nb.widgets import panes as ui
-from extractbench_nb.widgets import static
 from extractbench_nb.widgets.controls import bar, button, more, search, toolbar
-from extractbench_nb.widgets.static import counts_html, score_text
+from extractbench_nb.widgets.static import score_text
 from extractbench_nb.widgets.view import View, part
 
 _LONGEST_NAME = 120
 _LONGEST_NOTE = 160
 _LONGEST_ABOUT = 400
-_LONGEST_PATH = 1000
 _STEP = re.compile(r"\.|\[")
 
 
@@ -144,77 +140,8 @@ def _lineage(schema_path: object, paths: set[str]) -> list[str]:
     return [schema_path[:end] for end in ends if schema_path[:end] in paths]
 
 
-def node_key(at: int, node: TreeNode) -> str:
-    """Return what stands for a node on the page: its schema path, or its place if that is long."""
-    return node.path if len(node.path) <= _LONGEST_PATH else f"#{at}"
-
-
-_MOST_NODES = 600
 #: Nested elements that a browser's parser keeps; what is deeper is listed at this level.
 _DEEPEST = 200
-
-
-def tree_html(nodes: Sequence[TreeNode], unfolded: int = 40) -> str:
-    """Write a tree that folds without JavaScript."""
-    shown = nodes[:_MOST_NODES]
-    folding = {node.parent for node in shown}
-    parts: list[str] = []
-    path: list[int] = []
-    within: list[int | None] = []
-    for at, node in enumerate(shown):
-        holder = None if node.parent is None else within[node.parent]
-        while path and path[-1] != holder:
-            path.pop()
-            parts.append("</details>")
-        folds = at in folding and len(path) < _DEEPEST
-        within.append(at if folds else holder)
-        if folds:
-            opened = " open" if unfolded > 0 else ""
-            unfolded -= 1
-            parts.append(f"<details{opened}><summary>{_label(node)}</summary>")
-            path.append(at)
-        else:
-            parts.append(f'<div class="xb-leaf">{_label(node)}</div>')
-    parts.append("</details>" * len(path))
-    parts.append(static.more(len(nodes) - len(shown), "nodes"))
-    return f'<div class="xb-tree">{"".join(parts)}</div>'
-
-
-def _label(node: TreeNode) -> str:
-    about = " · ".join((node.type, *node.notes))
-    counts = counts_html(node.score, node.counts)
-    return f"{element('b', node.name)} {element('span', about, 'xb-quiet')} {counts}"
-
-
-class TreePane(
-    ui.Pane, scripts=["shared/tree.js", "schema/explorer.js"], styles=["shared/tree.css"]
-):
-    """The tree of a schema; `selected` stands for the chosen node on the page, `path` elsewhere."""
-
-    path = traitlets.Unicode("")
-    selected = traitlets.Unicode("").tag(sync=True)
-
-    def __init__(self, nodes: Sequence[TreeNode]) -> None:
-        self._paths = {node_key(at, node): node.path for at, node in enumerate(nodes)}
-        self._keys = {path: key for key, path in self._paths.items()}
-        super().__init__()
-        rows = [
-            node._replace(
-                path=node_key(at, node),
-                field=one_line(node.field, _LONGEST_ABOUT),
-                score=None if node.score is None else round(node.score, 4),
-            )
-            for at, node in enumerate(nodes)
-        ]
-        self.show({"columns": TreeNode._fields, "rows": rows})
-
-    @traitlets.observe("selected")
-    def _chosen_on_the_page(self, change: Any) -> None:
-        self.path = self._paths.get(change["new"], "")
-
-    @traitlets.observe("path")
-    def _chosen_in_python(self, change: Any) -> None:
-        self.selected = self._keys.get(change["new"], "")
 
 
 def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
@@ -235,10 +162,12 @@ _MOST_STATIC = 300
 _UNFOLDED = 40
 
 
-class SchemaTree(NamedTuple):
+class SchemaTree:
     """The nodes of a schema as a list that folds, to be drawn in a view."""
 
-    nodes: list[TreeNode]
+    def __init__(self, nodes: list[TreeNode]) -> None:
+        self.nodes = nodes
+        self._drawn: tuple[Any, Node] | None = None
 
     def found(self, text: str) -> list[int]:
         """Find nodes by name, type, metric or description."""
@@ -251,16 +180,30 @@ class SchemaTree(NamedTuple):
             if wanted in "\n".join((node.field, node.type, *node.notes, node.about)).lower()
         ]
 
-    def draw(self, chosen: str, hits: Sequence[int] = (), *, unfold: bool | None = None) -> Node:
-        """Draw the tree; what is above the chosen node and above hits is unfolded.
+    def draw(
+        self,
+        chosen: str,
+        hits: Sequence[int] = (),
+        *,
+        unfold: bool | None = None,
+        lineage: bool = True,
+    ) -> Node:
+        """Draw the tree; what is above hits and, with `lineage`, the chosen node is unfolded.
 
-        `unfold` unfolds all nodes or none; by default, the upper levels.
+        `unfold` unfolds all nodes or none; by default, the upper levels. The same tree again is the
+        same object.
         """
+        asked = (chosen, tuple(hits), unfold, lineage)
+        if self._drawn is None or self._drawn[0] != asked:
+            self._drawn = asked, self._draw(chosen, set(hits), unfold, lineage=lineage)
+        return self._drawn[1]
+
+    def _draw(self, chosen: str, hits: set[int], unfold: bool | None, *, lineage: bool) -> Node:
         place = next((at for at, node in enumerate(self.nodes) if node.path == chosen), None)
-        wanted = [*hits, *(() if place is None else (place,))]
+        wanted = hits if place is None or not lineage else {*hits, place}
         opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
         drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
-        for at in wanted[:_MOST_DRAWN]:
+        for at in sorted(wanted)[:_MOST_DRAWN]:
             above = self._above(at)
             opened.update(above)
             drawn.update((at, *above))
@@ -280,7 +223,7 @@ class SchemaTree(NamedTuple):
                 "send": at,
                 "aria_current": current,
                 "found": at in hits,
-                "title": f"{node.field}\n{node.about}".strip(),
+                "title": f"{one_line(node.field, _LONGEST_ABOUT)}\n{node.about}".strip(),
                 "reveal": chosen if current else None,
             }
             content = self._label(node, marked=at in hits)
@@ -358,6 +301,7 @@ class SchemaExplorer(View):
         self._schema = schema
         self._tree = SchemaTree(schema_tree(schema, source))
         self._unfold: bool | None = None
+        self._folded_at: str | None = None
         super().__init__()
 
     @traitlets.validate("selected_path")
@@ -372,6 +316,7 @@ class SchemaExplorer(View):
     def do_unfold(self, everything: Any) -> None:
         """Unfold or fold all nodes."""
         self._unfold = bool(everything)
+        self._folded_at = None if everything else self.selected_path
 
     def draw(self) -> dict[str, Node]:
         """Draw the search box and the tree."""
@@ -383,7 +328,8 @@ class SchemaExplorer(View):
             button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
             h("span", said, role="status", cls="xb-quiet"),
         )
-        tree = self._tree.draw(self.selected_path, hits, unfold=self._unfold)
+        lineage = self.selected_path != self._folded_at
+        tree = self._tree.draw(self.selected_path, hits, unfold=self._unfold, lineage=lineage)
         chosen = (
             h("p", f"Selected: {trimmed(self.selected_path, 400)}") if self.selected_path else None
         )

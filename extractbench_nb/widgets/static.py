@@ -5,15 +5,38 @@ All text goes through `escape`; a twin says in words what its colours show.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+from extractbench_nb._files import write_texts
+from extractbench_nb._json import read_text
 from extractbench_nb.display.html import element
 from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import trimmed
+from extractbench_nb.errors import ConfigError, InputError
+
+#: The type of the live part of an output.
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def notebook_libraries() -> None:
+    """Refuse to go on without ipywidgets and anywidget."""
+    missing = [name for name in ("ipywidgets", "anywidget") if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            None,
+            f"{' and '.join(missing)}: not installed; views need "
+            f"`pip install {' '.join(missing)}`, or `pip install -e '.[notebook]'` in a clone of "
+            "the repository",
+        )
 
 
 @cache
@@ -104,3 +127,70 @@ def segments_html(side: Iterable[Segment]) -> str:
 def more(hidden: int, what: str) -> str:
     """Say how many things are not shown; nothing where all are."""
     return element("p", f"… {hidden:,} more {what}") if hidden > 0 else ""
+
+
+def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
+    """Drop the live part of every view in a saved notebook; its static twin stays.
+
+    A notebook keeps both parts of a view, as two outputs, and shows the twin where there is no
+    kernel. Without the live parts, the file has nothing that differs from run to run.
+
+    Parameters
+    ----------
+    notebook : str or pathlib.Path
+        The ``.ipynb`` file.
+    target : str, pathlib.Path or None, optional
+        Where to write; None replaces `notebook`.
+
+    Returns
+    -------
+    int
+        How many live parts were dropped. Widgets without a static twin, those of other packages,
+        stay as they are; the state of widgets is dropped where none of them is left.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is not a notebook.
+    OutputError
+        The file cannot be written; what was there before is as it was.
+    """
+    source = Path(notebook)
+    text = read_text(source, "notebook")
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{str(source)!r} is not a notebook: {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
+        raise InputError(f"{str(source)!r} is not a notebook: it has no list of cells")
+    changed = left = 0
+    for cell in content["cells"]:
+        outputs = cell.get("outputs", [])
+        changed += drop_live_parts(outputs)
+        left += sum(WIDGET in output.get("data", {}) for output in outputs)
+    if not left:
+        content.get("metadata", {}).pop("widgets", None)
+    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    write_texts({source if target is None else Path(target): text})
+    return changed
+
+
+#: Names a twin, so that the live view beside it can hide it.
+_NAMED = re.compile(r'^(<div) data-xb="[0-9a-f]+"')
+
+
+def drop_live_parts(outputs: list[Any]) -> int:
+    """Drop the live views that follow their static twins from the outputs of a cell."""
+    dropped = 0
+    for at in reversed(range(len(outputs))):
+        data = outputs[at].get("data", {})
+        html = "".join(data.get("text/html", ""))
+        after = outputs[at + 1].get("data", {}) if at + 1 < len(outputs) else {}
+        if _NAMED.match(html) and WIDGET in after:
+            data["text/html"] = _NAMED.sub(r"\1", html)
+            del outputs[at + 1]
+            dropped += 1
+        elif WIDGET in data and html:  # both in one output, as older versions wrote them
+            del data[WIDGET]
+            dropped += 1
+    return dropped

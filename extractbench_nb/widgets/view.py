@@ -12,8 +12,6 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
@@ -24,11 +22,10 @@ from extractbench_nb._files import write_texts
 from extractbench_nb.display.nodes import Node, h, static_html, wire
 from extractbench_nb.display.text import trimmed
 from extractbench_nb.errors import nearest
+from extractbench_nb.widgets.static import WIDGET, asset, page
 
 #: Trees that a view can send one by one: the page, and the parts in it.
 _SLOTS = 12
-
-WIDGET = "application/vnd.jupyter.widget-view+json"
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -47,13 +44,6 @@ def in_turn(act: Callable[_P, _R]) -> Callable[_P, _R]:
             return act(*args, **kwargs)
 
     return acted
-
-
-@cache
-def asset(*names: str) -> str:
-    """Join files of this package to one text."""
-    here = files("extractbench_nb.widgets") / "assets"
-    return "\n".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
 def part(name: str, tag: str = "div", **attributes: Any) -> Node:
@@ -98,6 +88,7 @@ class View(anywidget.AnyWidget):
     def __init__(self, **options: Any) -> None:
         """Draw the page, then open the widget: a subclass sets its state before."""
         self._changes = 0
+        self._shown: dict[str, Node] = {}
         self._host: View | None = None
         self._opened: list[tuple[str, View]] = []
         slots = {f"_p{at}": traitlets.Unicode("").tag(sync=True) for at in range(_SLOTS)}
@@ -174,7 +165,9 @@ class View(anywidget.AnyWidget):
         trees = self.trees()
         names = {name: f"_p{at}" for at, name in enumerate(trees)}
         for name, tree in trees.items():
-            setattr(self, names[name], wire(tree, names))
+            if self._shown.get(names[name]) is not tree:
+                setattr(self, names[name], wire(tree, names))
+        self._shown = {names[name]: tree for name, tree in trees.items()}
 
     def trees(self) -> dict[str, Node]:
         """Return the page and its parts: those of the opened view, under the way back, if any."""
@@ -245,15 +238,10 @@ class View(anywidget.AnyWidget):
         text = static_html(trees[page], {name: trees[name] for name in parts})
         sheet = style(shown, static=True)
         title = static_html(h("p", repr(shown), cls="xb-title"))
-        return (
-            f'<div class="xb-twin xb-theme" data-xb="{self._name}"><style>{sheet}</style>'
-            f"{title}{text}</div>"
-        )
+        return f'<div class="xb-twin xb-theme"><style>{sheet}</style>{title}{text}</div>'
 
     def save(self, path: str | Path) -> Path:
         """Write the static twin as a page of its own."""
-        from extractbench_nb.widgets.static import page
-
         target = Path(path)
         write_texts({target: page(repr(self), self.to_html())})
         return target
@@ -271,7 +259,9 @@ class View(anywidget.AnyWidget):
         from IPython.core.display_functions import publish_display_data
 
         publish: Any = publish_display_data
-        publish(self._repr_mimebundle_()[0])
+        bundle, _ = self._repr_mimebundle_()
+        html = bundle["text/html"].replace(" class=", f' data-xb="{self._name}" class=', 1)
+        publish({**bundle, "text/html": html})
         publish({WIDGET: {"version_major": 2, "version_minor": 0, "model_id": self.model_id}})
 
 

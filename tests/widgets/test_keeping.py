@@ -25,6 +25,28 @@ def saved(path: Path, *bundles: dict[str, Any]) -> Path:
     return path
 
 
+def separate(name: str) -> list[dict[str, Any]]:
+    """The two outputs of a view: its twin, which has a name, and the live part."""
+    twin = f'<div data-xb="{name}" class="xb-twin">twin</div>'
+    return [{"text/html": twin, "text/plain": "twin"}, {WIDGET: LIVE}]
+
+
+def test_a_view_is_kept_as_its_twin_without_a_name(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "a.ipynb", *separate("0a1b"), {"text/plain": "1"}, *separate("2c"), FOREIGN
+    )
+    assert xb.keep_static(path) == 2
+    outputs = read(path).cells[1].outputs
+    assert [output.data.get("text/html") for output in outputs] == [
+        '<div class="xb-twin">twin</div>',
+        None,
+        '<div class="xb-twin">twin</div>',
+        None,
+    ]
+    assert WIDGET in outputs[-1].data
+    assert xb.keep_static(path) == 0
+
+
 def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 

@@ -101,8 +101,7 @@ function treeKey(box, item, key) {
   const fold = item.localName === "summary" ? item.parentElement : null;
   if (key === "ArrowRight") {
     if (!fold) return true;
-    if (fold.open) focusItem(box, itemsOf(fold.parentElement).find((other) => other !== item
-      && fold.contains(other)) ?? null);
+    if (fold.open) focusItem(box, itemsOf(box).find((other) => other !== item && fold.contains(other)));
     else fold.open = true;
     return true;
   }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +52,13 @@ def test_a_click_arrives_as_the_schema_path() -> None:
     view = xb.show(SCHEMA)
     seen: list[str] = []
     view.observe(lambda change: seen.append(change["new"]), "selected_path")
-    view.children[0].set_state({"selected": TOTAL})  # what the page sends
+    at = view.selection["schema_path"].tolist().index(TOTAL)
+    view._handle_custom_msg({"do": "node", "value": at}, [])  # what the page sends
     assert seen == [TOTAL]
 
 
-def test_the_bundle_has_a_live_and_a_static_part() -> None:
+def test_the_bundle_is_the_static_twin() -> None:
     data, _ = xb.show(SCHEMA)._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in data
     assert data["text/plain"] == "Schema · 5 nodes · depth 3"
     assert "lines" in Twin(data["text/html"]).text
 
@@ -95,19 +94,27 @@ def test_hostile_schemas_stay_text(text: str) -> None:
     }
     view = xb.show(schema)
     Twin(view.to_html()).check()
-    json.loads(view.children[0].data)
-    assert len(view.children[0].data) < 40_000
-    view.selected_path = chosen = view.selection["schema_path"][1]
-    shown = view.children[0].selected
-    view.selected_path = ""
-    view.children[0].set_state({"selected": shown})
-    assert view.selected_path == chosen
+    assert len(view._p0) + len(view._p1) < 40_000
+    view.perform("node", 1)
+    assert view.selected_path == view._schema.to_frame()["schema_path"][1]
     Twin(view.to_html()).check()
+
+
+def test_a_search_unfolds_and_marks_what_it_finds() -> None:
+    names = {
+        f"f{i}": {"type": "object", "properties": {"x": {"type": "string"}}} for i in range(3000)
+    }
+    names["f2999"]["properties"]["needle"] = {"type": "string"}  # type: ignore[index]
+    view = xb.show({"type": "object", "properties": names})
+    assert "needle" not in view._p1
+    view.perform("set:text", " NEEDLE ")
+    assert "1 found" in view._p0
+    assert '["mark",{"class":"xb-found"},"needle"]' in view._p1
 
 
 def test_a_large_schema_says_how_much_is_not_in_the_twin() -> None:
     schema = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(1000)}}
-    assert "… 401 more nodes" in Twin(xb.show(schema).to_html()).text
+    assert "… 701 more nodes" in Twin(xb.show(schema).to_html()).text
 
 
 def test_a_deep_schema_is_nested_only_so_far() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pandas as pd
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.schema_view import TreePane, schema_tree, tallies
+from extractbench_nb.widgets.schema_view import schema_tree, tallies
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -142,13 +141,6 @@ def test_the_root_has_every_counted_row(right: list[bool]) -> None:
     root = schema_tree(ev.schema, ev)[0]
     assert sum(n for _, n in root.counts) == len(right)
     assert root.score == pytest.approx(sum(right) / len(right))
-
-
-def test_the_message_holds_one_row_a_node() -> None:
-    tree = schema_tree(xb.parse_schema(SCHEMA))
-    sent = json.loads(TreePane(tree).data)
-    assert len(sent["rows"]) == len(tree)
-    assert {len(row) for row in sent["rows"]} == {len(sent["columns"])}
 
 
 def results_of(*schemas: dict[str, Any]) -> Any:
