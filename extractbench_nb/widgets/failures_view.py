@@ -25,6 +25,8 @@ from extractbench_nb.widgets.static import MARKS, score_text
 from extractbench_nb.widgets.view import View, known, part
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from extractbench_nb.benchmark.dataset import Dataset
 
 #: Paths on a page of the values, and runs beside each other.
@@ -156,7 +158,9 @@ def _mean(line: model.Line, measure: str) -> str:
     return score_text(line.score if measure == "score" else line.pass_rate)
 
 
-def _head(line: model.Line, *, alike: bool, number: int = 0, **place: Any) -> Node:
+def _head(
+    line: model.Line, *, alike: bool, breaks: bool = False, number: int = 0, **place: Any
+) -> Node:
     """Draw the name of a line; a `number` stands for it in static HTML."""
     signs = ("✗" if line.failed else "") + (INVALID if line.invalid else "")
     says = [line.title, f"schema {line.schema}" if line.schema else ""]
@@ -165,7 +169,7 @@ def _head(line: model.Line, *, alike: bool, number: int = 0, **place: Any) -> No
     if line.invalid:
         says.append(f"{line.invalid} of {plural(line.outputs, 'output')} invalid")
     schema = None if alike or not line.schema else h("i", f" · {line.schema}", cls="xb-quiet")
-    words = re.split(r"(?<=[_./\-\s])", line.name)
+    words = re.split(r"(?<=[_./\-\s])", line.name) if breaks else [line.name]
     name = [h("span", ((h("wbr"), word) for word in words), dir="auto"), schema]
     return h(
         "th",
@@ -183,10 +187,11 @@ def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
     """Draw the heatmap; row 0 and column 0 are names, which take their lines."""
     lines, columns = grid.rows.lines, grid.columns.lines
     numbered = sum(len(line.name) for line in columns[:_STATIC_COLUMNS]) > _LONGEST_HEADS
+    few = len(columns) <= model.FEW_COLUMNS
     alike = [side.grouped or len({line.schema for line in side.lines}) == 1 for side in grid[:2]]
     beyond = [at >= _STATIC_COLUMNS or None for at in range(len(columns))]
     heads = [
-        _head(line, alike=alike[1], number=at if numbered else 0, scope="col",
+        _head(line, alike=alike[1], breaks=few, number=at if numbered else 0, scope="col",
               row=0, column=at, live=beyond[at - 1])
         for at, line in enumerate(columns, 1)
     ]  # fmt: skip
@@ -213,7 +218,6 @@ def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
         body.append(h("tr", name, mean, drawn, live=live, key=at))
     corner = h("td", f"{choice.rows} \\ {choice.columns}", cls="xb-corner")
     everything = h("tr", h("td", "all", cls="xb-corner"), h("td"), means, cls="xb-means")
-    few = len(columns) <= model.FEW_COLUMNS
     return h(
         "table",
         h("thead", h("tr", corner, h("td", "all", cls="xb-mean"), heads)),
@@ -723,6 +727,12 @@ class FailureExplorer(model.Choice, View):
             elif type(at) is int and 0 <= at < axes[trait].size:
                 self.set_trait(trait, axes[trait].names[at])
 
+    def do_outcome(self, outcome: Any) -> None:
+        """List the rows of an outcome."""
+        if outcome in OUTCOMES:
+            self.outcome = outcome
+            self._reveals += 1
+
     def do_mode(self, mode: Any) -> None:
         """List the rows of a count: places of its reason, its metric and the name of its column."""
         if mode is None:
@@ -753,8 +763,10 @@ class FailureExplorer(model.Choice, View):
                     for axis in ("run", "document")
                 )
                 self._open_output(run, document)
-                path = row["path"] if isinstance(row["path"], str) else ""
-                self._step(kind, {"path": path, "side": "predicted"})
+                side = "predicted" if row["predicted_state"] == "present" else "gold"
+                of_side = kind == "evidence" and side == "predicted"
+                path = _text(row.get("predicted_path" if of_side else "path"))
+                self._step(kind, {"path": path or _text(row["path"]), "side": side})
 
     # --- views of one output ---------------------------------------------------------------------
 
@@ -784,7 +796,7 @@ class FailureExplorer(model.Choice, View):
             if kind == "evaluation":
                 from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-                view: Any = EvaluationView(ev)
+                view: Any = EvaluationView(ev, title=where, pdf=self._pdf(document))
                 if path:
                     view.selected_row = path
                 self.open_view(view, where or "output")
@@ -800,11 +812,17 @@ class FailureExplorer(model.Choice, View):
 
                 side = str(state.get("side") or "predicted")
                 view = EvidenceView(self._dataset, document, ev, side=side)
-                if path:
+                if path in set(view.values["path"]):
                     view.selected_path = path
-                self.open_view(view, f"{where} {path}".strip())
+                self.open_view(view, f"{where} {path} on its page".strip())
         except (ExtractBenchError, traitlets.TraitError) as error:
             self._said = one_line(str(error), 400)
+
+    def _pdf(self, document: str) -> Path | None:
+        try:
+            return None if self._dataset is None else self._dataset.pdf_path(document)
+        except ExtractBenchError:
+            return None
 
     @property
     def location(self) -> dict[str, Any]:
@@ -1140,7 +1158,7 @@ class FailureExplorer(model.Choice, View):
                 words += [name.replace("_", " ") for name in (_text(record["reason"]), detail)]
             said = " · ".join(one_line(text, _LONGEST_LABEL) for text in words if text)
             verdict = self._link(ui.mark(outcome), "evaluation", place, "Open this output here")
-            verdicts.append(h("div", verdict, " ", said, cls="xb-verdict"))
+            verdicts.append(h("div", verdict, " ", said, " ", cls="xb-verdict"))
         links = [
             self._link("matches", "matches", at, "See which items were paired") if counts else None,
             " ",
@@ -1156,7 +1174,7 @@ class FailureExplorer(model.Choice, View):
             if counts
             else None,
             verdicts,
-            links,
+            h("div", links) if any(isinstance(link, Node) for link in links) else None,
             h("div", reasoning, cls="xb-quiet", dir="auto") if reasoning else None,
         )
 
@@ -1168,9 +1186,9 @@ class FailureExplorer(model.Choice, View):
         """Make what opens another view; without evaluations, it is only a text."""
         if not self._can_open:
             return content if isinstance(content, Node) else None
-        action = {"do": "open", "send": [kind, at], "item": True, "role": "button"}
-        only_live = None if isinstance(content, Node) else True
-        return h("span", content, cls="xb-link", title=title, live=only_live, **action)
+        keep = isinstance(content, Node)
+        about = {"title": title, "item": True, "cls": "xb-link", "keep": keep or None}
+        return ui.button(content, "open", [kind, at], **about)
 
     # --- failure modes ----------------------------------------------------------------------------
 
@@ -1263,8 +1281,8 @@ class FailureExplorer(model.Choice, View):
                 cells = [
                     h("th", ui.mark(bar.title), scope="row"),
                     h("td", h("span", piece, cls="xb-bar xb-wide")),
-                    h("td", h("span", f"{bar.rows:,}", role="button", item=True, cls="xb-link",
-                              do="set:outcome", send=bar.title), cls="xb-num"),
+                    h("td", ui.button(f"{bar.rows:,}", "outcome", bar.title, keep=True,
+                                      item=True, cls="xb-link"), cls="xb-num"),
                 ]  # fmt: skip
             else:
                 percent = f"{round(100 * float(score_text(bar.rate)))} %"
