@@ -706,7 +706,7 @@ class FailureExplorer(model.Choice, View):
         """Turn a page: its part, and its number."""
         if isinstance(to, list) and len(to) == len(("part", "number")):
             name, number = to
-            if name in self._pages and type(number) is int and number >= 0:
+            if name in list(self._pages) and type(number) is int and number >= 0:
                 self._pages[name] = number
                 if name in ("rows", "columns"):
                     self._grid = None
@@ -721,7 +721,7 @@ class FailureExplorer(model.Choice, View):
             return
         trait, at = picked
         axes = {**self._coded.columns, **dict.fromkeys(_RUN_TRAITS, self._coded.axes["run"])}
-        if trait in self.settable and trait in axes:
+        if isinstance(trait, str) and trait in self.settable and trait in axes:
             if at is None:
                 self.set_trait(trait, self.traits()[trait].default())
             elif type(at) is int and 0 <= at < axes[trait].size:
