@@ -48,7 +48,7 @@ def search(label: str, do: str, value: str, hint: str, controls: str = "") -> No
     return h("span", box, cls="xb-control xb-search", live=True)
 
 
-def button(label: str, do: str, send: Any = None, **attributes: Any) -> Node:
+def button(label: Child, do: str, send: Any = None, **attributes: Any) -> Node:
     """Make a button."""
     return h("button", label, type="button", do=do, send=send, **attributes)
 

@@ -164,9 +164,10 @@ class View(anywidget.AnyWidget):
             return
         trees = self.trees()
         names = {name: f"_p{at}" for at, name in enumerate(trees)}
-        for name, tree in trees.items():
-            if self._shown.get(names[name]) is not tree:
-                setattr(self, names[name], wire(tree, names))
+        with self.hold_sync():  # one message: the page never shows some new and some old parts
+            for name, tree in trees.items():
+                if self._shown.get(names[name]) is not tree:
+                    setattr(self, names[name], wire(tree, names))
         self._shown = {names[name]: tree for name, tree in trees.items()}
 
     def trees(self) -> dict[str, Node]:
