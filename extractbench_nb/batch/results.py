@@ -295,7 +295,8 @@ class Evaluations:
         Returns
         -------
         Evaluation
-            The same as `evaluate` returns, with warnings and inputs.
+            The same as `evaluate` returns, with warnings and inputs; ``meta`` also has ``run`` and
+            ``document``.
 
         Raises
         ------
@@ -316,7 +317,7 @@ class Evaluations:
                 "results were loaded or unpickled; results of evaluate_runs(..., resume=folder) "
                 "have theirs"
             )
-        return self._reevaluate(run, document)
+        return self._reevaluate(run, document).labelled(run=run, document=document)
 
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.

@@ -160,7 +160,10 @@ def test_what_there_is_not_is_refused_with_the_nearest_names(
         *(("turn", value) for value in (["rows", "1"], ["rows", True], ["x", 1], [[], 1])),
         *(("turn", value) for value in (["rows", -3], "rows", None, [1])),
         *(("mode", value) for value in ([0, 0], [99, None, None], ["a", None, None], [-1, 0, 0])),
-        *(("open", value) for value in (["evaluation", 99], ["x", 0], [0], None, ["evaluation", -1])),
+        *(
+            ("open", value)
+            for value in (["evaluation", 99], ["x", 0], [0], None, ["evaluation", -1])
+        ),
         *(("pick", value) for value in (["run", 9], ["rows", 1], ["selected_block", 0], [[], 0])),
         *(("set:among", ["run", "r1"]), ("set:measure", "x"), ("set:run", "r9"), ("set:text", 3)),
         *(("set:selected_block", []), ("outcome", "x"), ("outcome", []), ("nothing", None)),
