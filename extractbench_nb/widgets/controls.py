@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.display.nodes import Child, Node, h
+from extractbench_nb.display.nodes import Child, Content, Node, h
 from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import trimmed
 from extractbench_nb.widgets.static import MARKS, score_text
@@ -52,7 +52,7 @@ def search(label: str, do: str, value: str, hint: str, controls: str = "") -> No
     return h("span", box, cls="xb-control xb-search", live=True)
 
 
-def button(label: str, do: str, send: Any = None, **attributes: Any) -> Node:
+def button(label: Child, do: str, send: Any = None, **attributes: Any) -> Node:
     """Make a button."""
     return h("button", label, type="button", do=do, send=send, **attributes)
 
@@ -72,7 +72,7 @@ def copy(label: str, text: str) -> Node:
     return h("span", h("button", label, type="button", copy=text), " ", status, live=True)
 
 
-def toolbar(*controls: Child | Iterable[Child] | None) -> Node:
+def toolbar(*controls: Content) -> Node:
     """Lay controls on one line, and on more where there is no room."""
     return h("div", *controls, cls="xb-controls", live=True)
 

@@ -23,7 +23,7 @@ HOSTILE = {
 #: Markup, quotes of an attribute, what no reader should see, what UTF-8 cannot write, and length.
 ONE_OF_EACH = ("script", "attribute", "controls", "surrogate", "long")
 
-_VOID = {"br", "wbr", "img", "input", "hr", "meta", "link"}
+_VOID = {"br", "img", "input", "hr", "meta", "link", "wbr"}
 ALLOWED = {
     *("div", "span", "b", "i", "em", "p", "table", "thead", "tbody", "tr", "th", "td", "caption"),
     *("details", "summary", "style", "mark", "code", "ul", "ol", "li", "dl", "dt", "dd", "small"),
@@ -43,6 +43,7 @@ ALLOWED = {
         "rect",
     ),
     *("line", "text", "polyline", "circle", "path", "title", "figure", "figcaption", "sub", "sup"),
+    "wbr",
 }
 
 
