@@ -30,8 +30,7 @@ NAMES = "xb, ds, gold, predicted, ev, evaluation"
 #: How each is started in a folder, and the address of the page with the views.
 SERVERS = {
     "notebook": (
-        "-m notebook --no-browser --allow-root --ip=127.0.0.1 --port={port} "
-        + "--IdentityProvider.token= --ServerApp.root_dir=.",
+        "-m notebook --no-browser --allow-root --ip=127.0.0.1 --port={port} --ServerApp.token=",
         "notebooks/views.ipynb",
     ),
     "voila": ("-m voila views.ipynb --no-browser --Voila.ip=127.0.0.1 --port={port}", ""),
