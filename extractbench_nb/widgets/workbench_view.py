@@ -138,7 +138,7 @@ def case_row(bench: model.Bench, at: int, *, chosen: bool) -> Node:
     (score, verdict), before = verdict_texts(now, at), verdict_texts(then, at)
     gold, predicted = excerpts(case_pair(case))
     error = one_line(now.error(at) or "", _LONGEST_ERROR)
-    was = [f"was {before[0]} ", _signed(before[1])] if before != (score, verdict) else None
+    changed = before != (score, verdict)
     return h(
         "tr",
         h("td", h("span", f"{at} ", cls="xb-quiet"), _labels(bench.cases.more, at)),
@@ -151,10 +151,11 @@ def case_row(bench: model.Bench, at: int, *, chosen: bool) -> Node:
         ),
         h(
             "td",
-            h("span", f"{score} ", cls="xb-num"),
-            _signed(verdict),
+            h("span", f"{score} ", _signed(verdict), cls="xb-verdict"),
             h("b", _signed(flip)) if flip else None,
-            h("span", was, cls="xb-quiet xb-sub") if was else None,
+            h("span", f"was {before[0]} ", _signed(before[1]), cls="xb-quiet xb-sub xb-verdict")
+            if changed
+            else None,
         ),
         h("td", _signed(_EXPECTED[case.expected]) if case.expected is not None else "")
         if bench.cases.labelled
@@ -254,7 +255,7 @@ def figures(bench: model.Bench) -> Node:
 
 
 #: Size of the picture of a curve, and its margins.
-_WIDTH, _HEIGHT = 480, 230
+_WIDTH, _HEIGHT = 400, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 22, 38
 _DEPTH = _HEIGHT - _TOP - _BOTTOM
 #: Steps of the vertical axis, how many fit it, and its length for a flat line.
