@@ -290,7 +290,7 @@ class Curve:
 
     def __init__(self, bench: model.Bench, over: str) -> None:
         frame = bench.curve(over)
-        self.over, self.cases = over, len(bench.cases)
+        self.over, self.name, self.cases = over, one_line(over, _LONGEST_NAME), len(bench.cases)
         self.values: list[float] = frame["threshold"].tolist()
         self.texts = [number_text(value) for value in self.values]
         self.passing: list[int] = frame["passing"].tolist()
@@ -344,7 +344,7 @@ class Curve:
             )
             for at, (name, shares) in enumerate(self.lines.items())
         ]
-        hint = h("span", f"; click a value to set {self.over}", live=True)
+        hint = h("span", f"; click a value to set {self.name}", live=True)
         return h(
             "figure",
             self._picture(low, high),
@@ -357,7 +357,7 @@ class Curve:
                 f"{self.best[:1].upper()}{self.best[1:]}." if self.best else None,
                 cls="xb-quiet",
             ),
-            h("details", h("summary", f"Values of the curve over {self.over}"), self._table()),
+            h("details", h("summary", f"Values of the curve over {self.name}"), self._table()),
         )
 
     @staticmethod
@@ -381,13 +381,13 @@ class Curve:
                 for y in [self._y(tick)]
             ],
             self._names(),
-            h("text", self.over, cls="xb-axis", x=(_WIDTH + _LEFT) / 2, y=_HEIGHT - 4),
+            h("text", self.name, cls="xb-axis", x=(_WIDTH + _LEFT) / 2, y=_HEIGHT - 4),
             [_line(self._stairs(shares), at) for at, shares in enumerate(self.lines.values())],
             self._marks(),
             [self._target(at) for at in range(len(self.xs))],
             viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
             role="img",
-            aria_label=f"{name} over {self.over}, axis from {low} to {high}{now}",
+            aria_label=f"{name} over {self.name}, axis from {low} to {high}{now}",
             cls="xb-picture",
         )
 
@@ -465,7 +465,7 @@ class Curve:
 
     def _table(self) -> Node:
         """List some values, those of now and of the baseline included."""
-        heads = [self.over, "passing", *self.lines]
+        heads = [self.name, "passing", *self.lines]
         marks = {"now": self.at, "baseline": self.baseline}
         count = len(self.texts)
         every = max(1, round((count - 1) / (_MOST_POINTS - 1)))
@@ -527,7 +527,7 @@ class Workbench(View):
 
     kind = "workbench"
     styles = ("workbench.css",)
-    settable = frozenset({"shown", "sort", "text", "page", "over"})
+    settable = frozenset({"shown", "sort", "text", "page"})
     params = traitlets.Dict()
     selected_case = traitlets.Int(None, allow_none=True)
     shown = traitlets.Unicode("all")
@@ -671,13 +671,11 @@ class Workbench(View):
         if verb != "param":
             super().perform(name, value)
             return
-        key = dict(zip(map(str, range(len(self._controls))), self._controls, strict=True)).get(at)
-        if key is not None:
-            stops = self._stops.get(key)
-            if stops is not None:
-                if type(value) is not int or not 0 <= value < len(stops):
-                    return
-                value = stops[value]
+        key = {str(place): key for place, key in enumerate(self._bench.params)}.get(at)
+        stops = self._stops.get(key or "")
+        if stops is not None:
+            value = stops[value] if type(value) is int and 0 <= value < len(stops) else None
+        if key is not None and value is not None:
             self._set_param(key, value)
 
     def _set_param(self, key: str, value: Any) -> None:
@@ -688,6 +686,11 @@ class Workbench(View):
             except traitlets.TraitError as error:
                 self._refused = one_line(str(error), _LONGEST_ERROR)
                 self._refusals += 1  # the control is built anew, and shows what is
+
+    def do_over(self, at: Any) -> None:
+        """Draw the curve over the param at a place of the menu."""
+        if type(at) is int and 0 <= at < len(self._bench.curves):
+            self.over = self._bench.curves[at]
 
     def do_value(self, at: Any) -> None:
         """Set what the curve is over to the value at a place of the curve."""
@@ -725,8 +728,9 @@ class Workbench(View):
         """Draw figures, params, curve and cases."""
         if self._curve is None or self._curve_node is None:
             self._curve = Curve(self._bench, self.over)
-            curves = {name: one_line(name, _LONGEST_NAME) for name in self._bench.curves}
-            over = menu("Curve over", "set:over", curves, self.over) if len(curves) > 1 else None
+            names = dict(enumerate(one_line(n, _LONGEST_NAME) for n in self._bench.curves))
+            at = self._bench.curves.index(self.over)
+            over = menu("Curve over", "over", names, at) if len(names) > 1 else None
             self._curve_node = h("div", over, self._curve.draw())
         filters = toolbar(
             menu("Show", "set:shown", self._choices, self.shown),
@@ -748,11 +752,6 @@ class Workbench(View):
             "filters": filters,
             "cases": self._cases(),
         }
-
-    @property
-    def _controls(self) -> list[str]:
-        """The params that have a value now, each with a control where one can hold it."""
-        return list(self._bench.params)
 
     def _params(self) -> Node:
         bench = self._bench
