@@ -23,6 +23,7 @@ from extractbench_nb.widgets.controls import (
     button,
     check,
     copy,
+    found,
     menu,
     more,
     page_of,
@@ -131,8 +132,8 @@ def _signed(word: str) -> Node:
     return h("span", f"{_SIGNS[word]} {word} ", cls=f"xb-{word.replace(' ', '-')}")
 
 
-def case_row(bench: model.Bench, at: int, *, chosen: bool) -> Node:
-    """Draw one row of the table of cases."""
+def case_row(bench: model.Bench, at: int, *, chosen: bool, wanted: str = "") -> Node:
+    """Draw one row of the table of cases; `wanted` is marked in it."""
     case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
     flip = {1: model.GAINED, -1: model.LOST}.get(int(bench.flips()[at]))
     (score, verdict), before = verdict_texts(now, at), verdict_texts(then, at)
@@ -141,11 +142,11 @@ def case_row(bench: model.Bench, at: int, *, chosen: bool) -> Node:
     changed = before != (score, verdict)
     return h(
         "tr",
-        h("td", h("span", f"{at} ", cls="xb-quiet"), _labels(bench.cases.more, at)),
-        h("td", segments(gold), cls="xb-value"),
+        h("td", h("span", f"{at} ", cls="xb-quiet"), _labels(bench.cases.more, at, wanted)),
+        h("td", segments(gold, wanted), cls="xb-value"),
         h(
             "td",
-            segments(predicted),
+            segments(predicted, wanted),
             h("div", error, cls="xb-bad") if error else None,
             cls="xb-value",
         ),
@@ -169,17 +170,20 @@ def case_row(bench: model.Bench, at: int, *, chosen: bool) -> Node:
     )
 
 
-def _labels(frame: pd.DataFrame, at: int) -> list[Node | str | None]:
+def _labels(frame: pd.DataFrame, at: int, wanted: str) -> list[Node | str | None]:
     """Write the further columns of a case: the path as code, others with their names."""
     cells = frame.iloc[at, :_MOST_COLUMNS].items()
-    texts = {_name(name): one_line(model.label_text(cell), _LONGEST_LABEL) for name, cell in cells}
+    texts = {_name(name): model.label_text(cell) for name, cell in cells}
     path = texts.pop("path", "")
+    texts = {name: one_line(text, _LONGEST_LABEL) for name, text in texts.items()}
     others = [
         text if name in model.LABELS else f"{name}: {text}" for name, text in texts.items() if text
     ]
     return [
-        breakable(path) if path else None,
-        h("span", " ", " · ".join(others), cls="xb-quiet xb-sub") if others else None,
+        breakable(path, wanted) if path else None,
+        h("span", " ", found(" · ".join(others), wanted), cls="xb-quiet xb-sub")
+        if others
+        else None,
     ]
 
 
@@ -812,7 +816,7 @@ class Workbench(View):
         heads += ["Expected"] if bench.cases.labelled else []
         detail = None if chosen is None else case_detail(bench, chosen, self._limit)
         for at in cut.of(places):
-            body.append(case_row(bench, at, chosen=at == chosen))
+            body.append(case_row(bench, at, chosen=at == chosen, wanted=self.text))
             if at == chosen:
                 body.append(h("tr", h("td", detail, colspan=len(heads)), key="detail"))
                 detail = None

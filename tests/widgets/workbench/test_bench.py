@@ -290,8 +290,14 @@ def test_a_path_breaks_between_its_steps_only() -> None:
         {"run": "r", "path": "$.authors[0].affiliation", "why": "typo", "gold": ["a"]}
     ).assign(predicted="b")
     row = row_html(Bench("string_exact", read_cases(frame)), 0)
-    assert "<code>$<wbr>.authors<wbr>[0]<wbr>.affiliation</code>" in row
+    assert '<code class="xb-path">$<wbr>.authors<wbr>[0]<wbr>.affiliation</code>' in row
     assert "r · why: typo" in row
+
+
+def test_what_was_searched_for_is_marked() -> None:
+    bench = Bench("string_exact", read_cases([("Acme Harbor", "Acme Harbour")]))
+    row = static_html(case_row(bench, 0, chosen=False, wanted="acme"))
+    assert row.count('<mark class="xb-found">Acme</mark>') == 2
 
 
 # --- the curve's axis ----------------------------------------------------------------------------

@@ -219,7 +219,7 @@ def test_the_params_of_a_margin() -> None:
     view.perform("over", 0)
     assert set(view.curve["param"]) == {"score"}
     assert every(view, do="value") == []
-    with pytest.raises(traitlets.TraitError, match="over is 'nope'; known are score, tolerance"):
+    with pytest.raises(traitlets.TraitError, match="over is 'nope'; expected one of score"):
         view.over = "nope"
 
 
