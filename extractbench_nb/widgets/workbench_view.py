@@ -388,7 +388,7 @@ class Curve:
             h("text", self.name, cls="xb-axis", x=(_WIDTH + _LEFT) / 2, y=_HEIGHT - 4),
             [_line(self._stairs(shares), at) for at, shares in enumerate(self.lines.values())],
             self._marks(),
-            [self._target(at) for at in range(len(self.xs))],
+            h("g", [self._target(at) for at in range(len(self.xs))], key="values", live=True),
             viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
             role="img",
             aria_label=f"{name} over {self.name}, axis from {low} to {high}{now}",
@@ -457,14 +457,12 @@ class Curve:
         return h(
             "rect",
             h("title", self._words(at)),
-            x=round(left - (at == 0) * 5, 2),
+            x=round(left - (at == 0) * 5, 1),
             y=0,
-            width=round(right - left + (at == 0) * 5 + (at == len(self.xs) - 1) * 5, 2),
+            width=round(right - left + (at == 0) * 5 + (at == len(self.xs) - 1) * 5, 1),
             height=_HEIGHT - _BOTTOM,
             do="value" if self.settable else None,
             send=at if self.settable else None,
-            live=True,
-            key=f"value{at}",
         )
 
     def _table(self) -> Node:
