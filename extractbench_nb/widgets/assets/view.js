@@ -32,7 +32,7 @@ function setAttribute(element, name, value) {
 
 const keyOf = (tree, at) => (typeof tree === "string" ? `text ${at}` : tree[1].key ?? `${tree[0]} ${at}`);
 
-const inUse = (node) => node.matches(":focus") && (node.matches("input[type=search], input[type=text], textarea")
+const inUse = (node) => node.matches(":focus") && (node.matches("input[type=search], input[type=text], input[type=number], textarea")
   || Date.now() - (node.moved ?? 0) < MOVING_MILLISECONDS);
 
 /** Change an element from the tree that it was built from to a new one; return the element. */
