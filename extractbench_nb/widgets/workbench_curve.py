@@ -31,7 +31,7 @@ def fitted_axis(shares: list[float]) -> list[float]:
     >>> fitted_axis([0.961, 0.977])
     [0.96, 0.965, 0.97, 0.975, 0.98]
     >>> fitted_axis([1.0, 1.0])
-    [0.99, 0.992, 0.994, 0.996, 0.998, 1.0]
+    [0.99, 0.995, 1.0]
     """
     low, high = (min(shares), max(shares)) if shares else (0.0, 1.0)
     if high - low < _STEPS[0]:  # a flat line: room below it, or above it at the bottom
