@@ -849,6 +849,7 @@ class FailureExplorer(model.Choice, View):
             raise InputError(f"location: {nearest(min(unknown), [*_STATE, 'output', 'trail'])}")
         with self.changing():
             self.back(0)
+            self._pages, self._grid = dict.fromkeys(self._pages, 0), None
             axes = place.get("rows", "field"), place.get("columns", "document")
             if self.rows == axes[1] or self.columns == axes[0]:
                 self.rows, self.columns = axes[0], next(a for a in model.AXES if a not in axes)

@@ -33,7 +33,8 @@ const keyOf = (tree, at) => (typeof tree === "string" ? `text ${at}` : tree[1].k
 /** Change an element from the tree that it was built from to a new one; return the element. */
 function update(node, old, tree, inSvg) {
   if (old === tree) return node;
-  if (typeof tree === "string" || typeof old === "string" || old[0] !== tree[0]) {
+  if (typeof tree === "string" || typeof old === "string" || old[0] !== tree[0]
+    || old[1]["data-part"] !== tree[1]["data-part"]) {
     const fresh = build(tree, inSvg);
     node.replaceWith(fresh);
     return fresh;
