@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +20,7 @@ SCHEMA_NAMES: Mapping[str, str] = {
 _AS_IS = frozenset(("run", "model", "document", "field", "path", "metric", "profile", "corruption"))
 
 
-def display_name(value: object, column: str = "") -> str:
+def display_name(value: Any, column: str = "") -> str:
     """Return the name that people read for a value of a column.
 
     Parameters

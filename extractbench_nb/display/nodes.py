@@ -23,6 +23,8 @@ class Node(NamedTuple):
 
 
 Child: TypeAlias = Node | str
+#: What can be given as children: any nesting of these; None is left out.
+Content: TypeAlias = Node | str | None | Iterable[Any]
 
 #: Attributes for the live page only, where they become ``data-`` attributes (see view.js):
 #: ``do``, the event that a click or a change sends, and ``send``, the JSON value that it sends;
@@ -46,7 +48,7 @@ _STATIC = frozenset(
 )
 
 
-def h(tag: str, *children: Child | Iterable[Child] | None, **attributes: Any) -> Node:
+def h(tag: str, *children: Content, **attributes: Any) -> Node:
     """Make an element.
 
     Parameters

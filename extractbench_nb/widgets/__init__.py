@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 
 
-def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
+def show(
+    subject: Any,
+    evaluation: Any = None,
+    *,
+    name: str = "ev",
+    title: str = "",
+    pdf: str | Path | None = None,
+) -> View:
     """Show a schema, an evaluation, the evaluations of many runs, or two tables.
 
     Parameters
@@ -46,15 +53,20 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
     name : str, optional
         What an Evaluation is called in the notebook, for the code that can be copied: ``"ev"``,
         ``"results['quill']"``.
+    title : str, optional
+        What the view of an Evaluation is called. By default run and document, where the Evaluation
+        comes from ``Evaluations.evaluation``; else `name`.
+    pdf : str or pathlib.Path, optional
+        The document of an Evaluation: its fields can be looked up on the page.
 
     Returns
     -------
     View
         A widget, to be the last value of a cell. ``selected_path`` is the schema path of the chosen
         node; a schema path or a field can be assigned. The view of an Evaluation has also
-        ``selected_row``, ``outcome``, ``metric``, ``text``, ``only_counted``, ``only_failed`` and
-        ``worst_first``, to read, assign and observe; ``rows``, the rows that it shows, and
-        ``code``, an expression that gives them. The view of two tables has ``metric``,
+        ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
+        ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
+        it shows, and ``code``, an expression that gives them. The view of two tables has ``metric``,
         ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and ``page``.
 
     Raises
@@ -78,7 +90,7 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
     if isinstance(subject, Evaluation):
         from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-        return EvaluationView(subject, name=name)
+        return EvaluationView(subject, name=name, title=title, pdf=pdf)
     if isinstance(subject, GriTS):
         from extractbench_nb.widgets.tables_view import TableView
 

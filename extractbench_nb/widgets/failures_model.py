@@ -188,7 +188,9 @@ def _axis(frame: pd.DataFrame, name: str) -> Axis:
     codes, items = pd.factorize(frame[name], use_na_sentinel=False)
     absent = pd.isna(items)
     texts = [NOT_GIVEN if no else str(item) for item, no in zip(items, absent, strict=True)]
-    labels = [display_name(None if no else text, name) for text, no in zip(texts, absent, strict=True)]
+    labels = [
+        display_name(None if no else text, name) for text, no in zip(texts, absent, strict=True)
+    ]
     return Axis(_told_apart(texts), np.asarray(codes, dtype=np.int64), labels)
 
 

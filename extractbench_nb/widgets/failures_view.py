@@ -302,9 +302,7 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
     states = [_text(row["gold_state"]), _text(row["predicted_state"])]
     texts = [value_text(value) for value in values]
     longest = max(map(len, texts))
-    many = any(
-        _is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True)
-    )
+    many = any(_is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True))
     if many and not long:
         gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
         return gold, predicted, False
@@ -503,7 +501,9 @@ class FailureExplorer(model.Choice, View):
             )
         self._dataset = dataset
         is_frame = isinstance(source, pd.DataFrame)
-        self._frame_name = f"{name or ('fields' if is_frame else 'evs')}{'' if is_frame else '.fields'}"
+        self._frame_name = (
+            f"{name or ('fields' if is_frame else 'evs')}{'' if is_frame else '.fields'}"
+        )
         self._pages = {"rows": 0, "columns": 0, "values": 0, "runs": 0}
         self._whole: int | None = None
         self._said, self._reveals = "", 0
@@ -838,7 +838,9 @@ class FailureExplorer(model.Choice, View):
         if self.trail and self._output is not None:
             found["output"] = list(self._output)
             found["trail"] = [
-                {"view": view.kind, **_place_of(view)} for view in self.trail if view.kind in _OPENED
+                {"view": view.kind, **_place_of(view)}
+                for view in self.trail
+                if view.kind in _OPENED
             ]
         return found
 
@@ -1000,7 +1002,9 @@ class FailureExplorer(model.Choice, View):
             self._names("Wrong in", "wrong_in", runs) if several else None,
             self._names("Right in", "right_in", runs) if several else None,
             ui.menu("Sort", "set:value_order", model.VALUE_ORDERS, self.value_order),
-            ui.button(f"✕ {modes}", "mode", None, aria_label=f"Not only {modes}") if modes else None,
+            ui.button(f"✕ {modes}", "mode", None, aria_label=f"Not only {modes}")
+            if modes
+            else None,
             ui.button("Clear", "clear", aria_label="Clear selection and filters of values"),
             ui.copy("Copy pandas", code) if len(code) <= _LONGEST_COPY else None,
         )
@@ -1023,7 +1027,9 @@ class FailureExplorer(model.Choice, View):
         wanted[shown] = True
         places = self._places[wanted[rows.keys[self._places]]]
         runs, across = self._run_page()
-        records: defaultdict[tuple[int, int], list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
+        records: defaultdict[tuple[int, int], list[tuple[int, Mapping[str, Any]]]] = defaultdict(
+            list
+        )
         firsts: dict[int, tuple[int, Mapping[str, Any]]] = {}
         table = rows.frame.iloc[places].to_dict("records")
         for at, record in zip(places.tolist(), table, strict=True):
@@ -1060,9 +1066,7 @@ class FailureExplorer(model.Choice, View):
             h("p", h("b", self._title()), role="status", cls="xb-values-title"),
             h("p", self._said, cls="xb-bad", role="alert") if self._said else None,
             self._value_tools(),
-            ui.toolbar(
-                self._turner("values", page, "paths"), self._turner("runs", across, "runs")
-            )
+            ui.toolbar(self._turner("values", page, "paths"), self._turner("runs", across, "runs"))
             if max(page.pages, across.pages) > 1
             else None,
             h("p", self._values_text(), static=True) if self._values_text() else None,
@@ -1140,7 +1144,11 @@ class FailureExplorer(model.Choice, View):
         )
 
     def _run_cell(
-        self, found: Sequence[tuple[int, Mapping[str, Any]]], value: Sequence[Segment], *, long: bool
+        self,
+        found: Sequence[tuple[int, Mapping[str, Any]]],
+        value: Sequence[Segment],
+        *,
+        long: bool,
     ) -> Node:
         at, row = found[0]
         axes = self._coded.axes
@@ -1241,7 +1249,9 @@ class FailureExplorer(model.Choice, View):
     def _mode_name(self, reason: int | None, metric: int | None) -> Node:
         if reason is None or metric is None:
             return h("th", h("b", "all"), scope="row")
-        names = (self._coded.columns[n].names[c] for n, c in (("reason", reason), ("metric", metric)))
+        names = (
+            self._coded.columns[n].names[c] for n, c in (("reason", reason), ("metric", metric))
+        )
         why, how = (one_line(name.replace("_", " "), _LONGEST_LABEL) for name in names)
         return h("th", why, h("span", f" · {how}", cls="xb-quiet"), scope="row")
 
@@ -1313,7 +1323,9 @@ class FailureExplorer(model.Choice, View):
     @property
     def code(self) -> str:
         """An expression of one line that gives `selection`."""
-        return selection_code(self._coded, self, self.selected_block, self._listed, self._frame_name)
+        return selection_code(
+            self._coded, self, self.selected_block, self._listed, self._frame_name
+        )
 
     def __repr__(self) -> str:
         """Say how much there is, whatever is shown of it."""
