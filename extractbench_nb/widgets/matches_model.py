@@ -267,13 +267,12 @@ _MOST_OFFERED = 200
 _WIDEST_PATH, _BEGINNING = 30, 8
 
 
-def offered_arrays(arrays: pd.DataFrame, path: str) -> dict[str, str]:
-    """Name the arrays of the menu: of too many only the outermost, and the chosen one."""
+def offered_arrays(arrays: pd.DataFrame, path: str) -> dict[int, str]:
+    """Name the arrays of the menu by row: of too many the outermost, and the chosen one."""
     by_depth = sorted(range(len(arrays)), key=lambda i: str(arrays["path"].iloc[i]).count("["))
     outermost = set(by_depth[:_MOST_OFFERED])
     return {
-        str(row.path): f"{_ends(str(row.path))}: {row.gold_items:,} gold, "
-        f"{row.predicted_items:,} predicted"
+        i: f"{_ends(str(row.path))}: {row.gold_items:,} gold, {row.predicted_items:,} predicted"
         for i, row in enumerate(arrays.itertuples(index=False))
         if i in outermost or row.path == path
     }

@@ -140,7 +140,7 @@ class MatchesView(View):
 
     kind = "matches"
     styles = ("matches.css",)
-    settable = frozenset({"path", "status", "text", "sort", "page"})
+    settable = frozenset({"status", "text", "sort", "page"})
     path = traitlets.Unicode("")
     selected_pair = traitlets.Any(None, allow_none=True)
     thresholds = traitlets.Dict()
@@ -269,7 +269,8 @@ class MatchesView(View):
         if row is not None:
             with self.changing():
                 if row not in self._listed:
-                    self.status = self.text = ""
+                    with self.hold_trait_notifications():
+                        self.status = self.text = ""
                 self.page = self._listed.index(row) // model.PAGE
 
     @property
@@ -277,6 +278,11 @@ class MatchesView(View):
         return None if self.selected_pair is None else self._board.row_of(self.selected_pair)
 
     # --- what the page asks ------------------------------------------------------------------
+
+    def do_array(self, at: Any) -> None:
+        """Show another array."""
+        if type(at) is int and 0 <= at < len(self._arrays):
+            self.path = str(self._arrays["path"].iloc[at])
 
     def do_pair(self, pair: Any) -> None:
         """Open a pair, or close it where it is open."""
@@ -300,10 +306,10 @@ class MatchesView(View):
         """Set ``pass_threshold``."""
         self._try(PASS, value)
 
-    def do_knob(self, key: Any) -> None:
+    def do_knob(self, at: Any) -> None:
         """Choose the field whose threshold the last slider moves."""
-        if isinstance(key, str) and key in self._board.knobs:
-            self._knob = key
+        if type(at) is int and 0 <= at < len(self._board.knobs):
+            self._knob = list(self._board.knobs)[at]
 
     def do_field(self, value: Any) -> None:
         """Set the threshold of the chosen field."""
@@ -357,7 +363,7 @@ class MatchesView(View):
         statuses |= {name: f"{name} ({n:,})" for name, n in counts.items()}
         arrays = model.offered_arrays(self._arrays, self._board.path)
         return toolbar(
-            menu("Array", "set:path", arrays, self._board.path),
+            menu("Array", "array", arrays, self._arrays["path"].tolist().index(self._board.path)),
             menu("Show", "set:status", statuses, self.status),
             menu("Order", "set:sort", model.ORDERS, self.sort),
             search("Find a text in the items", "set:text", self.text, "text in the items", "rows"),
@@ -372,12 +378,12 @@ class MatchesView(View):
         ]
         if self._knob:
             fields = {
-                key: f"{fitted(knob.field, 30)}: {fitted(knob.metric, 20)} ({knob.declared:.2f})"
-                for key, knob in knobs.items()
-                if key not in (ALIGN, PASS)
+                at: f"{fitted(knob.field, 30)}: {fitted(knob.metric, 20)} ({knob.declared:.2f})"
+                for at, knob in enumerate(knobs.values())
+                if knob.key not in (ALIGN, PASS)
             }
             controls += [
-                menu("Field threshold", "knob", fields, self._knob),
+                menu("Field threshold", "knob", fields, list(knobs).index(self._knob)),
                 slider("Value", "field", level(self._knob), (0, 1), 0.01),
             ]
         reset = button("As declared", "declared", disabled=not self._board.values)
