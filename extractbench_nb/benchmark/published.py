@@ -10,25 +10,20 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.statistics import shipped_rows
+from extractbench_nb.display.names import SCHEMA_NAMES
 from extractbench_nb.errors import InputError, nearest
 
 _TABLES = range(1, 14)
 
-#: What was printed: the tables by number, Figure 2's caption and the numbers of the text.
+#: Parts of the paper and their files: tables, Figure 2's caption and the numbers of the text.
 PARTS: Mapping[str, str] = {
     **{str(number): f"table_{number:02d}.csv" for number in _TABLES},
     "figure2": "figure_2.csv",
     "text": "text.csv",
 }
 
-#: What the paper calls the schemas of the released dataset, in its order, by their folders.
-DOMAIN_OF_SCHEMA: Mapping[str, str] = {
-    "swimming": "sports",
-    "credit_agreement": "credit",
-    "research": "research",
-    "resume": "resumes",
-    "10kq": "10-K/Q",
-}
+#: What the paper calls the schemas of the released dataset.
+DOMAIN_OF_SCHEMA = SCHEMA_NAMES
 
 FIGURE_COLUMNS = FrameSpec(
     "figures",
@@ -43,7 +38,7 @@ FIGURE_COLUMNS = FrameSpec(
         Column("digits", "Int64", "decimals printed; -3 for 25k", "-3 to 1", True),
         Column("printed", "string", "the figure as printed"),
         Column("bold", "bool", "printed in bold"),
-        Column("red", "bool", "printed as a complete failure"),
+        Column("red", "bool", "printed in red: nothing passed"),
         Column("where", "string", "section, caption or footnote"),
     ),
 )

@@ -429,7 +429,6 @@ class MatchesView(View):
             "table",
             h("thead", h("tr", [h("th", name, scope="col", key=name) for name in heads])),
             bodies,
-            id="rows",
             cls="xb-rows",
             keys="list",
             escape="close" if chosen else None,
@@ -451,6 +450,7 @@ class MatchesView(View):
             else h("p", self._why_empty(), cls="xb-empty"),
             more(cut.total - cut.last, "rows", static=True),
             h("details", h("summary", "Code"), h("pre", code), copy("Copy", code), live=True),
+            id="rows",
         )
 
     def _why_empty(self) -> str:
