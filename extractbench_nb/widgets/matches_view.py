@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +43,8 @@ _PARTIAL = "A partial pair counts as one missed and one spurious item."
 _ALONE = {"missed": "not in the prediction", "spurious": "not in gold"}
 _SIDES = ("gold", "predicted")
 _WIDEST = 60
+#: A name may be broken behind each underscore.
+_WORDS = re.compile(r"[^_]*_|[^_]+")
 
 
 # --- the pairs as a picture -----------------------------------------------------------------------
@@ -440,7 +443,7 @@ class MatchesView(View):
                 "p",
                 h(
                     "span",
-                    f"{self._described()}: {cut.total:,} of {len(board.rows):,} rows ",
+                    f"{self._described()}: {cut.total:,} of {len(board.rows):,} rows. ",
                     role="status",
                 ),
                 pager(cut, "set:page", "rows"),
@@ -545,7 +548,8 @@ class MatchesView(View):
         scored = ("metric", "score", "outcome") if shown["scored"] else ()
         on_page = self._pdf is not None
         heads = [
-            h("th", name, scope="col", key=name) for name in ("field", *shown["sides"], *scored)
+            h("th", name, scope="col", key=name, cls="xb-num" if name == "score" else None)
+            for name in ("field", *shown["sides"], *scored)
         ] + [h("th", "PDF", scope="col", live=True)] * on_page
         rows = [
             h(
@@ -665,12 +669,13 @@ def _verdict(verdict: dict[str, Any] | None) -> list[Node]:
         return [h("td", "not scored", cls="xb-quiet"), h("td"), h("td")]
     why = verdict["reasoning"]
     return [
-        h("td", verdict["metric"]),
-        h("td", score(verdict["score"]), cls="xb-num"),
+        h("td", [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])], cls="xb-word"),
+        h("td", score(verdict["score"]), cls="xb-num xb-word"),
         h(
             "td",
             mark(verdict["outcome"]),
             h("div", verdict["reason"], cls="xb-quiet"),
             h("div", why, cls="xb-quiet xb-value") if why else None,
+            cls="xb-word",
         ),
     ]
