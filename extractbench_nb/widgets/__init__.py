@@ -110,8 +110,10 @@ def show(
     return SchemaExplorer(parse_schema(subject), evaluation)
 
 
-def show_matches(ev: Evaluation, path: str | None = None) -> View:
-    """Show how items are paired: gold and predicted in two columns, with lines between pairs.
+def show_matches(
+    ev: Evaluation, path: str | None = None, *, name: str = "ev", pdf: str | Path | None = None
+) -> View:
+    """Show how the items of an array are paired: gold and predicted items side by side.
 
     Parameters
     ----------
@@ -120,17 +122,23 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     path : str, optional
         The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``,
         where the field has one array. May be left out where the evaluation has one array.
+    name : str, optional
+        The variable of the Evaluation in the notebook, for the code that can be copied.
+    pdf : str or pathlib.Path, optional
+        The PDF of the document: each value of a pair can then be shown on its page.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``path``, ``selected_pair`` and ``thresholds`` can
-        be read, assigned and observed; ``matches`` and ``summary`` hold at these thresholds.
+        A widget, to be the last value of a cell. ``path``, ``selected_pair``, ``thresholds``,
+        ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and observed; ``matches``
+        and ``summary`` hold at these thresholds. ``rows`` are the matches that are listed, and
+        ``code`` a line of pandas that gives them.
 
     Raises
     ------
     InputError
-        `ev` is not an Evaluation, or no array is meant, or more than one.
+        `ev` is not an Evaluation, `name` is not a name, or no array is meant, or more than one.
     ConfigError
         ipywidgets or anywidget are not installed.
 
@@ -145,7 +153,7 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     notebook_libraries()
     from extractbench_nb.widgets.matches_view import MatchesView
 
-    return MatchesView(ev, path)
+    return MatchesView(ev, path, name=name, pdf=pdf)
 
 
 def explore(

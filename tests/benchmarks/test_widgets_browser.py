@@ -29,7 +29,7 @@ ev = xb.evaluate(*citation_objects(1000).case)
 """
 PAINTED = {
     "tree of 373 nodes": ("xb.show(schema)", '[role="treeitem"]'),
-    "1,000 x 1,000 matches": ('xb.show_matches(ev, "items")', '[role="option"]'),
+    "1,000 x 1,000 matches": ('xb.show_matches(ev, "items")', "tbody[data-item]"),
     "8,000 rows of an evaluation": ("xb.show(ev)", '[role="gridcell"]'),
 }
 NEW = """([cell, painted]) => {
