@@ -26,8 +26,8 @@ def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
             return _run_elsewhere(coroutine)
         return run_loop(coroutine)
     finally:
-        with suppress(RuntimeError, ValueError):  # it runs on, after a second interruption
-            coroutine.close()  # the first may come before it is awaited
+        with suppress(RuntimeError, ValueError):  # still running after a second interruption
+            coroutine.close()  # an interruption may come before it is awaited
 
 
 def _is_in_loop() -> bool:
@@ -41,13 +41,14 @@ def _is_in_loop() -> bool:
 def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in another thread; an interruption here cancels it there, and waits.
 
-    Who settles `begun` first has the coroutine: the thread, to run it, or this one, to close it.
+    Whichever thread settles `begun` first owns the coroutine: the other thread runs it, this one
+    closes it.
     """
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
 
     async def work() -> T:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine that runs has one
+        assert task is not None  # noqa: S101 - a running coroutine has one
         begun.set_result((asyncio.get_running_loop(), task))
         return await coroutine
 
@@ -59,7 +60,7 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
                 coroutine.close()
             else:
                 loop, task = begun.result()
-                with suppress(RuntimeError):  # it has ended
+                with suppress(RuntimeError):  # the loop has ended
                     loop.call_soon_threadsafe(task.cancel)
             raise
 
@@ -69,8 +70,8 @@ def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
 
     Notes
     -----
-    A loop that is half closed when an interruption comes cannot be closed a second time, and says
-    so with a traceback when it is collected.
+    A loop that is interrupted while closing cannot be closed again, and prints a traceback when it
+    is garbage-collected.
     """
     runner = asyncio.Runner()
     try:
@@ -85,7 +86,7 @@ def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Put one interruption (SIGINT) off until the block ends; a second one comes at once."""
+    """Delay one interruption (SIGINT) until the block ends; a second one takes effect at once."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -110,7 +111,7 @@ _WATCH_SECONDS = 1.0
 
 
 def worker_count(n_jobs: Any) -> int:
-    """Return how many processes are meant."""
+    """Return the number of processes."""
     if type(n_jobs) is not int or n_jobs < -1 or n_jobs == 0:
         raise InputError(f"n_jobs is {n_jobs!r}; expected 1 or more, or -1 for all processors")
     if n_jobs > 0:
@@ -133,7 +134,7 @@ def worker_pool(workers: int) -> Iterator[Executor]:
 
 
 def _end_with(parent: int) -> None:
-    """Have this worker end with its parent, where the system tells who that is."""
+    """End this worker when its parent ends, on systems that report the parent."""
     if os.name == "posix":
 
         def watch() -> None:
@@ -145,7 +146,7 @@ def _end_with(parent: int) -> None:
 
 
 def progress_bar(items: Any = None, *, shown: bool, **options: Any) -> Any:
-    """Make a tqdm bar; where none is asked for, nothing of a notebook is imported."""
+    """Make a tqdm bar; a hidden one imports nothing for notebooks."""
     if not shown:
         from tqdm import tqdm
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from extractbench_nb.errors import InputError, OutputError
 
-#: Longer files are not read: nothing that this package writes comes near.
+#: Larger files are not read; this package writes much smaller ones.
 _MOST_BYTES = 200_000_000
-#: Neither follow a link nor wait for the other end of a pipe.
+#: Do not follow links, and do not wait for the writer of a pipe.
 _CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -27,19 +27,19 @@ def make_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
         raise OutputError(f"{str(folder)!r} is a file, not a folder") from error
-    except (OSError, ValueError) as error:  # a NUL or a lone surrogate is no OSError
+    except (OSError, ValueError) as error:  # a NUL or a lone surrogate raises a ValueError
         raise _failed(folder, error) from error
     return folder
 
 
 def refuse_irregular(path: Path, what: str) -> None:
-    """Raise `InputError` where a path is something else than a file: a link, a pipe, a device."""
+    """Raise `InputError` if a path is not a regular file: a link, a pipe, a device."""
     try:
         mode = path.lstat().st_mode
     except (OSError, ValueError):
-        return  # who opens it will say so
+        return  # opening the file raises the error
     if not stat.S_ISREG(mode):
-        kind = "a symbolic link" if stat.S_ISLNK(mode) else "no ordinary file"
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
         raise InputError(f"{what} file {str(path)!r} is {kind}; it is not read")
 
 
@@ -54,7 +54,7 @@ def reading(what: str) -> Iterator[None]:
 
 
 def read_own_file(path: Path, what: str) -> bytes:
-    """Read a file that this package wrote, in a folder that others may have been at."""
+    """Read a file of this package from a folder that others may have changed."""
     refuse_irregular(path, what)
     try:
         handle = os.open(path, os.O_RDONLY | _CAREFULLY | getattr(os, "O_BINARY", 0))
@@ -76,7 +76,7 @@ def read_own_json(path: Path, what: str) -> Any:
     try:
         content = read_own_file(path, what)
     except FileNotFoundError:
-        raise InputError(f"{what} file {str(path)!r} is not there") from None
+        raise InputError(f"{what} file {str(path)!r} does not exist") from None
     try:
         return json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -87,10 +87,10 @@ def read_own_json(path: Path, what: str) -> Any:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which takes the place of `path` when all went well."""
+    """Yield a temporary path to write to, which replaces `path` if the block succeeds."""
     temporary: Path | None = None
     try:
-        # a short name of its own: the final one may be as long as the file system allows
+        # a short name: the final one may have the maximum length of the file system
         handle, name = tempfile.mkstemp(prefix=".xb-", suffix=".part", dir=path.parent)
         os.close(handle)
         temporary = Path(name)
@@ -115,7 +115,7 @@ def write_texts(texts: Mapping[Path, str]) -> None:
 
 
 def _finish(temporary: Path) -> None:
-    """Give the file what other new files have: contents on disk, the user's usual permissions."""
+    """Flush the file to disk, and set the usual permissions of new files."""
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
     mask = os.umask(0)
@@ -132,7 +132,7 @@ CACHE_VARIABLE = "EXTRACTBENCH_CACHE"
 
 
 def cache_folder() -> Path:
-    """Return the folder of caches: ``EXTRACTBENCH_CACHE``, else the user's own for this package."""
+    """Return the cache folder: ``EXTRACTBENCH_CACHE``, else this package's cache of the user."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
@@ -145,7 +145,7 @@ def file_hash(path: Path) -> str | None:
     """Return the SHA-256 of a file."""
     try:
         status = path.stat()
-        if not stat.S_ISREG(status.st_mode):  # a pipe would have to be waited for
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe would block
             return None
         return _hash(path, status.st_size, status.st_mtime_ns)
     except OSError:
@@ -170,7 +170,7 @@ def load_figures(path: Path, names: tuple[str, ...]) -> dict[str, int] | None:
 
 
 def save_figures(path: Path, figures: Mapping[str, int]) -> None:
-    """Keep figures for the next time; where they cannot be kept they are counted again."""
+    """Cache figures; without a writable cache they are counted again next time."""
     with suppress(OutputError):
         make_folder(path.parent)
         with replacing(path) as temporary:

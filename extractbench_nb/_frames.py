@@ -12,7 +12,7 @@ import pandas as pd
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a result frame: its pandas dtype, what a cell says, and the range in words.
+    """One column of a result frame: its pandas dtype, meaning, and range in words.
 
     A missing cell is ``pd.NA``, or any Python value in ``object`` columns.
     """
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class FrameSpec:
-    """A result frame: what one row is, and its columns in order."""
+    """A result frame: the meaning of a row, and the columns in order."""
 
     name: str
     grain: str
@@ -44,7 +44,7 @@ class FrameSpec:
         return pd.DataFrame(arrays, copy=False)
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
-        """Make the frame from rows, each with a cell a column in the declared order."""
+        """Make the frame from rows with one cell per column in the declared order."""
         columns = list(zip(*rows, strict=True))
         return self.build(dict(zip(self.names, columns, strict=True)) if columns else None)
 
@@ -69,7 +69,7 @@ def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
 
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
 TEXT = pd.StringDtype("python")
-#: Arrays of dtypes with a mask for missing cells, and what stands under the mask.
+#: Arrays of dtypes with a mask for missing cells, and the values under the mask.
 _MASKED: dict[str, tuple[Any, Any]] = {
     "Float64": (pd.arrays.FloatingArray, 0.0),
     "Int64": (pd.arrays.IntegerArray, 0),

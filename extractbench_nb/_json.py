@@ -33,9 +33,9 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_$][\w$-]*\Z")
 
 def json_type(value: object) -> str:
     """Name the JSON type of a Python value."""
-    found = _TYPES.get(type(value))
-    if found is not None:
-        return found
+    known_type = _TYPES.get(type(value))
+    if known_type is not None:
+        return known_type
     for cls, name in _TYPES.items():
         if issubclass(type(value), cls):
             return name
@@ -76,7 +76,7 @@ def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> st
         return hex(value) if isinstance(value, int) else object.__repr__(value)
 
 
-#: A string; the last one of a text may not end.
+#: A string; the last one in a text may be unterminated.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
@@ -102,20 +102,20 @@ def _leave_begun_out(value: Any, text: str) -> None:
     depth = sum(map(marks.count, "[{")) - sum(map(marks.count, "]}"))
     outer = None
     for _ in range(depth - 1):
-        if not value or not isinstance(value, dict | list):  # a key that stands twice
+        if not value or not isinstance(value, dict | list):  # a duplicate key
             return
         outer, value = value, value[-1] if isinstance(value, list) else [*value.values()][-1]
     if isinstance(outer, list) and value in ([], {}):
         outer.pop()
 
 
-#: More values than any document of a person's; shared Python objects can stand for far more.
+#: Maximum number of values in a document; shared Python objects can expand to far more.
 MAX_VALUES = 1_000_000
 _SCALARS = {str, int, float, bool, type(None)}
 
 
 class Unreadable:
-    """Stands for a Python object that JSON cannot hold and that raises when it is looked at."""
+    """Placeholder for an object that is not JSON and raises an error when it is inspected."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -132,12 +132,12 @@ def private_copy(value: Any, what: str = "document") -> Any:
     todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
     count = 0
     while todo:
-        source, into, place = todo.pop()
+        source, into, key_or_id = todo.pop()
         if into is None:
-            within.discard(place)
+            within.discard(key_or_id)
             continue
         new = source if type(source) in _SCALARS else _plain(source)
-        into[place] = new
+        into[key_or_id] = new
         count += 1
         if type(new) not in (dict, list) or not new:
             continue
@@ -248,8 +248,17 @@ def bracketed(name: str) -> str:
     return f"['{escaped}']"
 
 
+#: A step that `bracketed` wrote.
+BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+
+
+def without_brackets(path: str) -> str:
+    """Write quoted steps of a path as the published package does: ``['key']`` becomes ``.key``."""
+    return BRACKETED.sub(lambda m: "." + re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL), path)
+
+
 def read_document(source: Any, what: str) -> Any:
-    """Return the JSON value that a user handed over."""
+    """Return the JSON value of a user's argument: a value, JSON text, or a file."""
     kind = type(source)
     if issubclass(kind, Path):
         return _parse(read_text(source, what), f"{what} file {str(source)!r}")
@@ -270,15 +279,15 @@ def read_text(path: Path, what: str) -> str:
 
 
 def file_hint(text: str) -> str:
-    """Say what to do where a text that should be JSON looks like a file name."""
+    """Return a hint if a text that should be JSON looks like a file name."""
     looks = text.strip().lower().endswith((".json", ".txt")) and "\n" not in text.strip()
     return " (a str is JSON text; for a file pass pathlib.Path)" if looks else ""
 
 
 def parser_problem(error: json.JSONDecodeError, text: str) -> str:
-    """Say what the parser stumbled over, with the line and column."""
-    place = f"line {error.lineno} column {error.colno}{file_hint(text)}"
-    return f"{error.msg.removesuffix(' at')} at {place}"
+    """Describe a parser's error, with the line and column."""
+    position = f"line {error.lineno} column {error.colno}{file_hint(text)}"
+    return f"{error.msg.removesuffix(' at')} at {position}"
 
 
 def _parse(text: str, what: str) -> Any:
@@ -287,4 +296,4 @@ def _parse(text: str, what: str) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(f"{what} is not JSON: {parser_problem(error, text)}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{what} is not JSON that can be read: {error}") from None
+        raise InputError(f"{what} is not readable JSON: {error}") from None

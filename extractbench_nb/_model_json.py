@@ -1,4 +1,4 @@
-"""JSON in the texts of models: found in prose, named by its fault, read as far as it goes.
+"""JSON in the texts of models: found in prose, classified by its fault, read up to a cut.
 
 Answers of judges are read strictly (`json_objects`): what a document says inside a broken answer is
 not the answer. Outputs of extraction are named by their fault (`fault_of`), and repaired only for
@@ -27,7 +27,7 @@ _OTHERS = r"(?P<trailing>,(?=\s*[}\]]))|(?P<open>[{\[])|(?P<close>[}\]])"
 
 @cache
 def _tokens(torn: frozenset[str]) -> re.Pattern[str]:
-    """Return what finds the next token; a quote that is `torn` is an ordinary character."""
+    """Return the pattern of the next token; `torn` quotes are ordinary characters."""
     quotes = [quote for quote in _STRINGS if quote not in torn]
     strings = [_STRINGS[quote] for quote in quotes]
     ending = f"|(?P<torn>[{''.join(quotes)}])" if quotes else ""
@@ -35,7 +35,7 @@ def _tokens(torn: frozenset[str]) -> re.Pattern[str]:
 
 
 def unwrapped(text: str) -> tuple[str, int, str]:
-    """Take off a byte-order mark and a code fence; return the rest, its start, and their names."""
+    """Remove a byte-order mark and a code fence; return the rest, its start, and their names."""
     names, start, end = [], 0, len(text)
     if text.startswith(_BOM):
         names.append("bom")
@@ -64,17 +64,17 @@ def unwrapped(text: str) -> tuple[str, int, str]:
 def json_objects(text: str) -> list[dict[str, Any]]:
     r"""Find the JSON objects in a text that are not part of another one.
 
-    Single quotes and trailing commas are accepted; an object in which a key stands twice, or that
-    is cut off, is not.
+    Single quotes and trailing commas are accepted; an object that has a duplicate key or is cut off
+    is not.
 
     Examples
     --------
     >>> json_objects("So: {'score': 0.9,} or {\"score\": 1")
     [{'score': 0.9}]
     """
-    whole = _loaded(text)
-    if whole is not None:
-        return [whole]
+    value = _loaded(text)
+    if value is not None:
+        return [value]
     found, end, torn = [], 0, set[str]()
     while (start := text.find("{", end)) >= 0:
         span, end = _balanced(text, start, torn)
@@ -95,26 +95,26 @@ def _loaded(text: str) -> dict[str, Any] | None:
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return value
 
 
 def _balanced(text: str, start: int, torn: set[str]) -> tuple[str, int]:
     """Return the bracketed text that starts here as strict JSON, and where it ends.
 
-    Where a string does not end, no later one with the same quotes does: all quotes after it are
-    escaped. `torn` has the quotes of which that is known, so that each character is looked at a few
-    times and not once for each quote before it.
+    If a string is unterminated, later ones with the same quotes are too, because all quotes after
+    it are escaped. `torn` has these quotes, so that each character is read a few times and not once
+    per quote before it.
     """
     parts, depth, end = [], 0, start
-    place = start
-    while (token := _tokens(frozenset(torn)).search(text, place)) is not None:
-        place = token.end()
+    position = start
+    while (token := _tokens(frozenset(torn)).search(text, position)) is not None:
+        position = token.end()
         if token.lastgroup == "torn":
             torn.add(token[0])
             continue
         parts.append(text[end : token.start()])
-        end = place
+        end = position
         parts.append(_strict(token))
         depth += (token.lastgroup == "open") - (token.lastgroup == "close")
         if depth == 0:
@@ -141,7 +141,7 @@ _LAST = 64
 
 
 def fault_of(text: str, *, cut_off: bool = False) -> tuple[str, int] | None:
-    """Name the fault of a text that does not parse, and where it is; None for any other fault.
+    """Return the fault of a text that does not parse, and its position; None for other faults.
 
     `cut_off` says that its end is known to be missing.
 
@@ -173,7 +173,7 @@ def fault_of(text: str, *, cut_off: bool = False) -> tuple[str, int] | None:
 
 
 def _completions(text: str, brackets: list[str], torn: bool) -> Iterator[str]:
-    """Yield what a text may have been on its way to; nothing where no bracket is open."""
+    """Yield possible completions of a text; nothing if no bracket is open."""
     if not brackets or (torn and text.endswith(("}", "]"))):  # a quote is missing somewhere
         return
     if torn:
@@ -199,7 +199,7 @@ def _parses(text: str) -> bool:
 
 # --- repair --------------------------------------------------------------------------------------
 
-#: Longer texts are repaired in a process of their own, which is stopped when it takes too long.
+#: Longer texts are repaired in a separate process, which is stopped when it takes too long.
 _SHORT = 10_000
 _SCRIPT = """
 import json, sys
@@ -211,9 +211,9 @@ sys.stdout.buffer.write(json.dumps(value).encode())
 
 
 def repaired(text: str, seconds: float = 20.0) -> Any:
-    """Guess at JSON that is slightly off, by json_repair; it raises whatever that library does.
+    """Repair slightly malformed JSON with json_repair; raises any error of that library.
 
-    Some texts take it hours: one of more than 10,000 characters is read in another process, and
+    Some texts take hours, so texts of more than 10,000 characters are read in another process, and
     `subprocess.TimeoutExpired` is raised after `seconds`.
 
     Examples

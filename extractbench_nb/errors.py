@@ -27,7 +27,7 @@ class InputError(ExtractBenchError):
 
 
 class OutputError(ExtractBenchError):
-    """A file that cannot be written; what was there before is as it was."""
+    """A file that cannot be written; an existing file is unchanged."""
 
 
 class SchemaError(ExtractBenchError):
@@ -39,7 +39,7 @@ class SchemaError(ExtractBenchError):
         JSON Pointer of the offending part, ``""`` for the whole schema; None if no schema is
         involved.
     problem : str
-        What was found and what would be right.
+        What was found and what is expected.
     """
 
     def __init__(self, pointer: str | None, problem: str) -> None:
@@ -60,7 +60,7 @@ class ConfigError(SchemaError):
     pointer : str or None
         JSON Pointer of the offending part; None for a mistake in ``@metric``.
     problem : str
-        What was found and what would be right.
+        What was found and what is expected.
     """
 
 
@@ -76,12 +76,14 @@ class MissingPdfError(DatasetError, FileNotFoundError):
         return str(self.args[0])
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """Name the known words that are nearest to an unknown one, or the first of them."""
-    words = sorted(known)
-    few = len(words) <= _MOST_COMPARED and len(str(name)) <= _MOST_COMPARED
-    close = difflib.get_close_matches(str(name), words, n=3, cutoff=0.6) if few else []
+def nearest(name: object, names: Iterable[str]) -> str:
+    """Suggest the names that are nearest to an unknown one, or list the allowed names."""
+    allowed = sorted(names)
+    few = len(allowed) <= _MOST_COMPARED and len(str(name)) <= _MOST_COMPARED
+    close = difflib.get_close_matches(str(name), allowed, n=3, cutoff=0.6) if few else []
     if close:
-        return "did you mean " + " or ".join(repr(word) for word in close) + "?"
-    more = f" and {len(words) - _MOST_NAMES} more" if len(words) > _MOST_NAMES else ""
-    return "known are " + ", ".join(words[:_MOST_NAMES]) + more if words else "none are known"
+        return "did you mean " + " or ".join(map(repr, close)) + "?"
+    if len(allowed) <= 1:
+        return f"expected {allowed[0]}" if allowed else "there are none to choose from"
+    more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
+    return f"expected one of {', '.join(allowed[:_MOST_NAMES])}{more}"

@@ -44,11 +44,11 @@ ESTIMATE_COLUMNS = FrameSpec(
     "one row per call of a model that would be made",
     (
         Column("run", "string", "the run; missing for a single document", nullable=True),
-        Column("document", "string", "the document; likewise", nullable=True),
-        Column("field", "string", "path with the indices taken out"),
+        Column("document", "string", "the document; missing for a single one", nullable=True),
+        Column("field", "string", "path without indices"),
         Column("metric", "string", "metric that asks; array_llm for an alignment"),
         Column("model", "string", "LiteLLM id of the model"),
-        Column("cached", "bool", "whether the answer is at hand, or the same is asked before"),
+        Column("cached", "bool", "whether the answer is cached, or an earlier call asks the same"),
         Column("prompt_tokens", "int64", "tokens to ask, as GPT-2 counts", "0 and up"),
         Column("completion_tokens", "int64", "tokens of a usual answer", "0 and up"),
         Column("cost_usd", "Float64", "at list prices; 0 if cached", "0 and up", True),
@@ -58,7 +58,7 @@ ESTIMATE_COLUMNS = FrameSpec(
 
 _TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
 
-#: Run, document, and what is to be asked about them.
+#: Run, document, and a call about them.
 Row = tuple[str | None, str | None, PlannedCall]
 
 
@@ -70,12 +70,12 @@ class CostEstimate:
     calls : pandas.DataFrame
         One row per call.
     unknown : tuple of str, optional
-        Names of judges that cannot be looked into: what they would ask is not in it.
+        Names of judges whose requests cannot be predicted; the estimate does not include them.
 
     Attributes
     ----------
     unknown : tuple of str
-        As given.
+        Names of judges whose requests are not included.
     """
 
     def __init__(self, calls: pd.DataFrame, unknown: tuple[str, ...] = ()) -> None:
@@ -169,7 +169,7 @@ class CostEstimate:
         lines = [f"… {more} more; .by_field has them"] if more > 0 else []
         if self.unknown:
             names = ", ".join(self.unknown)
-            lines.append(f"not in it: what {names[:_NAMES]} would ask or cost is not known")
+            lines.append(f"not included: requests of {names[:_NAMES]}, which are not known")
         return lines
 
 
@@ -209,14 +209,14 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
 
     Notes
     -----
-    The questions are written down as they would be asked, and looked up in the judge's cache.
-    Tokens are counted as GPT-2 does, which for such texts is a little more than newer models need.
-    A usual verdict is taken to have 60 tokens; models that think first need more, up to
-    ``max_tokens``, for which ``highest_cost_usd`` stands. Questions that are asked again because an
-    answer cannot be read are not in it. Where an alignment is not available, items are taken as the
-    offline alignment pairs them, which is rather low, since the optimum has the most fields that
-    are equal and need no question; and of large arrays the first round is counted. A judge of
-    your own is not asked either: what it would cost is not known, and ``unknown`` names it.
+    Questions are composed as they would be asked, and looked up in the judge's cache. Tokens are
+    counted with GPT-2's tokenizer, which for such texts gives slightly more than newer models need.
+    A typical verdict is assumed to have 60 tokens; models that reason first need more, up to
+    ``max_tokens``, on which ``highest_cost_usd`` is based. Repeated questions after an unreadable
+    answer are not included. If the answers of an LLM alignment are not cached, items are paired by
+    the offline alignment; this underestimates the cost, because that alignment maximises the number
+    of equal fields, which need no question. For large arrays only the first round is counted.
+    Judges of your own are not asked; ``unknown`` names them.
 
     Examples
     --------
@@ -226,47 +226,39 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     """
     sides = {"gold": gold, "predicted": predicted}
     missing = [name for name, value in sides.items() if value is MISSING]
-    options = _Options(choose_judge(judge), alignment, get_profile(profile))
+    profile, judge, notes = get_profile(profile), choose_judge(judge), Notes()
+    aligner = choose_alignment(alignment, judge)
+    if isinstance(aligner, LLMAligner):
+        aligner = _RehearsedAligner(aligner, notes, profile)
+    rehearsal = rehearsing(judge, notes)
     rows: list[Row] = []
+
+    def rehearse(
+        run: str | None, document: str | None, schema: Any, gold: Any, predicted: Any
+    ) -> None:
+        """Evaluate one document with a judge that only takes notes."""
+        before = len(notes.calls)
+        traversal = Run(schema, gold, predicted, rehearsal, aligner, profile).traversal
+        if traversal.is_open:
+            run_anywhere(traversal.settle())
+        rows.extend((run, document, call) for call in notes.calls[before:])
+
     if isinstance(schema_or_runs, Mapping | Schema) or len(missing) < len(sides):
         if missing:
             names = " and ".join(missing)
             raise InputError(f"{names} missing; a schema is followed by gold and predicted")
-        rows = options.rows(None, None, schema_or_runs, gold, predicted)
+        rehearse(None, None, schema_or_runs, gold, predicted)
     else:
-        plan = read_runs(schema_or_runs, dataset, options.profile)
+        plan = read_runs(schema_or_runs, dataset, profile)
         for cell in plan.cells:
             gold = plan.gold(cell)
             predicted = evaluated_source(read_output(cell.predicted), gold)
-            schema = plan.schemas[cell.schema_key]
-            rows += options.rows(cell.run, cell.document, schema, gold, predicted)
-    return CostEstimate(_frame(rows), tuple(sorted(options.notes.unknown)))
+            rehearse(cell.run, cell.document, plan.schemas[cell.schema_key], gold, predicted)
+    return CostEstimate(_frame(rows), tuple(sorted(notes.unknown)))
 
 
-class _Options:
-    """How all documents would be evaluated, and what has been noted so far."""
-
-    def __init__(self, judge: Judge, alignment: str | Aligner, profile: Profile) -> None:
-        self.profile = profile
-        self.notes = Notes()
-        self._judge = rehearsing(judge, self.notes)
-        self._alignment = choose_alignment(alignment, judge)
-        if isinstance(self._alignment, LLMAligner):
-            self._alignment = _Rehearsed(self._alignment, self.notes, profile)
-
-    def rows(
-        self, run: str | None, document: str | None, schema: Any, gold: Any, predicted: Any
-    ) -> list[Row]:
-        """Go through one document as `evaluate` does, with nobody there to answer."""
-        before = len(self.notes.calls)
-        work = Run(schema, gold, predicted, self._judge, self._alignment, self.profile)
-        if work.traversal.is_open:
-            run_anywhere(work.traversal.settle())
-        return [(run, document, call) for call in self.notes.calls[before:]]
-
-
-class _Rehearsed(LLMAligner):
-    """Notes what would be asked about arrays, and goes on with the pairs of the offline aligner."""
+class _RehearsedAligner(LLMAligner):
+    """Notes what would be asked about arrays, and pairs items as the offline aligner does."""
 
     def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
         self._asking: Any = aligner.judge
@@ -282,18 +274,18 @@ class _Rehearsed(LLMAligner):
         return rehearsing(self._asking, notes)
 
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
-        own = Notes([], self._notes.asked, self._notes.unknown)
-        aligner = LLMAligner(self._noting(own), **self._options)
+        of_array = Notes([], self._notes.asked, self._notes.unknown)
+        aligner = LLMAligner(self._noting(of_array), **self._options)
         try:
             return await aligner.align(node, gold, predicted)  # as far as answers are cached
         except JudgeError:
             return Alignment(self._optimal(node, gold, predicted))
         finally:
-            for call in own.calls:
+            for call in of_array.calls:
                 tokens = min(answer_tokens(call.messages), call.most_tokens)
                 field = node.field or "$"
-                of_array = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
-                self._notes.calls.append(of_array)
+                noted = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
+                self._notes.calls.append(noted)
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:

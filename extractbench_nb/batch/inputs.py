@@ -72,7 +72,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A batch before any work: its cells in order, the schemas by key, the user's own columns."""
+    """What a batch evaluates: its cells in order, the schemas by key, the user's own columns."""
 
     cells: tuple[Cell, ...]
     schemas: Mapping[str, Schema]
@@ -101,7 +101,7 @@ _ALLOWED = ("run", "document", "domain", "schema")
 
 
 def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
-    """Read what the user handed over, and check all of it before any work is done."""
+    """Read the user's runs, and check all of them before any work is done."""
     frame, dataset = _as_frame(runs, dataset)
     _check_columns(frame, dataset)
     reader = _CellReader(dataset, profile)
@@ -115,8 +115,8 @@ def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
         shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
         more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
         raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
-    own = frame[[name for name in frame.columns if name not in _KNOWN]]
-    return Plan(cells, reader.schemas, *_extra_columns(own), dataset)
+    extras = frame[[name for name in frame.columns if name not in _KNOWN]]
+    return Plan(cells, reader.schemas, *_extra_columns(extras), dataset)
 
 
 def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
@@ -244,9 +244,9 @@ class _CellReader:
     def _schema(self, source: Any, where: str) -> tuple[str, str]:
         """Return label and key of a schema, which is parsed once."""
         is_id = isinstance(source, str) and source in self._schema_ids
-        place = (is_id, type(source), source if isinstance(source, str | Path) else id(source))
-        if place in self._labels:
-            return self._labels[place]
+        identity = (is_id, type(source), source if isinstance(source, str | Path) else id(source))
+        if identity in self._labels:
+            return self._labels[identity]
         self._sources.append(source)
         what = f"schema {source!r}" if is_id else f"schema of {where}"
         content = self.dataset.schema(source) if is_id and self.dataset is not None else source
@@ -265,7 +265,7 @@ class _CellReader:
             label = source
         elif isinstance(source, Path):
             label = source.name.removesuffix(".json").removesuffix("-schema")
-        self._labels[place] = label, key
+        self._labels[identity] = label, key
         return label, key
 
 
@@ -315,13 +315,13 @@ def _is_missing(value: Any) -> bool:
     return types.is_scalar(value) and bool(pd.isna(value))
 
 
-# --- columns of the user's ----------------------------------------------------------------------
+# --- the user's own columns ----------------------------------------------------------------------
 
 
 def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
     """Declare the user's own columns from pairs of name and dtype."""
     return tuple(
-        Column(name, dtype, "column of the user's", nullable=True) for name, dtype in pairs
+        Column(name, dtype, "the user's own column", nullable=True) for name, dtype in pairs
     )
 
 
@@ -366,11 +366,11 @@ def _cells(series: pd.Series[Any], dtype: str) -> Sequence[Any]:
 
 # --- outputs ------------------------------------------------------------------------------------
 
-_PLACE = re.compile(r" at line (\d+) column (\d+)")
+_POSITION = re.compile(r" at line (\d+) column (\d+)")
 
 
 class Output(NamedTuple):
-    """What can be evaluated; where `message` is there, it cannot, and that is why."""
+    """The value to evaluate, or the `message` why the output cannot be evaluated."""
 
     source: Any
     message: str | None = None
@@ -397,8 +397,8 @@ def read_output(source: Any) -> Output:
     value, problem = read_predicted(source)
     if problem is None:
         return Output(source if isinstance(value, str) else value)
-    place = _PLACE.search(problem)
-    return Output(None, problem, *(map(int, place.groups()) if place else ()))
+    position = _POSITION.search(problem)
+    return Output(None, problem, *(map(int, position.groups()) if position else ()))
 
 
 def evaluated_source(output: Output, gold: Any) -> Any:

@@ -201,15 +201,15 @@ class Evaluations:
     Attributes
     ----------
     fields, arrays, matches, judge_calls : pandas.DataFrame
-        The frames of `Evaluation`, led by run, document, domain and schema. Each access gives a
-        copy. What is on disk is read when it is first asked for; `InputError` tells where the
-        files have been rewritten by then.
+        The frames of `Evaluation`, led by run, document, domain and schema. Each access returns a
+        copy. Frames on disk are read on first use, which raises `InputError` if the files have
+        been rewritten since.
     summary : pandas.DataFrame
-        One row per run and document: outcome, scores and counts, and the columns of the user's.
+        One row per run and document: outcome, scores and counts, and the user's own columns.
     by_run : pandas.DataFrame
         One row per run: means over its documents, sums of counts.
     missing : pandas.DataFrame
-        Run and document of the outputs that another run has and this one has not.
+        Run and document of the outputs that another run has and this one does not.
     meta : dict
         Profile, judge, alignment, versions, counts.
     """
@@ -219,7 +219,7 @@ class Evaluations:
     _reevaluate: Reevaluate | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the results; the inputs stay behind."""
+        """Pickle the results, without the inputs."""
         return {"_source": self._source, "_meta": self._meta, "_reevaluate": None}
 
     @property
@@ -270,7 +270,7 @@ class Evaluations:
 
     @property
     def missing(self) -> pd.DataFrame:
-        """One row per output that another run has and this one has not."""
+        """One row per output that another run has and this one does not."""
         summary, keys = self.summary, ["run", "document"]
         documents = summary.drop_duplicates("document")[["document", "domain", "schema"]]
         pairs = summary[["run"]].drop_duplicates().merge(documents, how="cross")

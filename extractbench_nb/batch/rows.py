@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 # --- the rows of one evaluation ---------------------------------------------------------------
 
-#: What says which output a row is about.
+#: The columns that identify an output.
 IDS = (
-    Column("run", "string", "name of the run, mostly a model's name"),
+    Column("run", "string", "name of the run, usually a model's name"),
     Column("document", "string", "document id"),
-    Column("domain", "string", "domain of the document, where it is known", nullable=True),
+    Column("domain", "string", "domain of the document, if known", nullable=True),
     Column("schema", "string", "schema id, or the schema's title or hash"),
 )
 
-#: What became of an output as a whole.
+#: Whether an output could be evaluated, and if not, why.
 OUTCOME = (
     Column("outcome", "string", "whether the output could be evaluated", "evaluated, invalid"),
-    Column("message", "string", "why an output is invalid, the parser's words", nullable=True),
-    Column("line", "Int64", "line at which the parser gave up", "1 and up", True),
+    Column("message", "string", "why an output is invalid, in the parser's words", nullable=True),
+    Column("line", "Int64", "line at which parsing failed", "1 and up", True),
     Column("column", "Int64", "character in that line", "1 and up", True),
 )
 
@@ -82,7 +82,7 @@ BY_RUN = FrameSpec(
     (
         Column("run", "string", "name of the run"),
         Column("documents", "int64", "outputs of the run, invalid ones included", "1 and up"),
-        Column("invalid", "int64", "outputs that are no JSON, empty or absent", "0 and up"),
+        Column("invalid", "int64", "outputs that are not JSON, empty or absent", "0 and up"),
         Column("missing", "int64", "documents that only other runs have", "0 and up"),
         *(
             replace(c, meaning=f"mean over documents: {c.meaning}")
@@ -105,7 +105,7 @@ BY_RUN = FrameSpec(
 )
 
 
-#: What a field's row says where the output is invalid, but for the message.
+#: Cells of a field's row if the output is invalid; its reasoning is the parser's message.
 _INVALID_FIELD = {
     "predicted_path": None,
     "score": 0.0,
@@ -166,7 +166,7 @@ class Result(NamedTuple):
 
 
 def summary_spec(extras: Sequence[Column]) -> FrameSpec:
-    """Return the columns of ``summary``, those of the user's last."""
+    """Return the columns of ``summary``, the user's own last."""
     return FrameSpec("summary", SUMMARIES.grain, (*SUMMARIES.columns, *extras))
 
 
@@ -190,12 +190,12 @@ def part_batch(name: str, result: Result) -> pa.RecordBatch:
 
 
 def is_time(dtype: str) -> bool:
-    """Say whether a dtype, as text, is one of points in time."""
+    """Say whether a dtype, as text, is one of timestamps."""
     return dtype.startswith("datetime64[")
 
 
 def time_dtype(dtype: Any) -> str | None:
-    """Return the text of a dtype of points in time; None for any other dtype."""
+    """Return the text of a dtype of timestamps; None for any other dtype."""
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
         return str(dtype)
     if not isinstance(dtype, pd.DatetimeTZDtype):
@@ -259,7 +259,7 @@ def value_to_text(value: Any) -> str | None:
 
 
 _SIZE_BYTES = 8
-#: More than this is not unpacked.
+#: Largest size of unpacked rows that is accepted.
 _MOST_BYTES = 2**32
 _ESCAPE_BYTE = ESCAPE.encode()
 
@@ -306,7 +306,7 @@ def _column(column: Column, cells: Sequence[Any], kind: pa.DataType) -> pa.Array
 
 
 def pack(batch: pa.RecordBatch) -> bytes:
-    """Compress a record batch; its schema is not in it."""
+    """Compress a record batch, without its schema."""
     import pyarrow as pa
 
     plain = batch.serialize()
@@ -373,7 +373,7 @@ def _from_uniques(data: pa.ChunkedArray, restore: Any) -> np.ndarray[Any, Any]:
     codes = np.asarray(encoded.indices.fill_null(len(texts)).to_numpy())
     cells: np.ndarray[Any, Any] = uniques[codes]
     if any(type(unique) is _Container for unique in uniques):
-        for place, cell in enumerate(cells):
+        for index, cell in enumerate(cells):
             if type(cell) is _Container:
-                cells[place] = json.loads(unescape(cell))
+                cells[index] = json.loads(unescape(cell))
     return cells

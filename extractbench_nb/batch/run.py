@@ -1,4 +1,4 @@
-"""`evaluate_runs`: what is finished is kept, the rest is evaluated and stored."""
+"""`evaluate_runs`: finished outputs are reused, all others are evaluated and stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from extractbench_nb.batch.results import Evaluations, FolderSource, Source, rea
 from extractbench_nb.batch.rows import OWN_SUMMARY
 from extractbench_nb.batch.storage import (
     FolderStorage,
-    MemorySource,
     MemoryStorage,
     open_storage,
     refuse_occupied,
@@ -68,17 +67,17 @@ class _Batch:
 
     def tasks(self) -> Iterator[Task]:
         """Yield the outputs that are not finished."""
-        for place, cell in enumerate(self.plan.cells):
+        for position, cell in enumerate(self.plan.cells):
             if self.failed:
                 return
             try:
-                if self.storage.has(place):
+                if self.storage.has(position):
                     self.reused += 1
                     self.bar.update()
                     continue
-                task = Task(place, cell.schema_key, self.plan.gold(cell), cell.predicted)
+                task = Task(position, cell.schema_key, self.plan.gold(cell), cell.predicted)
             except Exception as error:  # noqa: BLE001 - a dataset may raise anything
-                self.failed.append(failure(place, error))
+                self.failed.append(failure(position, error))
                 return
             yield task
 
@@ -95,9 +94,9 @@ class _Batch:
 
     def error(self) -> InputError:
         """Name the first outputs that failed, and count the others of the same problem."""
-        first = min(self.failed, key=lambda failed: failed.place)
-        same = sorted(failed.place for failed in self.failed if failed.problem == first.problem)
-        names = "; ".join(self.plan.cells[place].name for place in same[:_SHOWN])
+        first = min(self.failed, key=lambda failed: failed.position)
+        same = sorted(failed.position for failed in self.failed if failed.problem == first.problem)
+        names = "; ".join(self.plan.cells[position].name for position in same[:_SHOWN])
         more = f" and {len(same) - _SHOWN} more" if len(same) > _SHOWN else ""
         error = InputError(f"{names}{more}: {first.problem}")
         if first.trace:
@@ -146,10 +145,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
         A frame with columns run, document and predicted (a value, JSON text, or a ``pathlib.Path``;
         None or NA if there is no output), and optionally domain, schema and gold in the same
-        forms. Runs and documents are texts; integers are taken as theirs. All other columns are
-        kept in ``summary``: numbers, booleans, texts, points in time, lists and dicts as they are,
-        categories as what they stand for, and anything else as text. Or a folder laid out as
-        ``run/document.json``. Or a dataset that has runs.
+        forms. Runs and documents are texts; integers are converted. All other columns are kept in
+        ``summary``: numbers, booleans, texts, timestamps, lists and dicts as they are, categories
+        as their values, and anything else as text. Or a folder laid out as ``run/document.json``.
+        Or a dataset that has runs.
     dataset : Dataset, optional
         Where schema and gold come from if they are not columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
@@ -170,31 +169,31 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     progress : bool, optional
         Whether to show a progress bar.
     save_to : str or pathlib.Path, optional
-        A folder that holds no batch. Each finished output is kept there as it comes, so that memory
+        A folder without a batch. Each finished output is written there at once, so that memory use
         does not grow with the batch; at the end ``fields.parquet``, ``arrays.parquet``,
         ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and ``batch.json`` are
         written.
     resume : str or pathlib.Path, optional
-        Like `save_to`, but the folder may hold a batch: what was finished there with the same
-        inputs is not evaluated again, but for outputs in which a metric gave no verdict
-        (``judge_error``); what a judge keeps in its cache is not asked again. Nothing is lost of
-        what is not asked for this time; it is not in the results. Results that were read from the
-        folder before keep the frames that they have, and raise `InputError` for others if the new
-        results differ.
+        Like `save_to`, but the folder may hold a batch. Outputs that were finished there with the
+        same inputs are not evaluated again, except those in which a metric gave no verdict
+        (``judge_error``); answers in the cache of a judge are reused. Stored outputs that are not
+        in `runs` stay in the folder and are not in the results. Results that were read from the
+        folder before keep the frames that they have loaded, and raise `InputError` for the others
+        if the new results differ.
 
     Returns
     -------
     Evaluations
-        One evaluation an output, in the order of `runs`, however it was computed.
+        One evaluation per output, in the order of `runs`.
 
     Raises
     ------
     InputError
-        A column is missing or of a wrong type, a pair of run and document there twice, a document
-        unknown, a file not readable, a judge without its key: all told before any work. A gold that
-        is not JSON, or a worker that died: told when it comes up, and what is finished stays in the
-        folder. `save_to` holds a batch; `resume` one with other settings, or one that another
-        process works on.
+        Before any work: a column is missing or has a wrong type, a pair of run and document is
+        there twice, a document is unknown, a file cannot be read, or a judge has no key. During the
+        work: a gold document is not JSON, or a worker process died; finished outputs stay in the
+        folder. Also if `save_to` holds a batch, or `resume` holds one with other settings or one
+        that another process is using.
     SchemaError, ConfigError
         A schema cannot be read.
     OutputError
@@ -204,10 +203,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     -----
     An output that is not JSON, is empty or absent is evaluated too: its outcome in ``summary`` is
     ``invalid``, with the parser's message and position, and every field counts as not passed
-    (section 4 of the ExtractBench paper). A metric of the user's reaches worker processes also
-    where it is defined in a notebook.
+    (section 4 of the ExtractBench paper). Metrics that are defined in a notebook work in worker
+    processes too.
 
-    Calls of models are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
+    Model calls are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
     Threads share one judge; each worker process has a copy, with its own ``budget_usd`` and
     ``max_concurrency``, and all copies share the cache. A judge or an aligner may have an attribute
     ``fingerprint``, a JSON value: `resume` refuses one of the same name with another.
@@ -235,7 +234,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     limit: object = max_concurrency
     if type(limit) is not int or limit < 1:
         raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
-    count_workers(n_jobs, executor)
+    workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
     plan = read_runs(runs, dataset, profile)
     context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
@@ -248,15 +247,14 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         "runs": len({cell.run for cell in plan.cells}),
         "documents": len({cell.document for cell in plan.cells}),
     }
-    workers = runner(context, n_jobs, executor)
+    evaluating = runner(context, workers, executor)
     source: Source
     if folder is None:
-        memory = MemoryStorage(plan)
-        counts = _run(plan, memory, workers, progress=progress)
-        source = MemorySource(tuple(memory.results()), plan.extras, description)
+        source = memory = MemoryStorage(plan, description)
+        counts = _run(plan, memory, evaluating, progress=progress)
     else:
         with open_storage(folder, plan, settings) as storage:
-            counts = _run(plan, storage, workers, progress=progress) | {"folder": str(folder)}
+            counts = _run(plan, storage, evaluating, progress=progress) | {"folder": str(folder)}
             digest = write_files(folder, storage.results(), plan.extras, description)
         source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
@@ -267,7 +265,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
     """Check that a batch can be written to its folder."""
     if save_to is not None and resume is not None:
-        raise InputError("save_to and resume are both given; resume alone does what both would")
+        raise InputError("save_to and resume are both set; pass resume alone")
     if save_to is not None:
         refuse_occupied(Path(save_to), "save_to")
         return Path(save_to)
@@ -281,16 +279,16 @@ def _evaluate_again(plan: Plan, options: dict[str, Any], run: str, document: str
     wanted = (run, document)
     cell = next(cell for cell in plan.cells if (cell.run, cell.document) == wanted)
     if cell.predicted is None:
-        raise InputError(f"{cell.name}: there is no output to evaluate")
+        raise InputError(f"{cell.name}: it has no output to evaluate")
     schema = plan.schemas[cell.schema_key]
     return evaluate(schema, plan.gold(cell), cell.predicted, **options)
 
 
 def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``Evaluations.meta`` says of a batch, from its description."""
+    """Return the entries of ``Evaluations.meta`` that come from a batch's description."""
     names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
-    kept = {name: description[name] for name in names}
-    return {"profile": description["profile"]["name"], **kept}
+    entries = {name: description[name] for name in names}
+    return {"profile": description["profile"]["name"], **entries}
 
 
 def load_evaluations(folder: str | Path) -> Evaluations:
@@ -304,9 +302,8 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     Returns
     -------
     Evaluations
-        Frames are read when they are asked for; where the folder has been rewritten by then,
-        that raises `InputError`. It cannot evaluate an output again: the inputs are not in the
-        folder.
+        Frames are read on first use, which raises `InputError` if the folder has been rewritten
+        since. An output cannot be evaluated again, because the inputs are not in the folder.
 
     Raises
     ------

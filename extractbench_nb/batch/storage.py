@@ -9,7 +9,7 @@ import marshal
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ from extractbench_nb.batch.rows import (
     value_to_text,
 )
 from extractbench_nb.batch.workers import Context, Finished, custom_metrics
+from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import Evaluation
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 #: Changes when older folders cannot be read any more.
 FORMAT = 2
-_LONGEST = 60
+_LONGEST = 61
 
 
 def settings_of(context: Context) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], f
         elif stored != value:
             what, stored, asked = _first_difference(name.removesuffix("_options"), stored, value)
             raise InputError(
-                f"{folder!r} was evaluated with {what} {_shown(stored)}, asked for is "
+                f"{folder!r} was evaluated with {what} {_shown(stored)}, not with "
                 f"{_shown(asked)}; resume with the same settings, or use another folder"
             )
 
@@ -143,8 +144,7 @@ def _first_difference(what: str, stored: Any, asked: Any) -> tuple[str, Any, Any
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return cut(repr(value), _LONGEST)
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -320,53 +320,45 @@ def refuse_unfinishable(folder: Path) -> None:
 
 
 class MemoryStorage:
-    """Keeps finished outputs in memory."""
+    """Keeps finished outputs in memory, and gives their frames; it does not keep the inputs."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, description: Mapping[str, Any]) -> None:
+        self._ids = [cell.ids for cell in plan.cells]
+        self._extras, self._extra_rows = plan.extras, plan.extra_rows
+        self._description = description
         self._finished: dict[int, Finished] = {}
 
-    def has(self, place: int) -> bool:
-        """Say whether the output at a place is finished."""
-        return place in self._finished
+    def has(self, position: int) -> bool:
+        """Say whether the output at a position of the batch is finished."""
+        return position in self._finished
 
     def keep(self, finished: list[Finished]) -> None:
         """Keep the results of one chunk."""
-        self._finished.update({item.place: item for item in finished})
+        self._finished.update({item.position: item for item in finished})
 
     def results(self) -> Iterator[Result]:
         """Yield all results in order."""
-        rows = zip(self._plan.cells, self._plan.extra_rows, strict=True)
-        for place, (cell, extras) in enumerate(rows):
-            yield Result(
-                cell.ids, extras, self._finished[place].summary, self._finished[place].parts
-            )
-
-
-@dataclass(frozen=True)
-class MemorySource:
-    """The results of a batch in memory, without its inputs."""
-
-    results: tuple[Result, ...]
-    extras: tuple[Column, ...]
-    description: Mapping[str, Any]
+        for position, rows in enumerate(zip(self._ids, self._extra_rows, strict=True)):
+            item = self._finished[position]
+            yield Result(*rows, item.summary, item.parts)
 
     def frame(self, name: str) -> pd.DataFrame:
         """Build a frame."""
         import pyarrow as pa
 
         if name == "summary":
-            spec = summary_spec(self.extras)
-            return to_frame(pa.Table.from_batches([summary_batch(spec, self.results)]), spec)
-        spec = FRAMES[name]
-        batches = [part_batch(name, result) for result in self.results]
+            spec = summary_spec(self._extras)
+            batches = [summary_batch(spec, self.results())]
+        else:
+            spec = FRAMES[name]
+            batches = [part_batch(name, result) for result in self.results()]
         return to_frame(pa.Table.from_batches(batches, arrow_schema(spec)), spec)
 
     def save(self, folder: Path) -> None:
         """Write the files of a batch."""
         refuse_foreign(folder)
         make_folder(folder)
-        write_files(folder, self.results, self.extras, self.description)
+        write_files(folder, self.results(), self._extras, self._description)
 
 
 # --- finished outputs on disk -----------------------------------------------------------------
@@ -395,21 +387,22 @@ class FolderStorage:
         self._fingerprints: dict[int, bytes] = {}
         self._gold_hashes: dict[Path, bytes] = {}
 
-    def has(self, place: int) -> bool:
-        """Say whether the output at a place was finished, all verdicts given, with these inputs."""
-        cell = self._plan.cells[place]
+    def has(self, position: int) -> bool:
+        """Say whether an output was finished with these inputs, and with all verdicts."""
+        cell = self._plan.cells[position]
         fingerprint = self._fingerprint(cell)
         found = self._read(cell)
         if found is not None and found[0] == fingerprint:
             return True
-        self._fingerprints[place] = fingerprint
+        self._fingerprints[position] = fingerprint
         return False
 
     def keep(self, finished: list[Finished]) -> None:
         """Keep the results of one chunk, all or none; they survive the end of the process."""
         rows = []
         for item in finished:
-            cell, fingerprint = self._plan.cells[item.place], self._fingerprints.pop(item.place)
+            cell = self._plan.cells[item.position]
+            fingerprint = self._fingerprints.pop(item.position)
             row = (
                 escape(cell.run),
                 escape(cell.document),
@@ -422,7 +415,7 @@ class FolderStorage:
             self._connection.executemany(_INSERT, rows)
 
     def results(self) -> Iterator[Result]:
-        """Yield all results in order; the file may come from somebody else, so each is checked."""
+        """Yield all results in order; each is checked, because the file may not be ours."""
         for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
             found = self._read(cell)
             if found is None:
@@ -497,23 +490,23 @@ def _damaged(path: Path, problem: str) -> InputError:
 
 @contextmanager
 def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Iterator[FolderStorage]:
-    """Open the database of a folder, or begin a new one; no other process can meanwhile."""
+    """Open the database of a folder, or create one, and lock it for this process."""
     make_folder(folder)
     path = folder / DATABASE
     refuse_irregular(path, "database")
     with _sqlite_errors(path), closing(_connect(path)) as connection:
         row = connection.execute("select settings from settings").fetchone()
         if row is not None:
-            kept = _kept_settings(row[0], path)
-            _refuse_other_settings(settings, kept, str(folder))
-            settings = {**settings, "metrics": {**kept["metrics"], **settings["metrics"]}}
+            stored = _stored_settings(row[0], path)
+            _refuse_other_settings(settings, stored, str(folder))
+            settings = {**settings, "metrics": {**stored["metrics"], **settings["metrics"]}}
         with connection:
             connection.execute("delete from settings")
             connection.execute("insert into settings values (?)", (json.dumps(settings),))
         yield FolderStorage(connection, path, plan)
 
 
-def _kept_settings(text: Any, path: Path) -> dict[str, Any]:
+def _stored_settings(text: Any, path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(text)
     except (TypeError, ValueError, RecursionError):

@@ -35,9 +35,9 @@ from extractbench_nb.schema.nodes import Schema
 
 
 class Task(NamedTuple):
-    """One output to evaluate: its place in the batch, the key of its schema, and its inputs."""
+    """One output to evaluate: its position in the batch, the key of its schema, and its inputs."""
 
-    place: int
+    position: int
     schema: str
     gold: Any
     predicted: Any
@@ -46,10 +46,10 @@ class Task(NamedTuple):
 class Finished(NamedTuple):
     """One evaluated output: the row of the summary, and the packed rows of each part.
 
-    ``settled`` is False where a metric gave no verdict; another time it may.
+    ``settled`` is False if a metric gave no verdict; the output is evaluated again on resuming.
     """
 
-    place: int
+    position: int
     summary: tuple[Any, ...]
     parts: dict[str, bytes]
     settled: bool
@@ -58,12 +58,12 @@ class Finished(NamedTuple):
 class Failed(NamedTuple):
     """An output that could not be evaluated, and why."""
 
-    place: int
+    position: int
     problem: str
     trace: str | None
 
 
-#: What became of a chunk.
+#: The results of a chunk.
 Done = list[Finished | Failed]
 
 
@@ -109,24 +109,24 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
         scores, parts = packed_rows(evaluation, output.message)
         outcome = "evaluated" if output.message is None else "invalid"
         summary = (outcome, output.message, output.line, output.column, *scores)
-        return Finished(task.place, summary, parts, is_settled(evaluation))
-    except Exception as error:  # noqa: BLE001 - an aligner may raise anything; it is told where
-        return failure(task.place, error)
+        return Finished(task.position, summary, parts, is_settled(evaluation))
+    except Exception as error:  # noqa: BLE001 - an aligner may raise anything
+        return failure(task.position, error)
 
 
-def failure(place: int, error: Exception) -> Failed:
-    """Tell what went wrong with an output; with the traceback if it is not an error of ours."""
+def failure(position: int, error: Exception) -> Failed:
+    """Describe why an output failed; with the traceback if the error is not one of ours."""
     if isinstance(error, ExtractBenchError):
-        return Failed(place, str(error), None)
+        return Failed(position, str(error), None)
     trace = "".join(traceback.format_exception(error))
-    return Failed(place, f"{type(error).__name__}: {error}", trace)
+    return Failed(position, f"{type(error).__name__}: {error}", trace)
 
 
 _BUILT_IN = dict(REGISTRY.entries)
 
 
 def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
-    """Return the metrics of the user's that schemas name, and those in place of built-in ones."""
+    """Return the user's metrics that schemas name, and those that replace built-in ones."""
     named = {
         spec.metric_id
         for schema in schemas
@@ -142,7 +142,7 @@ def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
 
 
 _TOKEN = uuid.uuid4().hex
-#: What stood in the registry before metrics of another process took its place.
+#: Registry entries that metrics of another process have replaced in this one.
 _replaced: dict[str, Metric | None] = {}
 
 
@@ -168,7 +168,7 @@ def _unpacked(packed: bytes) -> Context:
 
 
 def _origin() -> tuple[int, str]:
-    """Tell this process from others; a fork has the same token."""
+    """Identify this process; a fork has the same token."""
     return os.getpid(), _TOKEN
 
 
@@ -176,19 +176,19 @@ def _origin() -> tuple[int, str]:
 Runner = Callable[[Iterable[Task]], Iterator[Done]]
 
 _LARGEST = 32
-#: Chunks per worker; with many, none waits long for the others at the end.
+#: Chunks per worker; with many, the workers finish at nearly the same time.
 _CHUNKS_A_WORKER = 8
 #: Chunks that wait in the queue, per worker.
 _AHEAD = 2
 
 
 def count_workers(n_jobs: Any, executor: Any) -> int:
-    """Check who is to evaluate, and return how many workers that are; 1 is this process."""
+    """Check the two options, and return the number of workers; 1 is this process."""
     workers = worker_count(n_jobs)
     if executor is None:
         return workers
     if n_jobs != 1:
-        raise InputError(f"n_jobs={n_jobs} and executor= are both given; pass one of the two")
+        raise InputError(f"n_jobs={n_jobs} and executor= are both set; pass only one of them")
     if not isinstance(executor, Executor):
         raise InputError(
             f"executor is {executor!r}; expected a concurrent.futures.Executor, such as "
@@ -201,16 +201,15 @@ def count_workers(n_jobs: Any, executor: Any) -> int:
 
 
 @contextmanager
-def runner(context: Context, n_jobs: int, executor: Executor | None) -> Iterator[Runner]:
+def runner(context: Context, workers: int, executor: Executor | None) -> Iterator[Runner]:
     """Make what evaluates outputs: in this process, in new ones, or by a user's executor."""
-    workers = count_workers(n_jobs, executor)
     if executor is None and workers == 1:
         size = context.max_concurrency
         yield lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))
         return
     with nullcontext(executor) if executor is not None else worker_pool(workers) as pool:
         submit = _submitting(pool, context)
-        # many chunks, but so many outputs in each that awaited calls overlap
+        # many chunks, but with enough outputs in each for awaited calls to overlap
         overlapping = min(context.max_concurrency, -(-context.outputs // workers))
         many = context.outputs // (workers * _CHUNKS_A_WORKER)
         size = max(1, min(_LARGEST, max(overlapping, many)))
@@ -256,28 +255,28 @@ def _submitting(executor: Executor, context: Context) -> Submit:
 
 
 def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Iterator[Done]:
-    """Keep a bounded number of chunks in flight; what is not begun is cancelled at the end."""
-    flying: dict[Future[Done], list[Task]] = {}
+    """Keep a bounded number of chunks in flight; cancel those that have not begun at the end."""
+    pending: dict[Future[Done], list[Task]] = {}
     try:
         while True:
-            for chunk in islice(chunks, slots - len(flying)):
+            for chunk in islice(chunks, slots - len(pending)):
                 try:
                     future = submit(chunk)
                 except Exception as error:  # noqa: BLE001 - a pool that broke meanwhile refuses more
                     future = Future()
                     future.set_exception(error)
-                flying[future] = chunk
-            if not flying:
+                pending[future] = chunk
+            if not pending:
                 return
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
-                chunk = flying.pop(future)
+                chunk = pending.pop(future)
                 try:
                     found = future.result()
-                except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is told
-                    problem = f"its worker failed: {type(error).__name__}: {error}"
-                    found = [Failed(task.place, problem, None) for task in chunk]
+                except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is reported
+                    problem = f"its worker process failed: {type(error).__name__}: {error}"
+                    found = [Failed(task.position, problem, None) for task in chunk]
                 yield found
     finally:
-        for future in flying:
+        for future in pending:
             future.cancel()

@@ -80,13 +80,13 @@ def complexity(
     pandas.DataFrame
         Of a dataset: see `COMPLEXITY_COLUMNS` and `DOMAIN_COLUMNS`. Of a schema: keys and depth.
         ``attrs["source"]`` says what was measured: ``"shipped statistics"``, the dataset's name or
-        ``"schema"``. Tokens are GPT-2's; a PDF of scanned pages has none. What a missing or broken
-        file would tell is missing, and left out of totals and averages.
+        ``"schema"``. Tokens are GPT-2's; a PDF of scanned pages has none. Figures of a missing or
+        broken file are missing, and left out of totals and averages.
 
     Raises
     ------
     InputError
-        If `by` is something else.
+        If `by` is neither.
     DatasetError
         If a schema file of the dataset cannot be read.
     SchemaError
@@ -94,8 +94,8 @@ def complexity(
 
     Notes
     -----
-    Tables 1, 2 and 6 and Figure 2 of the ExtractBench paper. Its `Fields` follow no one
-    definition; see `field_definitions`.
+    Tables 1, 2 and 6 and Figure 2 of the ExtractBench paper. No single definition
+    reproduces its column `Fields`; see `field_definitions`.
 
     Examples
     --------
@@ -137,14 +137,14 @@ def complexity(
     return frame
 
 
-def _domain_row(schema: Any, own: pd.DataFrame) -> tuple[Any, ...]:
-    averaged = (own[name].dropna() for name in _AVERAGED)
+def _domain_row(schema: Any, group: pd.DataFrame) -> tuple[Any, ...]:
+    averaged = (group[name].dropna() for name in _AVERAGED)
     means = (int(values.sum()) / len(values) if len(values) else None for values in averaged)
-    both = own.dropna(subset=["pdf_tokens", "gold_tokens"])
+    both = group.dropna(subset=["pdf_tokens", "gold_tokens"])
     gold_tokens = int(both["gold_tokens"].sum())
     return (
-        *(schema.domain, schema.schema, len(own), int(own["pages"].notna().sum())),
-        *(schema.keys, schema.depth, int(own["pages"].sum()), int(own["gold_values"].sum())),
+        *(schema.domain, schema.schema, len(group), int(group["pages"].notna().sum())),
+        *(schema.keys, schema.depth, int(group["pages"].sum()), int(group["gold_values"].sum())),
         *means,
         int(both["pdf_tokens"].sum()) / gold_tokens if gold_tokens else None,
     )
@@ -258,7 +258,7 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     each: leaf values outside arrays, which is what this package counts (`credit`, 11.2); paths of
     members with leaf values (`research`, 10.3); keys of the schema outside arrays, although four
     of the five released documents do not have them (`sports`, 4.0); keys of the schema less its
-    arrays (`10-K/Q`, 317.0). None of these gives the 8.9 of the `resumes`.
+    arrays (`10-K/Q`, 317.0). No definition gives the 8.9 of `resumes`.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     Raises
     ------
     DatasetError
-        A schema or gold file of `ds` cannot be read.
+        If a schema or gold file of `ds` cannot be read.
 
     Examples
     --------

@@ -37,7 +37,12 @@ from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, ne
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
 COMMIT = "88bc6ac0eac2e9cbf73dd697e329de555410f203"
 RAW_URL = f"https://raw.githubusercontent.com/ContextualAI/extract-bench/{COMMIT}"
-LICENCE = "MIT"
+#: Licence and origin of the named datasets.
+_NAMED = {
+    "extractbench": ("MIT", f"{REPOSITORY} at {COMMIT[:12]}"),
+    "sample": ("MIT", "part of extractbench_nb, all of it fictional"),
+}
+NAMED_DATASETS = tuple(_NAMED)
 
 
 class ReleasedFile(NamedTuple):
@@ -95,16 +100,8 @@ def check_files(root: Path) -> dict[str, int]:
     return counts
 
 
-_LICENCES = {"extractbench": LICENCE, "sample": "MIT"}
 _LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
 _LONGEST = 200
-
-
-def origin_of(name: str) -> str | None:
-    """Return where a named dataset comes from; None for a user's folder."""
-    if name == "extractbench":
-        return f"{REPOSITORY} at {COMMIT[:12]}"
-    return "part of extractbench_nb, all of it fictional" if name == "sample" else None
 
 
 GOLD_SUFFIX = ".gold.json"
@@ -253,7 +250,6 @@ RUN_COLUMNS = FrameSpec(
 
 
 EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
-NAMED_DATASETS = ("extractbench", "sample")
 
 
 @dataclass(frozen=True, repr=False)
@@ -303,8 +299,8 @@ class Dataset:
     @property
     def licence(self) -> str | None:
         """The licence: its name, the first line of a LICENSE file, or None if none is named."""
-        if self.name in _LICENCES:
-            return _LICENCES[self.name]
+        if self.name in _NAMED:
+            return _NAMED[self.name][0]
         for name in _LICENCE_FILES:
             try:
                 lines = (self.root / name).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -312,6 +308,11 @@ class Dataset:
                 continue
             return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
         return None
+
+    @property
+    def _origin(self) -> str | None:
+        """Where a named dataset comes from; None for a user's folder."""
+        return _NAMED[self.name][1] if self.name in _NAMED else None
 
     @property
     def provenance(self) -> pd.Series[Any]:
@@ -323,7 +324,7 @@ class Dataset:
         released = self.name == "extractbench"
         facts: dict[str, Any] = {
             "dataset": self.name,
-            "source": REPOSITORY if released else origin_of(self.name),
+            "source": REPOSITORY if released else self._origin,
             "commit": COMMIT if released else None,
             "licence": self.licence,
             "folder": str(self.root),
@@ -376,13 +377,13 @@ class Dataset:
         DatasetError
             If the id is unknown or ambiguous, or the file is not a JSON object.
         """
-        found = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
-        if not found:
+        matching = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
+        if not matching:
             raise DatasetError(_unknown("schema", schema_id, (s.id for s in self._schemas)))
-        if len(found) > 1:
-            names = ", ".join(repr(s.qualified) for s in found)
+        if len(matching) > 1:
+            names = ", ".join(repr(s.qualified) for s in matching)
             raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
-        path = found[0].path
+        path = matching[0].path
         content = _read_json(path, "schema")
         if not isinstance(content, dict):
             raise DatasetError(
@@ -475,7 +476,7 @@ class Dataset:
             plural(runs, "run"),
         )
         licence = f"licence: {self.licence}" if self.licence else None
-        source = "; ".join(filter(None, (licence, origin_of(self.name))))
+        source = "; ".join(filter(None, (licence, self._origin)))
         return ", ".join(counts), source, schemas
 
     def _find_document(self, document_id: str) -> DocumentFiles:

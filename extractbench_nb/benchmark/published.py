@@ -14,7 +14,7 @@ from extractbench_nb.errors import InputError, nearest
 
 _TABLES = range(1, 14)
 
-#: What was printed: the tables by number, Figure 2's caption and the numbers of the text.
+#: Parts of the paper and their files: tables, Figure 2's caption and the numbers of the text.
 PARTS: Mapping[str, str] = {
     **{str(number): f"table_{number:02d}.csv" for number in _TABLES},
     "figure2": "figure_2.csv",
@@ -43,7 +43,7 @@ FIGURE_COLUMNS = FrameSpec(
         Column("digits", "Int64", "decimals printed; -3 for 25k", "-3 to 1", True),
         Column("printed", "string", "the figure as printed"),
         Column("bold", "bool", "printed in bold"),
-        Column("red", "bool", "printed as a complete failure"),
+        Column("red", "bool", "printed in red: nothing passed"),
         Column("where", "string", "section, caption or footnote"),
     ),
 )

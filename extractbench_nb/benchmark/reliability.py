@@ -77,14 +77,14 @@ PAIR_COLUMNS = FrameSpec(
     "one row per field of a document and two runs in which a judge decided it",
     (
         *_PLACE,
-        Column("run_a", "string", "the one run"),
-        Column("run_b", "string", "the other"),
+        Column("run_a", "string", "first run"),
+        Column("run_b", "string", "second run"),
         Column("identical", "bool", "both predicted the same value"),
         Column("alike", "float64", "similarity of the two predicted values as JSON", "[0, 1]"),
         Column("score_a", "float64", "the judge's score", "[0, 1]"),
         Column("score_b", "float64", "the judge's score", "[0, 1]"),
-        Column("gap", "float64", "how far the two scores are apart", "[0, 1]"),
-        Column("flipped", "bool", "one passed and the other not"),
+        Column("gap", "float64", "absolute difference of the two scores", "[0, 1]"),
+        Column("flipped", "bool", "one passed and the other did not"),
         Column("offline_a", "Float64", "the offline judge's score", "[0, 1]", True),
         Column("offline_b", "Float64", "the offline judge's score", "[0, 1]", True),
     ),
@@ -107,7 +107,7 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The folder holds no such output, or two of one run and document.
+        If the folder holds no such output, or two for the same run and document.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
     ...     recorded_outputs(folder)[["run", "document"]].values.tolist()
     [['model-a', 'report']]
     """
-    found = _files(folder, _PREDICTED)
-    rows = [(path.parent.name, path.name.removesuffix(_PREDICTED), path) for path in found]
+    paths = _files(folder, _PREDICTED)
+    rows = [(path.parent.name, path.name.removesuffix(_PREDICTED), path) for path in paths]
     frame = RUN_COLUMNS.from_rows(rows)
-    twice = frame[frame.duplicated(["run", "document"])]
-    if len(twice):
-        run, document, path = twice.iloc[0]
+    repeated = frame[frame.duplicated(["run", "document"])]
+    if len(repeated):
+        run, document, path = repeated.iloc[0]
         raise InputError(f"{str(path)!r}: run {run!r} has two outputs for document {document!r}")
     return frame
 
@@ -142,7 +142,7 @@ def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:
     failed = [row["path"] for row in rows if str(row["metric_id"]).startswith(FAILED_CALL)]
     for row in rows:
         field, decided_by = str(row["normalized_path"]), _decided_by(row, failed)
-        own = offline.get(f"$.{field}", {})
+        offline_row = offline.get(f"$.{field}", {})
         value, expected = _at(predicted, field), _at(gold, field)
         sizes = [len(v) if isinstance(v, list) else None for v in (expected, value)]
         possible = share = None
@@ -152,9 +152,9 @@ def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:
         content = canonical(value).encode("utf-8", "surrogatepass")
         yield (
             *(path.parent.name, document, f"$.{field}", field),
-            *(own.get("metric", row["metric_id"]), decided_by),
+            *(offline_row.get("metric", row["metric_id"]), decided_by),
             *(float(row["score"]), bool(row["passed"])),
-            *(_or_none(own.get("score")), _or_none(own.get("passed"))),
+            *(_or_none(offline_row.get("score")), _or_none(offline_row.get("passed"))),
             *(*sizes, possible, share),
             None if value is None else hashlib.sha256(content).hexdigest()[:_HASHED],
         )
@@ -178,7 +178,7 @@ def _at(value: Any, field: str) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Leave out what is null: for the evaluation it is the same as absent."""
+    """Leave out nulls, which the evaluation treats as absent."""
     if isinstance(value, dict):
         return {key: _without_nulls(v) for key, v in value.items() if v is not None}
     return [_without_nulls(v) for v in value] if isinstance(value, list) else value
@@ -224,7 +224,7 @@ _COUNTED = ("decided_by", "passed", "offline_passed")
 
 
 def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Return what a recorded judge said, row by row, and the offline judge beside it.
+    """Return the verdicts of a recorded judge and of the offline judge, row by row.
 
     Parameters
     ----------
@@ -244,9 +244,9 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
     Raises
     ------
     InputError
-        There is no report in the folder, or one that cannot be read.
+        If the folder has no report or a report cannot be read.
     DatasetError
-        The dataset is not there, or does not know a document.
+        If the dataset is not found or lacks a document.
 
     Notes
     -----
@@ -267,7 +267,7 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
 
 
 def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Compare what a judge said about the same field of a document in any two runs.
+    """Compare a judge's verdicts on the same field of a document in any two runs.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
     Notes
     -----
     ``alike`` is the normalised Indel similarity of the two predicted values as JSON with sorted
-    keys; nulls are left out, for null and absent mean the same to the evaluator.
+    keys; nulls are left out, because the evaluator treats null and absent alike.
 
     Examples
     --------
@@ -326,24 +326,24 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
 
 
 def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> pd.DataFrame:
-    """Return the pairs of nearly the same predictions that got different scores.
+    """Return pairs of nearly identical predictions that got different scores.
 
     Parameters
     ----------
     frame : pandas.DataFrame, optional
         What `pairs` returned; the shipped figures by default.
     alike : float, optional
-        The least similarity of the two predictions, 0 to 1.
+        Lowest similarity of the two predictions, 0 to 1.
 
     Returns
     -------
     pandas.DataFrame
-        Rows of `pairs`: flipped verdicts first, then by gap, the greatest first.
+        Rows of `pairs`: flipped verdicts first, then largest gap first.
 
     Raises
     ------
     InputError
-        `alike` is out of range, or a column is missing.
+        If `alike` is out of range or a column is missing.
 
     Examples
     --------
@@ -353,13 +353,13 @@ def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> p
     if not 0 <= alike <= 1:
         raise InputError(f"alike={alike!r}; expected a number from 0 to 1")
     frame = _given(frame, pairs, ("alike", "gap", "flipped"))
-    found = frame[(frame["alike"] >= alike) & (frame["gap"] > 0)]
+    selected = frame[(frame["alike"] >= alike) & (frame["gap"] > 0)]
     order = ["flipped", "gap", "alike"]
-    return found.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
+    return selected.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
 
 
 def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Count each report's rows, and its pass rate under four ways to count.
+    """Count each report's rows, and its pass rate by four ways of counting.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing.
+        If a column is missing.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the reports in which a judge call failed, the most inflated first.
+    """Return the reports in which a judge call failed, most inflated first.
 
     Parameters
     ----------
@@ -418,25 +418,25 @@ def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing.
+        If a column is missing.
 
     Notes
     -----
-    The published package 0.1.0 goes on into the children of a field whose judge call failed, finds
-    both sides absent there, and counts each of them as passed.
+    The published package 0.1.0 continues with the children of a field whose judge call failed,
+    finds both sides absent there, and counts each child as passed.
 
     Examples
     --------
     >>> len(failed_calls()), bool((failed_calls()["inflation"] > 0).all())
     (7, True)
     """
-    found = reports(frame)
-    found = found[found["failed_calls"] > 0]
-    return found.sort_values("inflation", ascending=False, kind="stable").reset_index(drop=True)
+    failed = reports(frame)
+    failed = failed[failed["failed_calls"] > 0]
+    return failed.sort_values("inflation", ascending=False, kind="stable").reset_index(drop=True)
 
 
 def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return each run's pass rate under the four ways to count.
+    """Return each run's pass rate under the four ways of counting.
 
     Parameters
     ----------
@@ -452,7 +452,7 @@ def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing.
+        If a column is missing.
 
     Examples
     --------
@@ -467,7 +467,7 @@ def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def agreement(frame: pd.DataFrame | None = None, *, metric: str | None = None) -> Agreement:
-    """Compare the recorded judge (a) with the offline judge (b) where the former was asked.
+    """Compare the recorded judge (a) with the offline judge (b) where a model was asked.
 
     Parameters
     ----------
@@ -485,7 +485,7 @@ def agreement(frame: pd.DataFrame | None = None, *, metric: str | None = None) -
     Raises
     ------
     InputError
-        A column is missing, or no judged row has that metric.
+        If a column is missing or no judged row has that metric.
 
     Examples
     --------

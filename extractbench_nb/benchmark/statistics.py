@@ -6,12 +6,10 @@ known; statistics of other files are stored in the cache folder.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,20 +23,16 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.pdf.pages import read_pages
 
 
-@cache
-def _text(place: str) -> str:
-    return files("extractbench_nb.benchmark").joinpath(place).read_text("utf-8")
-
-
-def shipped_rows(place: str) -> list[dict[str, str]]:
-    """Read a table as texts."""
-    return list(csv.DictReader(_text(place).splitlines()))
-
-
 def shipped_table(place: str, **options: Any) -> pd.DataFrame:
     """Read a table as pandas does."""
-    frame: pd.DataFrame = pd.read_csv(StringIO(_text(place)), **options)
+    with files("extractbench_nb.benchmark").joinpath(place).open(encoding="utf-8") as file:
+        frame: pd.DataFrame = pd.read_csv(file, **options)
     return frame
+
+
+def shipped_rows(place: str) -> list[dict[Any, Any]]:
+    """Read a table as texts."""
+    return shipped_table(place, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def shipped_frame(place: str, spec: FrameSpec, dataset: str | None = None) -> pd.DataFrame:

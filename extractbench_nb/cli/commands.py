@@ -43,8 +43,8 @@ First steps, on the sample dataset that comes with the package:
   extractbench-nb compare results
 """
 _EPILOG = (
-    "Exit status: 0 if it did what was asked, 1 if it could not (one line on standard error says "
-    "where and why), 2 if the call itself is wrong."
+    "Exit status: 0 on success, 1 on failure (one line on standard error says where and why), "
+    "2 on wrong usage."
 )
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -86,12 +86,12 @@ _judge_option = click.option(
 
 
 def _scoring_options(command: _Function) -> _Function:
-    """Add what every evaluation takes: the profile, the judge, and JSON for machines."""
+    """Add the options of every evaluation: profile, judge, and JSON output."""
     return _profile_option(_judge_option(_json_option(command)))
 
 
 def _document_files(command: _Function) -> _Function:
-    """Add the three files that one evaluation takes."""
+    """Add the three files of one evaluation as arguments."""
     for name in ("predicted", "gold", "schema"):
         command = click.argument(name, type=_FILE)(command)
     return command
@@ -99,7 +99,7 @@ def _document_files(command: _Function) -> _Function:
 
 #: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
 FAILED, INTERRUPTED = 1, 130
-#: Entries of a summary that count fields, documents or calls.
+#: Entries of a summary that are counts.
 _COUNTED = set(SUMMARY.names) - {*UNITS, "llm_cost_usd"}
 
 
@@ -366,7 +366,7 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     if dataset is not None:
         return Path(runs), load_dataset(dataset)
     if runs not in NAMED_DATASETS and not Path(runs).is_dir():
-        raise InputError(f"no folder {runs!r} with runs, and no dataset of that name")
+        raise InputError(f"{runs!r} is neither a folder of runs nor the name of a dataset")
     try:
         with_runs = load_dataset(runs)
     except DatasetError:

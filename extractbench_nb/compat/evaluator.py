@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import json_text
+from extractbench_nb._json import BRACKETED, json_text, without_brackets
 from extractbench_nb.engine.pairing import EMPTY_MAP
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.scoring import CALLER, Scored
@@ -248,29 +247,23 @@ def _caller(config: AsyncEvaluationConfig) -> Callable[[Call], Awaitable[Any]]:
 
 # --- results ----------------------------------------------------------------------------------
 
-_QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
-
 
 def _published(evaluation: Evaluation) -> dict[str, Any]:
     """Write the counted fields of an evaluation as the published evaluator does."""
     leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
     released = evaluation.profile.package_010_metrics
     results: dict[str, dict[str, MetricResult]] = {}
-    places = []
+    paths = []
     for leaf in leaves:
         in_schema, path = leaf.node.schema_path or None, leaf.paths.gold
-        if EMPTY_MAP in _QUOTED.sub("", path):  # a map without entries has a schema path only
+        if EMPTY_MAP in BRACKETED.sub("", path):  # a map without entries has a schema path only
             in_schema, path = None, leaf.node.schema_path
-        places.append((in_schema, path, ""))
-    for leaf, quoted in zip(leaves, schema_paths(places), strict=True):
-        plain = _QUOTED.sub(_unquoted, quoted)
+        paths.append((in_schema, path, ""))
+    for leaf, quoted in zip(leaves, schema_paths(paths), strict=True):
+        plain = without_brackets(quoted)
         # a key may hold anything, also what looks like another path
         results[quoted if plain in results else plain] = _leaf_results(leaf, released)
     return {"schema": evaluation.schema, "results": results}
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    return "." + re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL)
 
 
 def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:

@@ -197,7 +197,7 @@ def get_preset_error_message(invalid_preset: str) -> str:
         The name, and one line per preset with its use.
     """
     lines = [f"  - {name}: {preset.use}" for name, preset in sorted(PRESETS.items())]
-    return "\n".join([f"unknown preset {invalid_preset!r}; known are", *lines])
+    return "\n".join([f"unknown preset {invalid_preset!r}; expected one of", *lines])
 
 
 # --- metric classes with the rules of the README ----------------------------------------------

@@ -37,12 +37,11 @@ def document_text(text: str, limit: int = 80) -> str:
 
 def element(tag: str, text: str, kind: str = "", limit: int = 2000) -> str:
     """Write one element around a text of a document."""
-    named = f' class="{escape(kind)}"' if kind else ""
-    return f"<{tag}{named}>{escape(trimmed(text, limit))}</{tag}>"
+    return cell(escape(trimmed(text, limit)), escape(kind), tag)
 
 
 def cell(content: str, kind: str = "", tag: str = "td", scope: str = "") -> str:
-    """Write a cell of a table around HTML."""
+    """Write a table cell, or another element, around HTML."""
     named = f' class="{kind}"' if kind else ""
     named += f' scope="{scope}"' if scope else ""
     return f"<{tag}{named}>{content}</{tag}>"
@@ -81,24 +80,23 @@ def table(
     )
 
 
-def table_html(names: Iterable[str], numbers: Iterable[str], rows: Iterable[list[str]]) -> str:
-    """Write a table of a card, the columns of numbers last; without rows, nothing."""
-    first, last, body = list(names), list(numbers), list(rows)
-    right = range(len(first), len(first) + len(last))
-    return table([*first, *last], body, right, kind="") if body else ""
+def table_html(names: Sequence[str], numbers: Sequence[str], rows: Iterable[list[str]]) -> str:
+    """Write a table whose last columns are `numbers`; an empty string if there are no rows."""
+    heads, body = [*names, *numbers], list(rows)
+    return table(heads, body, range(len(names), len(heads)), kind="") if body else ""
 
 
 def more_rows(hidden: int, frame: str) -> str:
-    """Say how many rows are not shown, and which frame has them; nothing if there are none."""
+    """Say how many rows are not shown and which frame has them; empty if all are shown."""
     return f"… {hidden} more; .{frame} has them" if hidden > 0 else ""
 
 
 def more_html(hidden: int, frame: str) -> str:
-    """Say the same in a line of its own."""
+    """Write the text of `more_rows` as an HTML block."""
     return f"<div>{more_rows(hidden, frame)}</div>" if hidden > 0 else ""
 
 
 def card_html(title: str, *parts: str, limit: int = 200) -> str:
-    """Write a card: a title, which is escaped here, and what is under it, which is HTML."""
+    """Write a card: a title, which is escaped here, above parts that are HTML."""
     head = f'<div class="xb-title">{document_text(title, limit)}</div>'
     return f"""<div class="xb-root">{STYLE}{head}{"".join(parts)}</div>"""

@@ -344,8 +344,13 @@ class LLMAligner:
         return await _Task(self, node, gold, predicted).run()
 
 
-#: One question: the items that it shows, and its words.
-_Asked = tuple[Batch, tuple[Message, ...]]
+class _Request(NamedTuple):
+    """One question: the items that it shows, and its messages."""
+
+    batch: Batch
+    messages: tuple[Message, ...]
+
+
 #: Items by index, each as text with its tokens.
 _Texts = dict[int, tuple[str, int]]
 
@@ -390,7 +395,7 @@ class _Task:
             self._accept(await self._answers(asked))
         return Alignment(sorted(self._pairs), tuple(self._calls))
 
-    def ask_next(self) -> list[_Asked]:
+    def ask_next(self) -> list[_Request]:
         """Write down the questions on the items that are left; none twice on the same two."""
         if not self._left or not self._right:
             return []
@@ -441,7 +446,7 @@ class _Task:
             self._worth.update({(i, j): value for j, value in likely.items()})
         return found
 
-    def _ask(self, words: Any, texts: tuple[_Texts, _Texts], batch: Batch) -> list[_Asked]:
+    def _ask(self, words: Any, texts: tuple[_Texts, _Texts], batch: Batch) -> list[_Request]:
         """Write down the question on a batch; one that came out too long is asked in two."""
         gold = {i: texts[0][i][0] for i in batch.gold}
         predicted = {j: texts[1][j][0] for j in batch.predicted}
@@ -449,9 +454,9 @@ class _Task:
         tokens = sum(count_tokens(m["content"]) for m in messages)
         if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
             return [one for half in batch.halves() for one in self._ask(words, texts, half)]
-        return [(batch, messages)]
+        return [_Request(batch, messages)]
 
-    async def _answers(self, asked: list[_Asked]) -> list[tuple[int, int]]:
+    async def _answers(self, asked: list[_Request]) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
         params = array_params(self._node)
         found = await asyncio.gather(

@@ -181,13 +181,13 @@ def _by_text(_: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Fl
     length = sum(map(len, left)) / len(left) + sum(map(len, right)) / len(right)
     if length > 2 * _SHORT_TEXT:
         similar = bag_similarity(left, right)
-        mark = _LIKELY_BAG
+        threshold = _LIKELY_BAG
     else:
         similar = _levenshtein(left, right)
-        mark = _LIKELY_TEXT
+        threshold = _LIKELY_TEXT
     if len(left) < len(gold) or len(right) < len(predicted):
         similar = similar[np.ix_(rows, columns)]
-    return similar, similar >= mark
+    return similar, similar >= threshold
 
 
 def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:

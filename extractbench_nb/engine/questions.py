@@ -201,8 +201,10 @@ def _number(value: Any) -> int | None:
     """Read a whole number, also one in quotes."""
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value.strip()[:20])
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
-    return int(value) if whole else None
+    is_whole = (
+        isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+    )
+    return int(value) if is_whole else None
 
 
 def _lines(items: Mapping[int, str]) -> str:

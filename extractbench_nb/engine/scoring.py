@@ -40,7 +40,7 @@ ALIGNED = "aligned"
 
 _ALIGNABLE = (list, tuple, dict)
 _MEMO = 200_000
-#: From here on the offline judge says that two texts mean the same; below, how alike they look.
+#: Scores of the offline judge from here on mean the same text; lower ones are text similarity.
 _SAME = 0.7
 _CONTAINERS = {"object", "array"}
 _NO_METRIC = NodeConfig((MetricSpec("equality"),))
@@ -94,7 +94,7 @@ class Scorer:
         self.ignored_params: dict[str, str] = {}
         self._caller = CALLER.get()
         self._runs: dict[tuple[int, bool], tuple[Run, ...]] = {}
-        self._keep: list[Any] = []
+        self._referenced: list[Any] = []
         self._memo: dict[tuple[Any, ...], Verdicts] = {}
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
@@ -104,10 +104,10 @@ class Scorer:
             key = (id(node.keywords), id(node.config), gold, predicted)
             verdicts = self._memo.get(key)
             if verdicts is None:
-                verdicts = self._compare(node, gold, predicted)
+                verdicts = self._score_present(node, gold, predicted)
                 if len(self._memo) < _MEMO and all(type(v) is Scored for v in verdicts):
                     self._memo[key] = verdicts
-                    self._keep.append((node.keywords, node.config))  # their ids stay unique
+                    self._referenced.append((node.keywords, node.config))  # their ids stay unique
             return verdicts
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
@@ -116,7 +116,7 @@ class Scorer:
         predicted_state = state_of(predicted, node)
         absent = resolve_states(gold_state, predicted_state)
         if absent is None:
-            return self._compare(node, gold, predicted)
+            return self._score_present(node, gold, predicted)
         if predicted_state == "missing" and node.required and gold_state == PRESENT:
             absent = absent._replace(reason="required_missing")
         verdicts = self.resolved(node, gold, absent)
@@ -181,7 +181,7 @@ class Scorer:
             for s in _config(node, gold).metrics
         )
 
-    def _compare(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+    def _score_present(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score two values that are present: by their types, or by the metrics of the node."""
         profile, types = self.profile, node.types
         listed = profile.enum_members_differ and "enum" in node.keywords
@@ -192,12 +192,12 @@ class Scorer:
             types |= {"boolean"}
         fits = predicted_type in types or _reads_texts(node, predicted)
         if not types or (gold_type in types and fits):
-            whole = profile.package_010_pairing and node.config is not None
+            scored_whole = profile.package_010_pairing and node.config is not None
             if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
-                if not whole:
+                if not scored_whole:
                     return self.resolved(node, gold, _MISFIT)
             elif gold_type in _CONTAINERS and not (
-                whole or node.kind == "array" or _has_class_metric(node)
+                scored_whole or node.kind == "array" or _has_class_metric(node)
             ):
                 return self._equality(node, gold, predicted, "value_mismatch")
         elif predicted_type not in types and predicted_type != gold_type:
@@ -205,7 +205,7 @@ class Scorer:
         elif gold_type in _CONTAINERS or predicted_type in _CONTAINERS:
             return self._equality(node, gold, predicted, "gold_type_mismatch")
         elif gold_type != predicted_type:
-            # a fault of the annotation: the values are compared as they are written
+            # the annotation has another type than the schema: compare the values as JSON text
             gold, predicted = json_text(gold), json_text(predicted)
         return tuple(run(node, gold, predicted) for run in self._runs_of(node, gold))
 
@@ -219,17 +219,17 @@ class Scorer:
         key = id(config), node.kind == "array"  # nodes that a $ref leads to share their config
         runs = self._runs.get(key)
         if runs is None:
-            self._keep.append(config)  # its id stays unique
-            runs = self._runs[key] = tuple(self._run(spec, node) for spec in config.metrics)
+            self._referenced.append(config)  # its id stays unique
+            runs = self._runs[key] = tuple(self._bind(spec, node) for spec in config.metrics)
         return runs
 
-    def _run(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
+    def _bind(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
         """Bind one metric to its params: a function that never raises."""
         metric_id, params = spec.metric_id, dict(spec.params)
         if self.profile.package_010_metrics and not REGISTRY.takes_objects(metric_id):
             released = package_010_metric(metric_id, params, fuzzy=self.profile.fuzzy)
             if released is not None:
-                return self._run_metric(spec, lambda g, p: MetricScore(*released(g, p)))
+                return self._bind_function(spec, lambda g, p: MetricScore(*released(g, p)))
         try:
             entry = REGISTRY.get(metric_id)
             mark = entry.pass_mark(params)
@@ -241,24 +241,24 @@ class Scorer:
         if entry.takes_node and function is not None:
             return lambda n, g, p: self._pending(spec, lambda: function(n, g, p, spec), mark)
         if entry.judged:
-            return self._judged(spec, mark, node)
+            return self._bind_judge(spec, mark, node)
         if metric_id == "array_llm":
             aligned = Scored(metric_id, None, None, ALIGNED, "", None, spec.weight)
-            judged = self._judged(spec, mark, None)  # nothing to align: the judge decides
+            judged = self._bind_judge(spec, mark, None)  # nothing to align: the judge decides
             alignable = _ALIGNABLE if node.kind == "array" else ()
             return lambda n, g, p: aligned if isinstance(g, alignable) else judged(None, g, p)
         if function is None:
             return lambda n, g, p: self.failed(spec, f"{metric_id} cannot score this value")
         if entry.is_async:
             return lambda n, g, p: self._pending(spec, lambda: function(g, p, **params), mark)
-        return self._run_metric(spec, lambda g, p: function(g, p, **params), mark)
+        return self._bind_function(spec, lambda g, p: function(g, p, **params), mark)
 
     def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
         caller = self._caller
         called = call if caller is None else lambda: caller(call)
         return Pending(spec, called, lambda r: self._finish(spec, r, mark))
 
-    def _run_metric(
+    def _bind_function(
         self, spec: MetricSpec, function: Callable[[Any, Any], Any], mark: float = 1.0
     ) -> Run:
         metric_id, weight = spec.metric_id, spec.weight
@@ -280,9 +280,9 @@ class Scorer:
 
         return run
 
-    def _judged(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
+    def _bind_judge(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
         if self._asks:
-            return self._asked(spec, mark)
+            return self._bind_questions(spec, mark)
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
         ask: Callable[[str, str], Any] = self.judge.compare
@@ -298,8 +298,8 @@ class Scorer:
         def run(_: Node | None, gold: Any, predicted: Any) -> Scored:
             try:
                 verdict = ask(json_text(gold), json_text(predicted))
-                # how alike containers look as texts depends on whatever is added to them, and
-                # brackets mean nothing in a text: [1, 2] and [[1], 2], "null" and [null]
+                # the text similarity of containers changes with every added member, and text
+                # comparison ignores brackets: [1, 2] and [[1], 2], "null" and [null]
                 if graded and (isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)):
                     same = verdict.score >= _SAME
                     if not same or _shape(gold) != _shape(predicted):
@@ -312,7 +312,7 @@ class Scorer:
 
         return run
 
-    def _asked(self, spec: MetricSpec, mark: float) -> Run:
+    def _bind_questions(self, spec: MetricSpec, mark: float) -> Run:
         """Ask a judge that takes the question as a whole: what the schema says, and the params.
 
         Two equal values need no judge, unless the field words the question itself.
@@ -374,8 +374,8 @@ class Scorer:
         passed = score >= mark if passed is None else bool(passed)
         outcome = "correct" if passed else "incorrect"
         reason = reason or ("match" if passed else "value_mismatch")
-        kept = result if isinstance(result, MetricResult) else None
-        return Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight, kept)
+        verdict = Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight)
+        return verdict._replace(result=result) if isinstance(result, MetricResult) else verdict
 
     def unaligned(self, error: JudgeError) -> Scored:
         """Return the verdict on an array whose items could not be aligned."""
@@ -408,19 +408,19 @@ def _config(node: Node, gold: Any) -> NodeConfig:
 
 def _are_other_members(node: Node, gold: Any, predicted: Any) -> bool:
     """Say whether a judge would compare two members of an enum: the schema tells them apart."""
-    listed = node.keywords.get("enum")
-    if listed is None or type(gold) is not str or type(predicted) is not str:
+    members = node.keywords.get("enum")
+    if members is None or type(gold) is not str or type(predicted) is not str:
         return False
-    if gold == predicted or gold not in listed or predicted not in listed:
+    if gold == predicted or gold not in members or predicted not in members:
         return False
     specs = _config(node, gold).metrics
     entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
-    own_words = any(spec.params.get("prompt_template") is not None for spec in specs)
-    return not own_words and all(entry is not None and entry.judged for entry in entries)
+    has_prompt = any(spec.params.get("prompt_template") is not None for spec in specs)
+    return not has_prompt and all(entry is not None and entry.judged for entry in entries)
 
 
 def _shape(value: Any) -> Any:
-    """Return what a value is made of, whatever its keys, its scalars and the order of its items."""
+    """Return the nesting of a value, without keys, scalars and the order of items."""
     if not isinstance(value, _ALIGNABLE):
         return ()
     inner = value.values() if isinstance(value, dict) else value

@@ -96,7 +96,7 @@ def text_of(value: Any) -> str:
 def unlike_similarity(gold: Any, predicted: Any) -> float:
     """Compare two items of which one is a container and the other is not of its kind, as texts.
 
-    Of an object beside an array the words are sorted: the order of keys leaves no trace.
+    For an object and an array the words are sorted, so the order of keys has no effect.
     """
     texts = text_of(gold), text_of(predicted)
     if isinstance(gold, dict | list) and isinstance(predicted, dict | list):
@@ -223,7 +223,7 @@ class ItemComparer:
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
-        if isinstance(verdict, Pending):  # until it is awaited, how alike the two look
+        if isinstance(verdict, Pending):  # until it is awaited: the similarity of the texts
             score, spec = text_similarity(json_text(gold), json_text(predicted)), verdict.spec
             return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
         if verdict.outcome != ALIGNED:

@@ -38,9 +38,10 @@ def count_leaves(walk: Traversal) -> None:
         array = walk.arrays[position]
         position += 1
         paired = [p for p in array.pairs if p.status in ("matched", "partial")]
-        ours, theirs = {p.gold_index for p in paired}, {p.predicted_index for p in paired}
-        missed = [i for i in range(len(array.gold_items)) if i not in ours]
-        spurious = [j for j in range(len(array.predicted_items)) if j not in theirs]
+        gold_indices = {p.gold_index for p in paired}
+        predicted_indices = {p.predicted_index for p in paired}
+        missed = [i for i in range(len(array.gold_items)) if i not in gold_indices]
+        spurious = [j for j in range(len(array.predicted_items)) if j not in predicted_indices]
         one_sided = [
             *(_one_sided(walk, array, i, None) for i in missed),
             *(_one_sided(walk, array, None, j) for j in spurious),
@@ -53,11 +54,11 @@ def count_leaves(walk: Traversal) -> None:
             if not pair.children and node is not None and never_match(gold, predicted):
                 paths = array.item_paths(pair.gold_index, pair.predicted_index)
                 _enter_present(walk, pair, node, gold, predicted, paths)
-        below = [child for pair in (*paired, *one_sided) for child in pair.children]
-        for child in _without_verdict(array, one_sided, below):
-            _leave_open(child, array)
+        in_items = [child for pair in (*paired, *one_sided) for child in pair.children]
+        for child in _without_verdict(array, one_sided, in_items):
+            _remove_verdicts(child, array)
         # leaves that are absent on both sides do not count
-        present = [child for child in below if PRESENT in states(child)]
+        present = [child for child in in_items if PRESENT in states(child)]
         for child in present:
             child.counted = array.counted
         # if the gold items have no leaves, only the array can count
@@ -65,20 +66,20 @@ def count_leaves(walk: Traversal) -> None:
         array.counted = array.counted and not (present and in_gold)
 
 
-def _without_verdict(array: ArrayRecord, one_sided: list[Pair], below: list[Leaf]) -> list[Leaf]:
-    """Return the records of items whose match is unknown, because there was no verdict."""
+def _without_verdict(array: ArrayRecord, one_sided: list[Pair], in_items: list[Leaf]) -> list[Leaf]:
+    """Return the records of items that a missing verdict kept from being paired."""
     if array.unaligned:
-        return below
+        return in_items
     unsure = [pair for pair in array.pairs if pair.status == "apart" and pair.unresolved]
     ends = {(p.gold_index, None) for p in unsure} | {(None, p.predicted_index) for p in unsure}
     unknown = [pair for pair in one_sided if (pair.gold_index, pair.predicted_index) in ends]
     return [child for pair in unknown for child in pair.children]
 
 
-def _leave_open(leaf: Leaf, array: ArrayRecord) -> None:
-    """Take the verdicts of a record in an array away, for the same reason as the array's."""
-    of_array = array.unaligned or settled(array)[0]
-    no_verdict = of_array._replace(score=None, passed=None, outcome="judge_error", calls=())
+def _remove_verdicts(leaf: Leaf, array: ArrayRecord) -> None:
+    """Remove the verdicts of a record inside an array, for the same reason as the array's."""
+    array_verdict = array.unaligned or settled(array)[0]
+    no_verdict = array_verdict._replace(score=None, passed=None, outcome="judge_error", calls=())
     leaf.verdicts = [no_verdict._replace(metric=v.metric, weight=v.weight) for v in settled(leaf)]
     if isinstance(leaf, ArrayRecord):
         leaf.unaligned = no_verdict

@@ -237,8 +237,8 @@ class Traversal:
             change = {"calls": result.calls}
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                kept = {"metric": verdict.metric, "weight": verdict.weight}
-                array.verdicts[position] = verdict._replace(**{**change, **kept})
+                unchanged = {"metric": verdict.metric, "weight": verdict.weight}
+                array.verdicts[position] = verdict._replace(**{**change, **unchanged})
                 change = {**change, "calls": ()}  # the calls are counted once
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
@@ -381,8 +381,7 @@ def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
             total += score
             count += 1
     if pair.similarity is None:
-        alike = 1.0 if not failed else 0.0
-        pair.similarity = total / count if count else alike
+        pair.similarity = total / count if count else float(not failed)
         if array.node.flattened and count:
             same_key = array.node.field + ".*" not in pair.failed_fields
             pair.similarity = (pair.similarity + same_key) / 2
@@ -390,13 +389,14 @@ def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
     if not failed:
         pair.status = "matched"
     else:
-        # leaves that count may not count as a pair's because nobody could say how alike they are
-        low = pair.similarity * count / (count + unjudged) if unjudged else pair.similarity
-        alike = low if profile.count_array_leaves else pair.similarity
-        mark = pass_threshold(array.node, "align_threshold", 0.5)
-        # prefixItems belong together by their position, however little they are alike
+        similarity = pair.similarity
+        if unjudged and profile.count_array_leaves:
+            # a pair needs enough judged leaves before its leaves count: unjudged ones score 0 here
+            similarity = similarity * count / (count + unjudged)
+        threshold = pass_threshold(array.node, "align_threshold", 0.5)
+        # items of prefixItems are paired by position, whatever their similarity
         by_position = pair.gold_index in range(len(array.node.children.prefix))
-        pair.status = "partial" if alike >= mark or by_position else "apart"
+        pair.status = "partial" if similarity >= threshold or by_position else "apart"
 
 
 def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:
@@ -405,10 +405,10 @@ def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile)
     may_match = matched + sum(pair.status != "matched" for pair in unresolved)
     score = array_score(matched, gold, predicted, profile.array_score)
     best = array_score(may_match, gold, predicted, profile.array_score)
-    mark = pass_threshold(array.node)
+    threshold = pass_threshold(array.node)
     # undecided: with the open verdicts it may pass or not; the score is what is certain
-    undecided = score < mark <= best
-    passed = None if undecided else score >= mark
+    undecided = score < threshold <= best
+    passed = None if undecided else score >= threshold
     outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
     reason, reasoning = "items_differ", None
     if unresolved:

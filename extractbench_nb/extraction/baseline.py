@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import evaluate_runs
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 _NONE = "—"
 
-#: What the sums over all runs, and over all schemas, are called.
+#: Names of the sums over all runs, and over all schemas.
 TOTAL, OVERALL = "total", "overall"
 
-#: The released dataset's schemas in the order of Table 5: heading, folder, table of their own.
+#: The released dataset's schemas in the order of Table 5: heading, folder, number of their table.
 _PUBLISHED = (
     ("Credit", "credit_agreement", "10"),
     ("Research", "research", "12"),
@@ -42,18 +42,18 @@ _PUBLISHED = (
     ("SEC 10-K/Q", "10kq", "9"),
 )
 
-#: How cells are written, from a row of the results.
+#: Formats of cells, filled from a row of the results.
 _VALID, _PASSED, _RATE = "{valid}/{documents}", "{passed}/{fields} ({pass_rate})", "{pass_rate}"
 _ACCURACY = "{accuracy_valid}"
 
 
 def _columns(results: pd.DataFrame, part: str) -> list[tuple[str, str, str, str]]:
     """List the columns of a table as the paper has them: heading, schema, text, ranking rate."""
-    order = [folder for _, folder, _ in _PUBLISHED]
     folders = {name: name.rpartition("/")[2] for name in results["schema"] if name != OVERALL}
-    places = {name: order.index(folder) for name, folder in folders.items() if folder in order}
-    schemas = sorted(folders, key=lambda name: places.get(name, len(order)))
-    titles = {name: _PUBLISHED[places[name]][0] if name in places else name for name in schemas}
+    headings = {folder: heading for heading, folder, _ in _PUBLISHED}
+    rank = {folder: i for i, folder in enumerate(headings)}
+    schemas = sorted(folders, key=lambda name: rank.get(folders[name], len(rank)))
+    titles = {name: headings.get(folders[name], name) for name in schemas}
     if part == "8":
         rates = [(titles[name], name, _RATE, "pass_rate") for name in schemas]
         return [*rates, ("Overall", OVERALL, _RATE, "pass_rate")]
@@ -74,11 +74,11 @@ def _columns(results: pd.DataFrame, part: str) -> list[tuple[str, str, str, str]
 
 
 def _schema(part: str, folders: Mapping[str, str]) -> str:
-    """Find the schema of a table: by the paper's number, by its name or by its folder's."""
+    """Find the schema of a table by the paper's number, its name or its folder."""
     names = {table: folder for _, folder, table in _PUBLISHED}
     wanted = names.get(part, part)
-    several = list(folders.values())
-    known = {folder: name for name, folder in folders.items() if several.count(folder) == 1}
+    used = list(folders.values())
+    known = {folder: name for name, folder in folders.items() if used.count(folder) == 1}
     known |= {name: name for name in folders}
     if wanted not in known:
         problem = f"no table {part!r} of runs; there are 5, 7, 8 and one per schema"
@@ -89,21 +89,20 @@ def _schema(part: str, folders: Mapping[str, str]) -> str:
 
 
 def _laid_out(results: pd.DataFrame, part: str) -> Texts:
-    """Write one row per run; mark the best shares of a column above 0, and rates that are 0."""
+    """Write one row per run; mark the best share of each column if above 0, and rates of 0."""
     rows: dict[str, list[str]] = {run: [] for run in results["run"]}
-    headings: list[str] = []
     best: set[tuple[str, str]] = set()
     failed: set[tuple[str, str]] = set()
-    for heading, schema, text, rate in _columns(results, part):
-        headings.append(heading)
+    columns = _columns(results, part)
+    for heading, schema, text, rate in columns:
         of_schema = results[results["schema"] == schema].set_index("run")
-        written = {}
-        records: dict[Any, dict[Any, Any]] = of_schema.to_dict("index")
-        for run, row in records.items():
-            rates = {name: _percent(row[name], _NONE) for name in ("pass_rate", "accuracy_valid")}
-            written[run] = text.format_map({**row, **rates})
         for run, cells in rows.items():
-            cells.append(written.get(run, _NONE))
+            written = _NONE
+            if run in of_schema.index:
+                row = of_schema.loc[run]
+                rates = {n: _percent(row[n], _NONE) for n in ("pass_rate", "accuracy_valid")}
+                written = text.format_map({**row, **rates})
+            cells.append(written)
         if not rate:
             continue
         shares = of_schema[rate].dropna()
@@ -111,18 +110,18 @@ def _laid_out(results: pd.DataFrame, part: str) -> Texts:
         best |= {(run, heading) for run in positive.index[positive == positive.max()]}
         if rate == "pass_rate":
             failed |= {(run, heading) for run in shares.index[shares == 0]}
-    return headings, rows, best, failed
+    return [heading for heading, *_ in columns], rows, best, failed
 
 
 TALLY_COLUMNS = FrameSpec(
     "attempts",
-    "one row per attempt: what is summed up",
+    "one row per attempt",
     (
         Column("run", "string", "run"),
         Column("document", "string", "document id"),
         Column("schema", "string", "schema, the paper's domain"),
         Column("valid", "int64", "whether the output is valid", "0, 1"),
-        Column("passed", "int64", "fields that pass; none of an invalid output", "0 and up"),
+        Column("passed", "int64", "fields that pass; 0 for an invalid output", "0 and up"),
         Column("fields", "int64", "keys of the schema", "0 and up"),
         Column("evaluated", "int64", "scored fields", "0 and up"),
         Column("evaluated_valid", "int64", "scored fields of a valid output", "0 and up"),
@@ -145,7 +144,7 @@ BASELINE_COLUMNS = FrameSpec(
         Column("pass_rate", "Float64", "passed / fields", "0 to 1", True),
         Column("pass_rate_low", "Float64", "interval of pass_rate", "0 to 1", True),
         Column("pass_rate_high", "Float64", "interval of pass_rate", "0 to 1", True),
-        Column("ceiling", "Float64", "scored / fields: what a perfect run gets", "0 to 1", True),
+        Column("ceiling", "Float64", "scored / fields: rate of a perfect run", "0 to 1", True),
         Column("evaluated_valid", "int64", "scored fields of valid outputs", "0 and up"),
         Column("accuracy_valid", "Float64", "passed / evaluated_valid", "0 to 1", True),
         Column("accuracy_low", "Float64", "interval of accuracy_valid", "0 to 1", True),
@@ -168,12 +167,12 @@ class BaselineTables:
     failures : pandas.DataFrame
         How attempts failed, one column per run: the form of Table 7.
     attempts : pandas.DataFrame
-        One row per attempt, what the results are summed up from; see `TALLY_COLUMNS`.
+        One row per attempt, which `results` sums up; see `TALLY_COLUMNS`.
     evaluations : Evaluations
-        What the numbers are from.
+        The evaluations behind the numbers.
     unanswered : int
-        Attempts that failed for a reason of the day and not of the model: rate limits, timeouts,
-        trouble of the server, the connection or the key.
+        Attempts that failed for a passing reason, not because of the model: rate limits, timeouts,
+        errors of the server, the connection or the key.
     """
 
     results: pd.DataFrame
@@ -187,12 +186,12 @@ class BaselineTables:
         """The form of Table 5: one row per run, with validity, pass rates and accuracy."""
         rows = self.results
         rates = rows.pivot_table(index="run", columns="schema", values="pass_rate", sort=False)
-        whole = rows[rows["schema"] == OVERALL].set_index("run")
-        found = rates.reindex(index=whole.index)
-        found.insert(0, "valid", whole["valid"])
-        found.insert(1, "attempts", whole["documents"])
-        found["accuracy_valid"] = whole["accuracy_valid"]
-        return found.rename_axis(columns=None)
+        overall = rows[rows["schema"] == OVERALL].set_index("run")
+        table = rates.reindex(index=overall.index)
+        table.insert(0, "valid", overall["valid"])
+        table.insert(1, "attempts", overall["documents"])
+        table["accuracy_valid"] = overall["accuracy_valid"]
+        return table.rename_axis(columns=None)
 
     def of_schema(self, name: str) -> pd.DataFrame:
         """Return the form of Tables 9 to 13: one row per run, for one schema.
@@ -219,7 +218,7 @@ class BaselineTables:
         return rows.drop(columns="schema").set_index("run")
 
     def style(self, n: int | str = 5) -> PaperStyler:
-        """Show a table as the paper lays out its own.
+        """Return a table in the layout of the paper.
 
         Parameters
         ----------
@@ -231,7 +230,7 @@ class BaselineTables:
         -------
         PaperStyler
             A pandas Styler; also with ``.to_latex()`` and ``.to_markdown()``. The best run of a
-            column is bold, and red where no field passed.
+            column is bold; rates are red if no field passed.
 
         Raises
         ------
@@ -252,26 +251,26 @@ class BaselineTables:
 
     def _repr_html_(self) -> str:
         """Return the form of Table 5 as HTML."""
-        made: str = self.style().to_html()
-        return made
+        html: str = self.style().to_html()
+        return html
 
     def __repr__(self) -> str:
         """Write the table with its rates as percentages."""
-        whole = self.results[self.results["schema"] == OVERALL]
+        overall = self.results[self.results["schema"] == OVERALL]
         lines = [
             f"  {row['run']}: {row['valid']} of {row['documents']} valid, "
             f"pass rate {_percent(row['pass_rate'])} (at most {_percent(row['ceiling'])})"
-            for row in whole.to_dict("records")
+            for row in overall.to_dict("records")
         ]
-        own = whole.loc[whole["run"] != TOTAL, "documents"]
-        if own.min() < own.max():
+        documents = overall.loc[overall["run"] != TOTAL, "documents"]
+        if documents.min() < documents.max():
             lines.append("  the runs have different numbers of documents: see run.unasked")
         if self.unanswered:
             lines.append(
                 f"  {self.unanswered} without an answer for a passing reason, counted as failures: "
-                "take their runs up again"
+                "resume their runs"
             )
-        runs = f"{len(own)} run" + ("s" if len(own) > 1 else "")
+        runs = f"{len(documents)} run" + ("s" if len(documents) > 1 else "")
         return "\n".join([f"BaselineTables of {runs}", *lines])
 
 
@@ -307,13 +306,13 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     Raises
     ------
     InputError
-        There is no attempt; a run is called ``total`` or a schema ``overall``; see `evaluate_runs`.
+        There is no attempt, a run is called ``total`` or a schema ``overall``; see `evaluate_runs`.
 
     Notes
     -----
     The pass rate is that of Table 5: fields that pass over documents times the keys of their
-    schema; invalid outputs pass none. A schema has more keys than fields that are scored (an array
-    is one), so that not even gold itself reaches 1: ``ceiling`` says how far. ``accuracy_valid``
+    schema; invalid outputs pass none. A schema has more keys than scored fields (an array is one
+    field), so that even gold itself does not reach 1; ``ceiling`` is its rate. ``accuracy_valid``
     is over the scored fields of valid outputs, a biased sample (section 4.1 of the ExtractBench
     paper).
 
@@ -336,7 +335,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
         n_jobs=n_jobs,
         progress=False,
     )
-    passing = attempts["failure"].isin(PASSING)  # what the next day may answer
+    passing = attempts["failure"].isin(PASSING)  # a later request may be answered
     if "message" in attempts.columns:
         reasons = attempts["message"].astype("string").str.partition(": ")[0]
         passing |= attempts["failure"].eq("other") & reasons.isin(PASSING)
@@ -345,10 +344,10 @@ def baseline_tables(  # noqa: PLR0913 - options by name
 
 
 def _check(attempts: pd.DataFrame) -> None:
-    """Refuse what cannot be summed up, before anything is evaluated."""
+    """Raise `InputError` for attempts that cannot be summed up, before anything is evaluated."""
     refuse_missing(attempts, _NEEDED, "attempts")
     if attempts.empty:
-        raise InputError("attempts has no rows; there is nothing to sum up")
+        raise InputError("attempts has no rows")
     for name in ("run", "document", "schema", "valid"):
         if attempts[name].isna().any():
             raise InputError(f"attempts: column {name!r} is missing in some rows")
@@ -375,7 +374,7 @@ def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.
         fields=rows["schema"].map(keys),
         evaluated_valid=rows["evaluated"] * valid,
     )
-    return TALLY_COLUMNS.build({name: rows[name].tolist() for name in TALLY_COLUMNS.names})
+    return TALLY_COLUMNS.from_records(rows)
 
 
 def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
@@ -390,13 +389,10 @@ def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
             columns = ("passed", "evaluated_valid", "evaluated_valid")
             accuracy = rate_interval(part, columns, drawing)
             share = _share(sums["evaluated"], fields)
-            results.append(
-                (
-                    *(run, schema, len(part), sums["valid"], sums["valid"] / len(part)),
-                    *(*valid[:2], passed, fields, _share(passed, fields), *rate[:2], share),
-                    *(scored, _share(passed, scored), *accuracy[:2]),
-                )
-            )
+            row = [run, schema, len(part), sums["valid"], sums["valid"] / len(part), *valid[:2]]
+            row += [passed, fields, _share(passed, fields), *rate[:2], share]
+            row += [scored, _share(passed, scored), *accuracy[:2]]
+            results.append(row)
     frame = BASELINE_COLUMNS.from_rows(results)
     frame.attrs["confidence"] = drawing.confidence
     return frame
@@ -410,9 +406,9 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-#: Faults of form, which a more lenient parser could read over.
+#: Formal errors, which a more lenient parser could accept.
 FORMS = ("trailing_comma", "truncated_json", "malformed_json")
-#: What can be forgiven: the text of the last one parses, and its value is taken as it is.
+#: Failures that can be forgiven; the text of the last one parses, and its value is used unchanged.
 _FORGIVABLE = (*FORMS, "schema_violation")
 
 EFFECT_COLUMNS = FrameSpec(
@@ -422,11 +418,11 @@ EFFECT_COLUMNS = FrameSpec(
         Column("run", "string", "run"),
         Column("attempts", "int64", "attempts", "1 and up"),
         Column("valid", "int64", "valid outputs", "0 to attempts"),
-        Column("forgiven", "int64", "outputs that would be valid besides", "0 to attempts"),
+        Column("forgiven", "int64", "further outputs that repair makes valid", "0 to attempts"),
         Column("pass_rate", "Float64", "passed / fields, as in Table 5", "0 to 1", True),
-        Column("pass_rate_repaired", "Float64", "the same, with those forgiven", "0 to 1", True),
-        Column("gain", "Float64", "their difference", "0 to 1", True),
-        Column("ceiling", "Float64", "what a perfect run gets", "0 to 1", True),
+        Column("pass_rate_repaired", "Float64", "pass rate with repaired outputs", "0 to 1", True),
+        Column("gain", "Float64", "difference of the two pass rates", "0 to 1", True),
+        Column("ceiling", "Float64", "pass rate of a perfect run", "0 to 1", True),
     ),
 )
 
@@ -439,21 +435,21 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     failures : str or iterable of str, optional
-        What is forgiven: ``trailing_comma``, ``truncated_json``, ``malformed_json``; not by default
-        ``schema_violation``, whose value is taken as it is.
+        Failures to forgive: ``trailing_comma``, ``truncated_json``, ``malformed_json``, and, not by
+        default, ``schema_violation``, whose value is used unchanged.
 
     Returns
     -------
     pandas.DataFrame
-        A copy, for `baseline_tables` and whatever takes attempts. Of an output that is forgiven
-        ``valid`` is True, ``failure`` is ``none`` and ``value`` what `repair_output` makes of the
-        text, whether or not it fits the schema; a column ``forgiven`` has its failure. One of which
-        nothing can be made stays as it is.
+        A copy, for `baseline_tables` and other functions that take attempts. For a forgiven output
+        ``valid`` is True, ``failure`` is ``none``, ``value`` is the result of `repair_output`,
+        whether or not it fits the schema, and the new column ``forgiven`` holds its failure.
+        Outputs that cannot be repaired are unchanged.
 
     Raises
     ------
     InputError
-        A failure is not known or cannot be forgiven, or a column is missing.
+        A failure is unknown or cannot be forgiven, or a column is missing.
 
     Examples
     --------
@@ -468,21 +464,21 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     for name in chosen:
         if name not in _FORGIVABLE:
             raise InputError(f"failures: {name!r} cannot be forgiven; {nearest(name, _FORGIVABLE)}")
-    values, found = attempts["value"].tolist(), []
-    columns = (attempts[name] for name in ("failure", "parses", "raw"))
-    for place, (failure, parses, raw) in enumerate(zip(*columns, strict=True)):
+    values, forgiven = [], []
+    columns = (attempts[name] for name in ("failure", "parses", "raw", "value"))
+    for failure, parses, raw, value in zip(*columns, strict=True):
         repaired = None
         if failure in chosen:
-            repaired = values[place] if parses else repair_output(raw).value
-        found.append(None if repaired is None else failure)
-        values[place] = values[place] if repaired is None else repaired
-    kept = pd.array(found, dtype=pd.StringDtype("python"))
-    isna = kept.isna()
+            repaired = value if parses else repair_output(raw).value
+        values.append(value if repaired is None else repaired)
+        forgiven.append(None if repaired is None else failure)
+    failures_forgiven = pd.array(forgiven, dtype=TEXT)
+    unchanged = failures_forgiven.isna()
     return attempts.assign(
-        valid=attempts["valid"].where(isna, other=True).astype("bool"),
-        failure=attempts["failure"].where(isna, other="none"),
+        valid=attempts["valid"].where(unchanged, other=True).astype("bool"),
+        failure=attempts["failure"].where(unchanged, other="none"),
         value=pd.Series(values, attempts.index, object),
-        forgiven=kept,
+        forgiven=failures_forgiven,
     )
 
 
@@ -504,7 +500,7 @@ def repair_effect(
     dataset : Dataset, str or path
         Where schemas and gold come from; or what `load_dataset` takes.
     failures : str or iterable of str, optional
-        What is forgiven, see `forgive`; ``"trailing_comma"`` alone, say.
+        Failures to forgive, see `forgive`; for example ``"trailing_comma"``.
     judge, profile, n_jobs : object, optional
         See `evaluate_runs`.
 
@@ -521,18 +517,16 @@ def repair_effect(
     Notes
     -----
     Rates are those of `baseline_tables`. In the ExtractBench paper 40 of 103 failures are trailing
-    commas and cut outputs (Table 7). A repaired output of which the end is missing passes the
-    fields that came before it.
+    commas and truncated outputs (Table 7). A truncated output passes the fields before the cut.
     """
-    known = documents_of(dataset)
-    lenient = forgive(attempts, failures)
+    documents = documents_of(dataset)
     options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
     before, after = (
-        baseline_tables(given, known, **options).of_schema(OVERALL).drop(index=TOTAL)
-        for given in (attempts, lenient)
+        baseline_tables(frame, documents, **options).of_schema(OVERALL).drop(index=TOTAL)
+        for frame in (attempts, forgive(attempts, failures))
     )
     effect = before.reset_index().rename(columns={"documents": "attempts"})
     effect["forgiven"] = (after["valid"] - before["valid"]).to_numpy()
     effect["pass_rate_repaired"] = after["pass_rate"].array
     effect["gain"] = (after["pass_rate"] - before["pass_rate"]).array
-    return EFFECT_COLUMNS.build({name: effect[name].tolist() for name in EFFECT_COLUMNS.names})
+    return EFFECT_COLUMNS.from_records(effect)

@@ -1,4 +1,4 @@
-"""One model call for one document: the exact response, and how the call went."""
+"""One model call for one document: the exact response, and details of the call."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.schema.parse import parse_schema
 
 MODES = ("prompt", "structured")
-#: Version of our texts.
+#: Version of the built-in prompts.
 PROMPT_VERSION = "v1"
-#: What a ``prompt`` may hold, in braces. The last two are the names in the paper's appendix D.
+#: Placeholders of a ``prompt``, in braces. The last two are the names in the paper's appendix D.
 PLACEHOLDERS = ("schema", "document", "text", "schema_str", "document_name")
 
 _HASHED = 12
@@ -49,10 +49,10 @@ _STRICT = frozenset(
 
 @dataclass(frozen=True)
 class Prompt:
-    """The text that goes with a document: ours, or a template of the user's with `PLACEHOLDERS`.
+    """The prompt for a document: the built-in one, or a user's template with `PLACEHOLDERS`.
 
-    In the mode ``"prompt"`` the schema must be in it. The text of a document comes after it if it
-    has no ``{text}``.
+    In the mode ``"prompt"`` it must contain the schema. The text of a document follows it if it has
+    no ``{text}``.
     """
 
     mode: str
@@ -78,7 +78,7 @@ class Prompt:
 
     @property
     def version(self) -> str:
-        """Version of our texts; of the user's ``custom-`` and the start of its SHA-256."""
+        """Version of the built-in prompts, or ``custom-`` and the start of the SHA-256."""
         if self.template is None:
             return PROMPT_VERSION
         data = self.template.encode("utf-8", "surrogatepass")
@@ -92,20 +92,20 @@ class Prompt:
         text: str | None = None,
         pdf: Path | None = None,
     ) -> tuple[dict[str, Any], ...]:
-        """Write the message of the user."""
-        template = _ours(self.mode) if self.template is None else self.template
+        """Return the user message."""
+        template = _built_in(self.mode) if self.template is None else self.template
         shown = json.dumps(schema, ensure_ascii=False, indent=2)
-        content = _ours("file")
+        content = _built_in("file")
         if text is not None:
-            content = _ours("text").format(text=quoted({"document": text})["document"])
+            content = _built_in("text").format(text=quoted({"document": text})["document"])
         values = {"schema": shown, "document": document, "text": content}
         values |= {"schema_str": shown, "document_name": document}
-        said = template.format_map(values)
+        prompt = template.format_map(values)
         if text is not None and "text" not in placeholders_of(template, PLACEHOLDERS):
-            said = f"{said.rstrip()}\n\n{content}"
-        said = sendable(said)
+            prompt = f"{prompt.rstrip()}\n\n{content}"
+        prompt = sendable(prompt)
         if pdf is None:
-            return ({"role": "user", "content": said},)
+            return ({"role": "user", "content": prompt},)
         try:
             data = base64.b64encode(pdf.read_bytes()).decode()
         except OSError as error:
@@ -114,7 +114,7 @@ class Prompt:
             ) from None
         file = {"filename": sendable(f"{document}.pdf")}
         file["file_data"] = f"data:application/pdf;base64,{data}"
-        parts = [{"type": "file", "file": file}, {"type": "text", "text": said}]
+        parts = [{"type": "file", "file": file}, {"type": "text", "text": prompt}]
         return ({"role": "user", "content": parts},)
 
 
@@ -127,7 +127,7 @@ def document_text(pdf: Path) -> str:
 
 
 def plain_schema(schema: Any) -> dict[str, Any]:
-    """Take a JSON Schema out of its envelope, and the ``evaluation_config`` annotations off it."""
+    """Return a JSON Schema without its envelope and ``evaluation_config`` annotations."""
     document = parse_schema(schema, released=True).document
     return {key: _plain(key, value) for key, value in document.items() if key != _ANNOTATION}
 
@@ -146,17 +146,17 @@ def _plain(keyword: str, value: Any) -> Any:
 
 
 @cache
-def _ours(name: str) -> str:
+def _built_in(name: str) -> str:
     source = files("extractbench_nb.extraction") / "prompts" / PROMPT_VERSION / f"{name}.txt"
     return source.read_text(encoding="utf-8").rstrip("\n")
 
 
 def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
-    """List where a schema breaks OpenAI's rules of strict structured outputs.
+    """List where a schema breaks OpenAI's rules for strict structured outputs.
 
     The rules (platform.openai.com/docs/guides/structured-outputs, "Supported schemas"): the root is
     an object, each object has ``additionalProperties: false`` and requires all its properties, and
-    no keywords are used but those of `_STRICT`.
+    only the keywords in `_STRICT` are used.
     """
     found = [] if schema.get("type") == "object" else ["#: the root is not of type object"]
     waiting: list[tuple[str, Any]] = [("#", schema)]
@@ -186,15 +186,12 @@ def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
     return found
 
 
-#: Why a call gave no output; the first five say something of the model, the others of the day.
-REASONS = tuple(
-    (
-        "page_limit context_length schema_rejected refused other "
-        "rate_limited timeout server_error connection bad_key not_found redirect"
-    ).split()
+#: Reasons why a call gave no output: those of the model, and passing ones of the service.
+#: After the passing ones a document is asked about again when its run is resumed.
+PASSING = (
+    *("rate_limited", "timeout", "server_error", "connection", "bad_key", "not_found", "redirect"),
 )
-#: After these a document is asked about again when its run is taken up.
-PASSING = REASONS[5:]
+REASONS = ("page_limit", "context_length", "schema_rejected", "refused", "other", *PASSING)
 
 _WORDS = {
     "context_window": "context_length",
@@ -230,17 +227,17 @@ _POLICY = re.compile(
 )
 _FILTERED = "content_filter"
 _LONGEST_REFUSAL = 500
-#: No model writes so much; a server may.
+#: Maximum length of an answer; only a faulty server exceeds it.
 _LONGEST = 50_000_000
 _SHORTEST_KEY = 16
 
 
 class NotAskedError(Exception):
-    """No request was made: the budget is spent, or the server does not answer."""
+    """No request was made, because the budget is spent or the server does not answer."""
 
 
 async def call_model(queue: CallQueue, request: ModelRequest, document_input: str) -> Output:
-    """Ask about one document; a call that fails is an output too."""
+    """Request the output for one document; a failed call is an output too."""
     attempts, begun = 0, time.perf_counter()
 
     def count() -> None:
@@ -249,30 +246,30 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
 
     raw: str | None = None
     error: tuple[str, str] | None = None
-    said = Completion(None, False, None, None, None)
+    completion = Completion(None, False, None, None, None)
     try:
-        said = await queue.say(request, count)
+        completion = await queue.say(request, count)
     except Failure as failure:
         if attempts == 0 or failure.reason == "budget":
             raise NotAskedError(str(failure)) from None
         error = (reason_of(failure, structured=request.schema is not None), failure.problem)
-    if said.text is not None and len(said.text) > _LONGEST:
-        length = f"{len(said.text):,} characters; {_LONGEST:,} are kept at most"
+    if completion.text is not None and len(completion.text) > _LONGEST:
+        length = f"{len(completion.text):,} characters; the maximum is {_LONGEST:,}"
         error = ("other", f"the answer has {length}")
-    elif said.refusal is not None:
-        error = ("refused", scrub(said.refusal)[:_LONGEST_REFUSAL])
-    elif said.finish_reason == _FILTERED:
+    elif completion.refusal is not None:
+        error = ("refused", scrub(completion.refusal)[:_LONGEST_REFUSAL])
+    elif completion.finish_reason == _FILTERED:
         error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
-    if said.text is not None and len(said.text) <= _LONGEST:
-        raw = said.text
-        for name, value in os.environ.items():  # a server may quote a key; all else stays
+    if completion.text is not None and len(completion.text) <= _LONGEST:
+        raw = completion.text
+        for name, value in os.environ.items():  # a server may quote a key
             if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
                 raw = raw.replace(value, "[hidden]")
     meta = {
-        "finish_reason": said.finish_reason,
-        "prompt_tokens": said.prompt_tokens,
-        "completion_tokens": said.completion_tokens,
-        "cost_usd": said.cost_usd,
+        "finish_reason": completion.finish_reason,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "cost_usd": completion.cost_usd,
         "raw_characters": None if raw is None else len(raw),
         "latency_seconds": round(time.perf_counter() - begun, 3),
         "error": None if error is None else {"reason": error[0], "message": error[1]},
@@ -283,7 +280,7 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
 
 
 def reason_of(failure: Failure, *, structured: bool) -> str:
-    """Name why a call gave no output."""
+    """Return the reason why a call gave no output."""
     if failure.reason in _WORDS:
         return _WORDS[failure.reason]
     text = failure.problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
-from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.stats.breakdowns import known_columns, refuse_missing
 from extractbench_nb.stats.intervals import (
     DIGITS,
     EQUAL,
@@ -29,15 +29,15 @@ Counts = npt.NDArray[np.int64]
 
 POSITION_COLUMNS = FrameSpec(
     "failure_positions",
-    "one row per failure and part of the text; the last of a failure are those without a place",
+    "one row per failure and part of the text; the last row of a failure has no position",
     (
         Column("failure", "string", "how attempts failed", ", ".join(FAILURES[1:])),
         Column(
-            "start", "Float64", "where the part begins / length; without a place missing", "", True
+            "start", "Float64", "start of the part / length; missing without a position", "", True
         ),
-        Column("end", "Float64", "where the part ends / length; without a place missing", "", True),
+        Column("end", "Float64", "end of the part / length; missing without a position", "", True),
         Column("attempts", "int64", "attempts that break there", "0 and up"),
-        Column("share", "float64", "attempts / all that fail in this way", "0 to 1"),
+        Column("share", "float64", "attempts / all attempts with this failure", "0 to 1"),
     ),
 )
 
@@ -61,7 +61,7 @@ class AttemptGroups(NamedTuple):
 def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> AttemptGroups:
     """Group attempts by their values in some columns."""
     refuse_missing(attempts, (), "attempts")
-    names = [] if by is None else _columns(attempts, by)
+    names = [] if by is None else known_columns(by, attempts, without=("failure",))
     codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
     for name in names:
         try:
@@ -78,23 +78,6 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
         for key in keys.tolist()
     ]
     return AttemptGroups(names, labels, first, numbers.reshape(-1))
-
-
-def _columns(attempts: pd.DataFrame, by: Any) -> list[str]:
-    several = isinstance(by, Iterable) and not isinstance(by, str)
-    names: list[Any] = list(by) if several else [by]
-    if not names:
-        raise InputError("by is empty; name a column, for example 'run'")
-    known = [name for name in attempts.columns if name != "failure"]
-    for name in names:
-        if isinstance(name, str) and name == "failure":
-            raise InputError("by is 'failure', which makes the rows; name another column, as 'run'")
-        if not isinstance(name, Hashable) or name not in known:
-            same_text = [repr(column) for column in known if str(column) == str(name)]
-            # the column may be of another type: 1 for "1"
-            hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
-            raise InputError(f"by is {name!r}; {hint}")
-    return list(dict.fromkeys(names))
 
 
 def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
@@ -281,18 +264,18 @@ def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Dr
     from scipy.special import stdtrit
 
     strata = list(_strata(rows, columns))
-    part, whole, most = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
-    if not whole or not most:
+    passed, total, limit = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
+    if not total or not limit:
         return Interval(None, None, "undefined")
-    share, size = min(1.0, part / most), float(sum(map(len, strata)))
-    spreads = [_spread(counts, part / whole, drawing) for counts in strata]
+    share, size = min(1.0, passed / limit), float(sum(map(len, strata)))
+    spreads = [_spread(counts, passed / total, drawing) for counts in strata]
     if 0 < share < 1 and any(observed for _, _, observed in spreads):
         variance = sum(variance for variance, _, _ in spreads)
         freedom = variance**2 / sum(spread**2 / degrees for spread, degrees, _ in spreads)
         t = float(stdtrit(freedom, drawing.tails[1]))
-        size = share * (1 - share) / (variance / most**2) * (drawing.quantile / t) ** 2
+        size = share * (1 - share) / (variance / limit**2) * (drawing.quantile / t) ** 2
     *ends, method = wilson_interval(share, size, drawing)
-    ceiling = float(most / whole)
+    ceiling = float(limit / total)
     low, high = (ceiling * (math.nan if end is None else end) for end in ends)
     return Interval(low, high, method)
 
@@ -309,28 +292,30 @@ def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbe
 
 
 def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, float, bool]:
-    """Return a stratum's variance, its degrees of freedom, and whether there was a difference."""
+    """Return a stratum's variance, its degrees of freedom, and whether its documents differ."""
     documents = len(counts)
     residuals = counts[:, 0] - rate * counts[:, 1]
     squares = float(((residuals - residuals.mean()) ** 2).sum())
     if squares > EQUAL:
         return documents / (documents - 1) * squares, documents - 1, True
-    most = float(counts[:, 2].sum())
+    limit = float(counts[:, 2].sum())
     z = drawing.quantile
-    centre = (counts[:, 0].sum() / most * documents + z**2 / 2) / (documents + z**2) if most else 0
-    return most**2 * centre * (1 - centre) / (documents + z**2), documents, False
+    centre = (
+        (counts[:, 0].sum() / limit * documents + z**2 / 2) / (documents + z**2) if limit else 0
+    )
+    return limit**2 * centre * (1 - centre) / (documents + z**2), documents, False
 
 
 _OF_DOCUMENTS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
 
-#: What a length can be: columns of a dataset's documents, and two of the outputs themselves.
+#: Measures of length: columns of a dataset's documents, and two of the outputs themselves.
 LENGTHS = (*_OF_DOCUMENTS, "output_tokens", "output_characters")
 
-_MEASURE = Column("measure", "string", "what the length is", ", ".join(LENGTHS))
+_MEASURE = Column("measure", "string", "measure of length", ", ".join(LENGTHS))
 
 LENGTH_COLUMNS = FrameSpec(
     "validity_by_length",
-    "after the columns of `by`, one row per group and bin; the last of a group has no length",
+    "after the columns of `by`, one row per group and bin; the last row may have no length",
     (
         _MEASURE,
         Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
@@ -353,13 +338,10 @@ LENGTH_CORRELATION_COLUMNS = FrameSpec(
         _MEASURE,
         Column("attempts", "int64", "attempts with a length", "0 and up"),
         Column("valid", "int64", "valid outputs among them", "0 to attempts"),
-        Column("without_length", "int64", "attempts without one, left out", "0 and up"),
-        Column("correlation", "Float64", "Spearman's, of length and validity", "-1 to 1", True),
+        Column("without_length", "int64", "attempts without a length, left out", "0 and up"),
+        Column("correlation", "Float64", "Spearman's rho of length and validity", "-1 to 1", True),
     ),
 )
-
-
-_NO_ENDS = (None, None, None)
 
 
 def validity_by_length(
@@ -380,42 +362,41 @@ def validity_by_length(
     dataset : Dataset, str or path
         Where the lengths of documents come from.
     of : str, optional
-        The length: of what is to be written, ``gold_tokens`` (as Table 6 of the ExtractBench paper
-        counts them), ``gold_values``, ``array_items`` or ``fields``; of what is read, ``pages`` or
-        ``pdf_tokens``; of what was written, ``output_tokens`` (GPT-2's, as gold's) or
-        ``output_characters``.
+        Measure of length: of gold, ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
+        ``gold_values``, ``array_items`` or ``fields``; of the PDF, ``pages`` or ``pdf_tokens``; of
+        the output, ``output_tokens`` (GPT-2 tokens, as for gold) or ``output_characters``.
     bins : int, optional
-        How many bins, 1 and up, each with about as many documents, or outputs where these are
-        measured. Equal lengths are in one bin, which may make it larger than others; there are
-        fewer bins only where there are fewer different lengths, then one for each.
+        Number of bins, 1 and up, each with about the same number of documents (of outputs, if those
+        are measured). Equal lengths share a bin, which may make it larger than others. If there are
+        fewer different lengths than bins, each length is a bin.
     by : str or iterable of str, optional
-        Columns of `attempts` that make groups, ``run`` for example; all are one by default. The
-        bins are the same for all groups.
+        Columns of `attempts` that define groups, for example ``run``; a single group by default.
+        The bins are the same for all groups.
     confidence : float, optional
         Of the intervals, between 0 and 1.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of `by` and those of `LENGTH_COLUMNS`, from the shortest to the longest; no row
-        where a group has nothing. Attempts whose length is not known, or without a text where
-        outputs are measured, are a last row without ``bin``.
+        The columns of `by` and those of `LENGTH_COLUMNS`, from the shortest to the longest; bins
+        without attempts of a group have no row. Attempts of unknown length, or without a text if
+        outputs are measured, are in a last row without ``bin``.
 
     Raises
     ------
     InputError
-        A name or a document is not known, a number is out of range, or a column is missing.
+        A name or a document is unknown, a number is out of range, or a column is missing.
 
     Notes
     -----
     The intervals are Wilson's, with the number of documents as the sample size: outputs of several
-    runs on one document are not independent. ``attempts`` and ``documents`` together show how often
-    each is counted; with ``by="run"`` it is once. `baseline_tables` does the same. Documents of one
-    schema share much more than their length, so that a bin may stand for a schema.
+    runs on one document are not independent; `baseline_tables` does the same. Documents of one
+    schema share much more than their length, so that a bin may represent a schema.
 
-    What was written is short where it was cut off, and nothing where a call failed: its length is
-    in part the result of a failure, and not its cause. Gold's is known before. The paper's models
-    that `simulate` makes fail as often as they did in each domain; within one length plays no part.
+    Truncated outputs are short, and failed calls have none: the length of an output is in part the
+    result of a failure, not its cause. The length of gold is not affected. Simulated runs of the
+    paper's models (`simulate`) have the published failures of each domain, which do not depend on
+    length within the domain.
 
     Examples
     --------
@@ -436,21 +417,23 @@ def validity_by_length(
     lengths = _lengths(attempts, dataset, of)
     numbers = _bin_numbers(attempts, lengths, of, bins)
     rows: list[tuple[Any, ...]] = []
-    places: list[int] = []
+    first_rows: list[int] = []
     frame = attempts[["document", "valid"]].assign(length=lengths)
     without_length_last = np.where(numbers > 0, numbers, bins + 1)
     key: Any
     for key, part in frame.groupby([groups.numbers, without_length_last]):
         group, number = key
         known, is_known = part["length"], number <= bins
-        ends = (int(known.min()), float(known.median()), int(known.max())) if is_known else _NO_ENDS
+        ends: tuple[Any, ...] = (None, None, None)
+        if is_known:
+            ends = int(known.min()), float(known.median()), int(known.max())
         counts = part["document"].nunique(), len(part), int(part["valid"].sum())
         low, high, _ = valid_interval(part, drawing)
         between = (round(end or 0.0, DIGITS) for end in (low, high))
         bin_ = number if is_known else None
         rows.append((of, bin_, *ends, *counts, counts[2] / len(part), *between))
-        places.append(int(groups.first[group]))
-    return _with_groups(attempts, groups, places, LENGTH_COLUMNS.from_rows(rows))
+        first_rows.append(int(groups.first[group]))
+    return _with_groups(attempts, groups, first_rows, LENGTH_COLUMNS.from_rows(rows))
 
 
 def length_correlations(
@@ -467,13 +450,14 @@ def length_correlations(
     attempts, dataset, of : object
         As for `validity_by_length`.
     by : str or iterable of str, optional
-        Columns of `attempts` that make groups, ``run`` for example; all are one by default.
+        Columns of `attempts` that define groups, for example ``run``; a single group by default.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. Below 0 the longer are less
-        often valid. Missing where all lengths are equal, or all outputs valid or none.
+        The columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. A negative correlation means
+        that longer outputs are valid less often. It is missing if all lengths are equal, or if all
+        outputs are valid, or none.
 
     Raises
     ------
@@ -482,9 +466,9 @@ def length_correlations(
 
     Notes
     -----
-    Validity is 0 or 1, so that not even a perfect order by length reaches -1. Neither an interval
-    nor a p-value is given: documents of one schema are alike, and attempts on one document are too,
-    so that there are fewer independent pairs than attempts, by an unknown number.
+    Validity is 0 or 1, so that even a perfect order by length does not reach -1. There is no
+    interval and no p-value, since documents of one schema, and attempts on one document, are not
+    independent.
 
     Examples
     --------
@@ -500,16 +484,17 @@ def length_correlations(
     valid = attempts["valid"].to_numpy(dtype=bool)
     rows = []
     for group in range(len(groups.labels)):
-        own = groups.numbers == group
-        kept = own & ~np.isnan(lengths)
-        found = None  # Spearman's, where there is an order
-        if min(len(np.unique(lengths[kept])), len(np.unique(valid[kept]))) > 1:
-            ranks = pd.DataFrame({"length": lengths[kept], "valid": valid[kept]}).rank()
-            found = round(float(ranks.corr().loc["length", "valid"]), DIGITS)  # type: ignore[arg-type]
-        count = int(kept.sum())
-        rows.append((of, count, int(valid[kept].sum()), int(own.sum()) - count, found))
-    found_rows = LENGTH_CORRELATION_COLUMNS.from_rows(rows)
-    return _with_groups(attempts, groups, groups.first, found_rows)
+        in_group = groups.numbers == group
+        measured = in_group & ~np.isnan(lengths)
+        pairs = pd.DataFrame({"length": lengths[measured], "valid": valid[measured]})
+        correlation = None  # Spearman's, where there is an order
+        if pairs.nunique().min() > 1:
+            correlation = round(float(np.corrcoef(pairs.rank(), rowvar=False)[0, 1]), DIGITS)
+        count = len(pairs)
+        rows.append(
+            (of, count, int(pairs["valid"].sum()), int(in_group.sum()) - count, correlation)
+        )
+    return _with_groups(attempts, groups, groups.first, LENGTH_CORRELATION_COLUMNS.from_rows(rows))
 
 
 def _groups(attempts: pd.DataFrame, by: Any, spec: FrameSpec) -> AttemptGroups:
@@ -522,10 +507,10 @@ def _groups(attempts: pd.DataFrame, by: Any, spec: FrameSpec) -> AttemptGroups:
 
 
 def _with_groups(
-    attempts: pd.DataFrame, groups: AttemptGroups, places: Any, rows: pd.DataFrame
+    attempts: pd.DataFrame, groups: AttemptGroups, first_rows: Any, rows: pd.DataFrame
 ) -> pd.DataFrame:
     """Put the columns that make the groups before those of the result."""
-    labels = attempts[groups.names].iloc[list(places)].reset_index(drop=True)
+    labels = attempts[groups.names].iloc[list(first_rows)].reset_index(drop=True)
     return pd.concat([labels, rows], axis=1)
 
 
@@ -537,22 +522,22 @@ def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
     if of not in LENGTHS:
         raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
     if of in _OF_DOCUMENTS:
-        table, names = documents_of(dataset).documents, attempts["document"]
-        refuse_missing(table, ("document", of), "dataset.documents")
-        known = dict(zip(table["document"].tolist(), table[of].tolist(), strict=True))
-        for name in names.unique():
-            if name not in known:
-                raise InputError(f"unknown document {name!r}; {nearest(name, map(str, known))}")
-        found = [known[name] for name in names]
-        return np.array([np.nan if pd.isna(one) else one for one in found], dtype=np.float64)
+        documents = documents_of(dataset).documents
+        refuse_missing(documents, ("document", of), "dataset.documents")
+        length_of = documents.set_index("document")[of]
+        for name in attempts["document"].unique():
+            if name not in length_of.index:
+                hint = nearest(name, map(str, length_of.index))
+                raise InputError(f"unknown document {name!r}; {hint}")
+        return attempts["document"].map(length_of).to_numpy(dtype=np.float64, na_value=np.nan)
     column = "raw" if of == "output_tokens" else "characters"
     refuse_missing(attempts, ("failure", "characters", column), "attempts")
-    some = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
+    has_text = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
     lengths = np.full(len(attempts), np.nan)
-    for place in np.flatnonzero(some):
-        cell = attempts[column].iloc[place]
+    for row in np.flatnonzero(has_text):
+        cell = attempts[column].iloc[row]
         text = cell.decode("utf-8", "replace") if isinstance(cell, bytes | bytearray) else cell
-        lengths[place] = count_tokens(text) if of == "output_tokens" else float(cell)
+        lengths[row] = count_tokens(text) if of == "output_tokens" else float(cell)
     return lengths
 
 
@@ -561,13 +546,14 @@ def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
 
 def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, of: str, bins: int) -> Counts:
     """Return the bin of each attempt, from 1 up and none of them empty; 0 without a length."""
-    known = ~np.isnan(lengths)
-    counted = known & ~(attempts["document"].duplicated().to_numpy() & (of in _OF_DOCUMENTS))
+    measured = ~np.isnan(lengths)
+    counted = measured & ~(attempts["document"].duplicated().to_numpy() & (of in _OF_DOCUMENTS))
     upper_ends = _upper_ends(np.sort(lengths[counted]), bins)
-    numbers = np.searchsorted(upper_ends, lengths, side="left")
-    found = np.zeros(len(lengths), dtype=np.int64)
-    found[known] = 1 + np.unique(numbers[known], return_inverse=True)[1]
-    return found
+    numbers = np.zeros(len(lengths), dtype=np.int64)
+    numbers[measured] = (
+        1 + pd.factorize(np.searchsorted(upper_ends, lengths[measured]), sort=True)[0]
+    )
+    return numbers
 
 
 def _upper_ends(ordered: Numbers, bins: int) -> Numbers:

@@ -142,13 +142,13 @@ class RunFolder:
 
     def write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
         """Write an output; an earlier one of the document is replaced."""
-        text, about = self._file(document, _RAW), self._file(document, _META)
+        text, details = self._file(document, _RAW), self._file(document, _META)
         if raw is None:
-            about.unlink(missing_ok=True)
+            details.unlink(missing_ok=True)
             text.unlink(missing_ok=True)
-            write_texts({about: _json_file(meta)})
+            write_texts({details: _json_file(meta)})
         else:  # the last file appears first: a meta file never exists without its text
-            write_texts({about: _json_file(meta), text: raw})
+            write_texts({details: _json_file(meta), text: raw})
 
     def read(self, document: str) -> Output:
         """Read the output of a document; ``raw`` is None if its call failed."""
@@ -196,16 +196,17 @@ def check_names(path: Path, documents: Iterable[str]) -> None:
     except (AttributeError, OSError, ValueError):  # not on Windows
         limit = _LONGEST_NAME - len(_META)
     for document in documents:
-        if not document or document.startswith(".") or set(document) & set("/\\\0"):
-            raise InputError(f"document {document!r} cannot be part of a file's name")
+        problem = f"document {document!r:.80} cannot be part of a file name"
         try:
             size = len(os.fsencode(document))
         except UnicodeEncodeError:  # a lone surrogate
-            raise InputError(f"document {document!r} cannot be part of a file's name") from None
+            raise InputError(problem) from None
+        if not size or document.startswith(".") or set(document) & set("/\\\0"):
+            raise InputError(problem)
         if size > limit:
             raise InputError(
-                f"document {document!r:.80} cannot be part of a file's name: it has {size} bytes, "
-                f"at most {limit} are possible here; give the document a shorter name"
+                f"{problem}: it has {size} bytes, at most {limit} are possible here; give the "
+                "document a shorter name"
             )
 
 

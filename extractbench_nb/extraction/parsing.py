@@ -1,8 +1,8 @@
 """Strict parsing of a model's answer: the value, or the failure by name.
 
-Valid is the paper's term (section 4): the text parses and conforms to the schema. A byte-order mark
-and a code fence are removed before parsing, as every pipeline does; whether the text is valid as it
-stands is reported separately.
+An output is valid, as the paper defines it (section 4), if it parses and conforms to the schema. A
+byte-order mark and a code fence are removed before parsing; whether the text is valid as received
+is reported separately.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from extractbench_nb._json import json_type, read_document
 from extractbench_nb._model_json import fault_of, unwrapped
@@ -19,13 +19,12 @@ from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.schema.validation import Validation
 
-#: How an output can fail, in the order in which it is found out. The first five that the paper
-#: names (Table 7) are empty_response, trailing_comma, page_limit, truncated_json, context_length.
-FAILURES = tuple(
-    (
-        "none page_limit context_length schema_rejected refused rate_limited timeout other "
-        "empty_response trailing_comma truncated_json malformed_json not_an_object schema_violation"
-    ).split()
+#: How an output can fail, in the order of the checks. The paper (Table 7) names empty_response,
+#: trailing_comma, page_limit, truncated_json and context_length.
+FAILURES = (
+    *("none", "page_limit", "context_length", "schema_rejected", "refused", "rate_limited"),
+    *("timeout", "other", "empty_response", "trailing_comma", "truncated_json", "malformed_json"),
+    *("not_an_object", "schema_violation"),
 )
 
 _OF_CALLS = frozenset(FAILURES[1:8])
@@ -48,23 +47,23 @@ class ParsedOutput:
     message : str or None
         What is wrong, in words.
     line, column, offset : int or None
-        Where, in the text as received; lines and columns from 1, characters from 0.
+        Position in the text as received; lines and columns from 1, characters from 0.
     excerpt : str or None
         The text around that place.
     parses : bool
-        Whether the text parses by a strict parser, byte-order mark and code fence taken off.
+        Whether a strict parser reads the text without byte-order mark and code fence.
     conforms : bool or None
-        Whether the value fits the schema, but for violations that gold has at the same places of
+        Whether the value fits the schema, except for violations that gold has at the same place of
         the schema; None without a schema or a value.
     parses_strictly : bool
-        Whether the text parses as it was received, by Python's ``json``.
+        Whether Python's ``json`` parses the text as received.
     conforms_strictly : bool or None
         Whether the value fits the schema without exception.
     wrapper : str
-        What was taken off: ``""``, ``bom``, ``fence`` or both.
+        What was removed: ``""``, ``bom``, ``fence`` or both.
     duplicate_keys, non_finite : int
-        Keys that stand twice in an object (the last one counts, as in Python), and NaN or Infinity,
-        which are not JSON, but Python reads them.
+        Number of repeated keys in objects (the last one counts, as in Python), and of NaN and
+        Infinity, which are not JSON, although Python reads them.
     """
 
     value: Any = None
@@ -84,7 +83,7 @@ class ParsedOutput:
 
     @property
     def valid(self) -> bool:
-        """Whether the output is valid as the paper means it."""
+        """Whether the output is valid as the paper defines it."""
         return self.failure == "none"
 
     @property
@@ -107,12 +106,12 @@ def parse_output(
     raw : str, bytes or None
         The text exactly as received; None if there was none.
     meta : mapping, optional
-        What is known of the call: ``finish_reason``, and ``error`` with its ``reason`` where the
-        call failed.
+        Details of the call: ``finish_reason``, and ``error`` with its ``reason`` if the call
+        failed.
     schema : dict, str, pathlib.Path or Schema, optional
-        What the value must fit.
+        The schema that the value must fit.
     gold : object, optional
-        The gold document: a violation that it has at the same place of the schema is forgiven,
+        The gold document. Violations that it has at the same place of the schema are forgiven,
         since no model can be expected to do better than gold.
 
     Returns
@@ -172,7 +171,7 @@ def _failed_call(error: Mapping[str, Any]) -> ParsedOutput:
 
 
 def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
-    """Parse a text, its wrapper taken off, and say how it fails."""
+    """Parse a text without its wrapper, and name its failure if there is one."""
     text = raw if isinstance(raw, str) else ""
     if isinstance(raw, bytes | bytearray):
         try:
@@ -201,8 +200,8 @@ def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
         value = json.loads(inner, object_pairs_hook=members, parse_constant=constant)
     except json.JSONDecodeError as error:
         cut_off = meta.get("finish_reason") in _CUT_OFF
-        failure, at = fault_of(inner, cut_off=cut_off) or ("malformed_json", error.pos)
-        return _placed(failure, error.msg, text, start + at, wrapper)
+        failure, position = fault_of(inner, cut_off=cut_off) or ("malformed_json", error.pos)
+        return _placed(failure, error.msg, text, start + position, wrapper)
     except (RecursionError, ValueError) as error:  # ValueError: a number of too many digits
         too_deep = isinstance(error, RecursionError)
         message = "it is nested too deep" if too_deep else str(error)
@@ -238,19 +237,12 @@ Location: TypeAlias = tuple[Any, ...]
 _LONGEST_MESSAGE = 300
 
 
-class Violation(NamedTuple):
-    """One violation: its place in the schema, what it is, and jsonschema's error if it has one."""
-
-    place: Hashable
-    message: str
-    error: Any = None
+#: A violation: its place in the schema, a message, and jsonschema's error if it has one.
+Violation: TypeAlias = tuple[Hashable, str, Any]
 
 
 class Conformance:
-    """Finds what a schema does not allow, except at the same places of the schema as in gold.
-
-    No model can be expected to do better than gold, so that its own violations are forgiven.
-    """
+    """Finds violations of a schema, except those that gold has at the same place of the schema."""
 
     def __init__(self, schema: Schema, gold: Any = None) -> None:
         self.schema, self._gold = schema, gold
@@ -259,31 +251,30 @@ class Conformance:
     @cached_property
     def _forgiven(self) -> set[Hashable]:
         gold = () if self._gold is None else self._violations(self._gold)
-        return {violation.place for violation in gold}
+        return {place for place, _, _ in gold}
 
     def fits(self, value: Any) -> tuple[bool, bool, str | None]:
-        """Say whether a document fits: strictly, and as far as gold does; else why not."""
+        """Return whether a document fits strictly, whether it fits as far as gold does, why not."""
         strictly = True
-        for violation in self._violations(value):
+        for place, message, _ in self._violations(value):
             strictly = False
-            if violation.place not in self._forgiven:
-                return False, False, violation.message
+            if place not in self._forgiven:
+                return False, False, message
         return strictly, True, None
 
     def faults(self, value: Any) -> list[tuple[Location, Location]]:
-        """Say where a document does not fit, and the place that causes it."""
+        """Return where a document does not fit, each with the place that causes it."""
         found = []
-        for violation in self._violations(value):
-            error = violation.error
-            if error is None or violation.place in self._forgiven:
+        for place, _, error in self._violations(value):
+            if error is None or place in self._forgiven:
                 continue
-            where = tuple(error.absolute_path)
-            while error.context:
-                error = max(error.context, key=lambda one: len(one.absolute_path))
-            cause = tuple(error.absolute_path)
-            names = error.validator_value if error.validator == "required" else None
+            deepest = error
+            while deepest.context:
+                deepest = max(deepest.context, key=lambda one: len(one.absolute_path))
+            where, cause = tuple(error.absolute_path), tuple(deepest.absolute_path)
+            names = deepest.validator_value if deepest.validator == "required" else None
             if isinstance(names, list):
-                missing = [name for name in names if name not in error.instance]
+                missing = [name for name in names if name not in deepest.instance]
                 found += [(where, (*cause, name)) for name in missing]
             else:
                 found.append((where, cause))
@@ -294,9 +285,9 @@ class Conformance:
             message = f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE]
             unsure = error.validator == "not_validated"
             place: Hashable = message if unsure else tuple(error.absolute_schema_path)
-            yield Violation(place, message, None if unsure else error)
+            yield place, message, None if unsure else error
 
 
 def touches(one: Location, other: Location) -> bool:
-    """Say whether two locations are the same, or one lies inside the other."""
+    """Whether two locations are equal, or one is inside the other."""
     return all(a == b for a, b in zip(one, other, strict=False))

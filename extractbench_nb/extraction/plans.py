@@ -30,6 +30,7 @@ from extractbench_nb.judges.calls import most_tokens
 from extractbench_nb.judges.client import ModelRequest, litellm
 from extractbench_nb.judges.settings import Settings, check_model
 from extractbench_nb.pdf.pages import read_pages
+from extractbench_nb.stats.breakdowns import refuse_missing
 
 DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
 
@@ -55,10 +56,10 @@ def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
 
 INPUTS = ("auto", "file", "text")
 
-_NO_KEY = "A model on a server of your own needs none: name its address by api_base="
+_NO_KEY = "A model on your own server needs no key: pass its address as api_base="
 _HASHED = 16
-#: Most tokens of the image of a page: providers' documentation says 258 (Gemini) to 4,784
-#: (Claude), and 25,501 for a high-detail image and gpt-4o-mini.
+#: Maximum tokens of the image of a page: the providers document 258 (Gemini) to 4,784 (Claude), and
+#: 25,501 for a high-detail image with gpt-4o-mini.
 _PER_PAGE, _PER_PAGE_OF_MINI = 5_000, 26_000
 _STRICT_IF_POSSIBLE = "json_schema, strict where the schema keeps the rules"
 _MAGIC = b"%PDF-"
@@ -84,7 +85,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """How a model is asked; `document_input` is one of `INPUTS`."""
+    """The options of `extract`; `document_input` is one of `INPUTS`."""
 
     settings: Settings
     prompt: Prompt
@@ -119,7 +120,7 @@ class Options:
             )
 
     def input_of(self, run: Mapping[str, Any]) -> str:
-        """Return ``"file"`` or ``"text"``: as asked, as in a resumed run, or as the model can."""
+        """Return ``file`` or ``text``: as given, as in a resumed run, or as the model takes."""
         if self.document_input != "auto":
             return self.document_input
         stored = run.get("document_input")
@@ -157,7 +158,7 @@ class Options:
             self.max_tokens,
             self.settings.timeout,
             self.settings.api_base,
-            deepcopy(task.plain) if self.is_structured else None,  # providers' forms are made of it
+            deepcopy(task.plain) if self.is_structured else None,  # LiteLLM may change it
             strict=task.strict,
             schema_name="extraction",
             demanded=self.is_structured,
@@ -202,9 +203,7 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
 
 def _ids(documents: object) -> list[str]:
     if isinstance(documents, pd.DataFrame):
-        if "document" not in documents.columns:
-            columns = ", ".join(map(repr, documents.columns))
-            raise InputError(f"documents: no column 'document' in a frame with {columns}")
+        refuse_missing(documents, ("document",), "documents")
         documents = documents["document"]
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise InputError(f"documents is {documents!r}; expected a Dataset, or a list of its ids")
@@ -215,7 +214,7 @@ def _ids(documents: object) -> list[str]:
     return ids
 
 
-#: What ``run.json`` says of documents, by id; see `describe_documents`.
+#: Entries of ``run.json`` by document id; see `describe_documents`.
 Described: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
@@ -248,22 +247,16 @@ def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> l
     """Read schemas and PDFs of all documents, so that broken files raise before any request."""
     schemas = {about["schema"] for about in documents.values()}
     plain = {schema: plain_schema(dataset.schema(schema)) for schema in schemas}
-    tasks = [
-        Task(
-            document,
-            plain[about["schema"]],
-            dataset.pdf_path(document),
-            text=None,
-            strict=about.get("strict") == "true",
-        )
-        for document, about in documents.items()
-    ]
-    if document_input != "text":
-        for task in tasks:
-            _check_pdf(task.pdf)
-        return tasks
-    tasks = [task._replace(text=document_text(task.pdf)) for task in tasks]
-    if empty := [repr(task.document) for task in tasks if not task.text]:
+    tasks = []
+    for document, about in documents.items():
+        pdf, text = dataset.pdf_path(document), None
+        if document_input == "text":
+            text = document_text(pdf)
+        else:
+            _check_pdf(pdf)
+        strict = about.get("strict") == "true"
+        tasks.append(Task(document, plain[about["schema"]], pdf, text, strict))
+    if empty := [repr(task.document) for task in tasks if task.text == ""]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
             "files, with document_input='file', or leave these documents out"
@@ -290,15 +283,15 @@ def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Desc
     for name in _DECIDING:
         if theirs.get(name) != ours[name]:
             raise InputError(
-                f"{where} holds a run whose {name} is {theirs.get(name)!r}, asked for is "
-                f"{ours[name]!r}; resume with the same settings, or use another folder"
+                f"{where} holds a run whose {name} is {theirs.get(name)!r}, not {ours[name]!r}; "
+                "resume with the same settings, or use another folder"
             )
     stored = theirs.get("documents", {})
     schemas = {about.get("schema"): about.get("schema_sha256") for about in stored.values()}
     for document, about in documents.items():
-        kept = {"schema_sha256": schemas.get(about["schema"]), **stored.get(document, {})}
+        recorded = {"schema_sha256": schemas.get(about["schema"]), **stored.get(document, {})}
         for name, what in _DECIDING_OF_DOCUMENTS:
-            before, now = kept.get(name), about.get(name)
+            before, now = recorded.get(name), about.get(name)
             if before is not None and now is not None and before != now:
                 raise InputError(
                     f"{where} holds a run in which the {what} of {document!r} was different "

@@ -40,9 +40,9 @@ class Repaired:
     text : str or None
         The repaired JSON; None if there is none.
     parsed : ParsedOutput
-        What a strict parser makes of the output as it is.
+        The result of strict parsing.
     note : str or None
-        Why nothing was repaired.
+        Why the output could not be repaired.
     """
 
     value: Any
@@ -52,7 +52,7 @@ class Repaired:
 
     @property
     def repaired(self) -> bool:
-        """Whether there is a value only because faults were forgiven."""
+        """Whether the value exists only because of the repair."""
         return self.text is not None and not self.parsed.parses
 
 
@@ -64,7 +64,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     raw : str, bytes or None
         The text as received.
     seconds : float, optional
-        How long a text of more than 10,000 characters may take.
+        Time limit for texts of more than 10,000 characters.
 
     Returns
     -------
@@ -116,16 +116,16 @@ ATTEMPT_COLUMNS = FrameSpec(
         Column("schema", "string", "schema id"),
         Column("failure", "string", "how it failed", ", ".join(FAILURES)),
         Column("valid", "bool", "parses, and fits the schema as far as gold does"),
-        Column("parses", "bool", "parses, byte-order mark and code fence taken off"),
+        Column("parses", "bool", "parses without byte-order mark and code fence"),
         Column("conforms", "boolean", "fits the schema as far as gold does", nullable=True),
-        Column("parses_strictly", "bool", "parses as it was received"),
+        Column("parses_strictly", "bool", "parses as received"),
         Column("conforms_strictly", "boolean", "fits the schema", nullable=True),
-        Column("wrapper", "string", "what was taken off", "bom, fence, bom and fence or nothing"),
+        Column("wrapper", "string", "what was removed", "bom, fence, bom and fence or nothing"),
         Column("message", "string", "what is wrong", nullable=True),
-        Column("line", "Int64", "where, from 1", "1 and up", True),
-        Column("column", "Int64", "where in the line, from 1", "1 and up", True),
-        Column("offset", "Int64", "where in the text, in characters", "0 and up", True),
-        Column("excerpt", "string", "the text around that place", nullable=True),
+        Column("line", "Int64", "line of the failure", "1 and up", True),
+        Column("column", "Int64", "column of the failure in its line", "1 and up", True),
+        Column("offset", "Int64", "characters before the failure", "0 and up", True),
+        Column("excerpt", "string", "the text around the failure", nullable=True),
         Column("characters", "int64", "length of the text", "0 and up"),
         Column("finish_reason", "string", "as the provider says", nullable=True),
         Column("value", "object", "the parsed JSON, where there is any", nullable=True),
@@ -134,7 +134,7 @@ ATTEMPT_COLUMNS = FrameSpec(
 )
 
 _NEEDED = ("run", "document")
-#: What an output may be called in a frame, the first that is there.
+#: Columns that may hold the output; the first one present is used.
 _TEXTS = ("raw", "predicted")
 
 
@@ -158,8 +158,8 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing, a run and document stand there twice, a document is not in the
-        dataset, or a file cannot be read.
+        A column is missing, a run has a document twice, a document is not in the dataset, or a file
+        cannot be read.
     """
     frame = _frame_of(outputs)
     dataset = documents_of(dataset)
@@ -198,12 +198,12 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 def _frame_of(outputs: Any) -> pd.DataFrame:
     """Return outputs of any kind as one frame, one row per attempt."""
     frames: list[pd.DataFrame] = []
-    for one in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:
-        of_one = one if isinstance(one, pd.DataFrame) else getattr(one, "outputs", None)
-        if not isinstance(of_one, pd.DataFrame):
-            found = type(one).__name__
-            raise InputError(f"outputs is {found}; expected a DataFrame, a run, or a list of them")
-        frames.append(of_one)
+    for source in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:
+        frame = source if isinstance(source, pd.DataFrame) else getattr(source, "outputs", None)
+        if not isinstance(frame, pd.DataFrame):
+            kind = type(source).__name__
+            raise InputError(f"outputs is {kind}; expected a DataFrame, a run, or a list of them")
+        frames.append(frame)
     frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     refuse_missing(frame, _NEEDED, "outputs")
     if not any(name in frame.columns for name in _TEXTS):
@@ -226,7 +226,7 @@ def _raw(source: Any) -> str | bytes | None:
 
 
 def predictions(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return what is to be evaluated of each attempt, for `evaluate_runs`."""
+    """Return the values of valid attempts, None for others, as `evaluate_runs` takes them."""
     refuse_missing(attempts, ("run", "document", "valid", "value"), "attempts")
     pairs = zip(attempts["valid"], attempts["value"], strict=True)
     values = pd.Series([value if valid else None for valid, value in pairs], attempts.index, object)

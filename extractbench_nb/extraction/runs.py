@@ -41,9 +41,9 @@ from extractbench_nb.judges.settings import Settings, read_environment
 
 RUN_OUTPUT_COLUMNS = FrameSpec(
     "run_outputs",
-    "one row per document with an output, be it a failed call, ordered by domain, schema, document",
+    "one row per document with an output or a failed call, by domain, schema and document",
     (
-        Column("run", "string", "the folder's name; of a simulation the model's"),
+        Column("run", "string", "name of the folder; for a simulation, of the model"),
         Column("document", "string", "document id"),
         Column("domain", "string", "domain of the document", "", True),
         Column("schema", "string", "schema id", "", True),
@@ -53,7 +53,7 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
         Column("completion_tokens", "Int64", "tokens written, as billed", "0 and up", True),
         Column("cost_usd", "Float64", "cost at LiteLLM's list prices", "0 and up", True),
         Column("latency_seconds", "Float64", "seconds of the last request", "0 and up", True),
-        Column("input", "string", "what was sent of the document", "file, text", True),
+        Column("input", "string", "form in which the document was sent", "file, text", True),
         Column("error_reason", "string", "why there is no output", ", ".join(REASONS), True),
         Column("error", "string", "the provider's message", "", True),
         Column("raw", "object", "the text as received, a str", "", True),
@@ -73,7 +73,7 @@ class Run:
     folder : pathlib.Path
         The folder.
     stopped : str or None
-        Why `extract` left documents unasked: the budget, a refused key. Not kept in the folder.
+        Why `extract` did not process all documents: the budget, a rejected key. Not saved.
     """
 
     folder: Path
@@ -86,12 +86,12 @@ class Run:
         Parameters
         ----------
         folder : str or pathlib.Path
-            With ``run.json``.
+            A folder with ``run.json``.
 
         Returns
         -------
         Run
-            Its outputs are read on access.
+            The run; its outputs are read on access.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Run:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What ``run.json`` says: kind, model, mode, prompt_version, parameters and so on."""
+        """The content of ``run.json``: kind, model, mode, prompt_version, parameters and so on."""
         return RunFolder.open(self.folder).description
 
     @property
@@ -114,14 +114,14 @@ class Run:
         run = description["model"] if is_simulation else folder.path.resolve().name
         rows = []
         for document in folder.documents:
-            about = description.get("documents", {}).get(document) or {}
+            details = description.get("documents", {}).get(document) or {}
             raw, meta = folder.read(document)
             error = meta.get("error") or {}
             cells = meta | {
                 "run": run,
                 "document": document,
-                "domain": about.get("domain") or None,
-                "schema": about.get("schema") or None,
+                "domain": details.get("domain") or None,
+                "schema": details.get("schema") or None,
                 "raw_characters": None if raw is None else len(raw),
                 "error_reason": error.get("reason"),
                 "error": error.get("message"),
@@ -144,12 +144,12 @@ class Run:
         Parameters
         ----------
         document : str
-            Its id.
+            Id of the document.
 
         Returns
         -------
         Output
-            ``raw``, the text exactly as received or None if there was none; and ``meta``.
+            ``raw``, the text exactly as received, or None if there was none; and ``meta``.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Run:
         return f"{kind} of {description['model']!r}{mode}"
 
     def _counts(self) -> list[str]:
-        """Return lines about answers and failures, costs, and documents that were not asked."""
+        """Return lines about answers and failures, costs, and open documents."""
         outputs, unasked = self.outputs, self.unasked
         failures = outputs["error_reason"].value_counts(sort=False).sort_index()
         answered, total = len(outputs) - int(failures.sum()), len(outputs) + len(unasked)
@@ -218,79 +218,80 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     Parameters
     ----------
     documents : Dataset, or sequence of str, or pandas.Series, or pandas.DataFrame
-        A dataset, for all its documents; or ids of `dataset`, of a frame its column ``document``.
+        A dataset, for all its documents; or ids of documents of `dataset`. A frame needs a column
+        ``document``.
     model : str
         A LiteLLM model id such as ``openai/gpt-4o-mini``.
     folder : str or pathlib.Path
-        Where the run is kept: ``run.json``, and for each document ``{document}.raw.txt`` and
+        Folder of the run: ``run.json``, and for each document ``{document}.raw.txt`` and
         ``{document}.meta.json``.
     mode : str, optional
-        ``"prompt"``: the schema stands in the prompt. ``"structured"``: it is given as the
-        ``response_format`` instead, without its ``evaluation_config`` annotations and otherwise
-        unchanged. ``strict`` is true only for a schema that keeps OpenAI's rules of strict schemas;
-        most do not, and are sent with ``strict: false``, which does not guarantee that an answer
-        fits. ``run.json`` says which it was for each document, and why. For other providers
-        LiteLLM converts the schema, and leaves out what they do not support.
+        ``"prompt"``: the schema is part of the prompt. ``"structured"``: the schema is sent as the
+        ``response_format``, without its ``evaluation_config`` annotations and otherwise unchanged.
+        ``strict`` is true only for schemas that follow OpenAI's rules for strict schemas; most do
+        not, and are sent with ``strict: false``, which does not guarantee that an answer fits.
+        ``run.json`` records the choice and the reason for each document. For other providers
+        LiteLLM converts the schema, and drops what they do not support.
     dataset : Dataset, optional
-        Where the documents are from.
+        The dataset of the documents.
     prompt : str, optional
-        A template in place of ours, with the placeholders ``{schema}``, ``{document}`` (its
-        name) and ``{text}``. The paper's names ``{schema_str}`` and ``{document_name}`` are the
-        same. Where ``{text}`` is absent and text is sent, it comes after the prompt.
+        A template in place of the built-in prompt, with the placeholders ``{schema}``,
+        ``{document}`` (its name) and ``{text}``. The paper's names ``{schema_str}`` and
+        ``{document_name}`` work too. Without ``{text}``, the text of a document follows the prompt.
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
-        ``"auto"``: the file where LiteLLM knows that the model takes PDFs, else the text.
+        ``"auto"``: the file if LiteLLM knows that the model takes PDFs, else the text.
     temperature, max_tokens : number, optional
-        The provider's own by default.
+        The provider's defaults by default.
     timeout : float, optional
         Seconds for one request.
     max_concurrency : int, optional
-        Requests under way at once.
+        Maximum number of concurrent requests.
     max_attempts, retry_wait : number, optional
-        Requests for one document while the provider has passing trouble, and the seconds before
-        the second one; see `LLMJudge`.
+        Maximum number of requests for one document after passing errors of the provider, and the
+        seconds before the second one; see `LLMJudge`.
     budget_usd : float, optional
         Maximum that this run may spend at list prices, in US dollars. Each request first reserves
-        what it may cost at most: its own tokens, and an answer of `max_tokens` (without it, of the
-        model's maximum). Documents for which the rest is too small are not asked about. A reply
-        that does not report its tokens counts as much as it may have cost.
+        its maximum cost: its own tokens, and an answer of `max_tokens` (without it, of the model's
+        maximum). Documents that would exceed the budget are not sent. A reply without token counts
+        is charged its maximum cost.
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional
-        Take up the run that the folder holds. A document with an output is not asked about
-        again, unless its ``.raw.txt`` was removed, or its call failed for a passing reason:
-        rate_limited, timeout, server_error, connection, bad_key, not_found, redirect.
+        Resume the run in the folder. Documents with an output are not sent again, unless their
+        ``.raw.txt`` was removed, or their call failed for a passing reason: rate_limited, timeout,
+        server_error, connection, bad_key, not_found, redirect.
     progress : bool, optional
         Show a progress bar.
 
     Returns
     -------
     Run
-        Its outputs; a call that failed is one of them, with its reason.
+        The run; failed calls are outputs too, with their reason.
 
     Raises
     ------
     InputError
-        An option is not allowed, or `documents` or `folder` something else; the provider is not
-        known or its key is not there; a PDF cannot be read, or has no text where that is to be
-        sent; the folder holds another run, one of a newer version, one that another process is
-        at, or any with ``resume=False``. Nothing was asked then.
+        An option, `documents` or `folder` is invalid; the provider is unknown or its key is
+        missing; a PDF cannot be read, or has no text although text is to be sent; the folder holds
+        a different run, a run of a newer version, one that another process is writing, or any run
+        with ``resume=False``. No request was made then.
     DatasetError
         A document is not in the dataset or has no PDF.
     OutputError
-        The folder cannot be written; what is in it stays.
+        The folder cannot be written; existing files are unchanged.
 
     Notes
     -----
-    Paper sections 4, 4.3 and appendix D. The text is kept as received, but for the value of an API
-    key, should a server quote it.
+    Paper sections 4, 4.3 and appendix D. The text is kept as received, except that the values of
+    API keys are hidden.
 
     Examples
     --------
     >>> from extractbench_nb.benchmark.dataset import load_dataset
     >>> extract(load_dataset(), model="openai/gpt-4o", folder="gpt-4o", mode="json")
     Traceback (most recent call last):
-    extractbench_nb.errors.InputError: mode is 'json'; known are prompt, structured
+    extractbench_nb.errors.InputError: mode is 'json'; expected one of prompt, structured
     """
     read_environment()
     optional = {"temperature": temperature, "max_tokens": max_tokens}
@@ -340,7 +341,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
-    """Whether to ask: no output, its text was removed, or the call failed for a passing reason."""
+    """Whether there is no output, its text was removed, or its call failed for a passing reason."""
     if not folder.has(document):
         return True
     raw, meta = folder.read(document)
@@ -353,7 +354,7 @@ def _is_open(folder: RunFolder, document: str) -> bool:
 async def _ask_all(
     options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
 ) -> str | None:
-    """Ask about all documents; return why some were not asked, or None."""
+    """Send all documents; return why some were not sent, or None."""
     queue = CallQueue(options.settings, None)
     turns = asyncio.Semaphore(options.settings.max_concurrency)
     stop_reasons: list[str] = []

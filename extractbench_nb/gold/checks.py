@@ -21,6 +21,7 @@ from extractbench_nb.gold.findings import (
     AUDIT_COLUMNS,
     AUDITED_COLUMNS,
     KINDS,
+    RANK,
     SEVERITIES,
     Audit,
     Finding,
@@ -86,7 +87,7 @@ def find_empty_required(subject: Subject) -> Iterator[Finding]:
     for place in subject.places:
         value = place.value.strip() if isinstance(place.value, str) else place.value
         if place.node is not None and place.node.required and value in ("", [], {}):
-            yield place.finding("empty_required", f"required, and an empty {json_type(value)}")
+            yield place.finding("empty_required", f"required, but an empty {json_type(value)}")
 
 
 #: The checks of one document, and the kinds of finding that each can yield.
@@ -182,13 +183,12 @@ def _read_pdf(
     if pdf.words:
         return pdf
     count = plural(pdf.pages, "page")
-    checked.add("pdf_without_text", f"no text on its {count}: scanned or drawn")
+    checked.add("pdf_without_text", f"no text on {count}: scanned or drawn")
     return None
 
 
 _FEWEST_SOUGHT = 4
 _QUOTED_SHARE = 0.5
-_ORDER = {kind: i for i, kind in enumerate(KINDS)}
 
 
 def audit(
@@ -204,8 +204,8 @@ def audit(
     ds : Dataset
         As `load_dataset` returns it. A gold file, schema or PDF that cannot be read is a finding.
     kinds : str or iterable of str, optional
-        What to look for, by the names in `Audit.kinds()`. Everything by default. PDFs are read
-        only where a kind needs them.
+        Names of the kinds to look for, as in `Audit.kinds()`; all of them by default. PDFs are read
+        only if a kind needs them.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -234,7 +234,7 @@ def audit(
     >>> from extractbench_nb.gold import audit
     >>> audit(xb.load_dataset("sample"), kinds=["malformed_date", "unlike_pdf"])
     Audit of 'sample': 14 documents, 0 errors, 0 warnings, 0 notes;
-    1,470 of 1,470 values looked up stand in the PDFs
+    1,470 of 1,470 values looked up are in the PDFs
     """
     if not isinstance(ds, Dataset):
         raise InputError(f"ds: pass a Dataset as load_dataset returns it, found {ds!r:.80}")
@@ -291,8 +291,8 @@ def _merged(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Find
         reported.add(name)
         message = (
             f"{missing[name]} of {sought[name]} values of {name} are not in the PDF, nor are most "
-            "in other documents: not quoted"
+            "values of other documents in theirs"
         )
         changes = {"kind": "field_not_quoted", "message": message}
         findings.append(finding._replace(**changes, suggestion=None, page=None))
-    return sorted(findings, key=lambda finding: _ORDER[finding.kind])
+    return sorted(findings, key=lambda finding: RANK[finding.kind])

@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
     @property
     def definition(self) -> str:
-        """An id that values of one meaning share: the JSON Pointer in the schema, else the key."""
+        """An id shared by values of one meaning: the JSON Pointer in the schema, or the key."""
         return self.name if self.node is None else f"#{self.node.pointer}"
 
     @property
@@ -54,7 +54,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """One document under audit: its values in order, and the text of its PDF if it has any."""
+    """A document to be audited: its values in order, and the text of its PDF if there is one."""
 
     schema: Schema
     gold: Any
@@ -223,7 +223,7 @@ def _is_within_sentence(before: str, after: str) -> bool:
 def _loose_ends(place: Place) -> Iterator[Finding]:
     text = place.value
     if _SPACES.search(text):
-        message = "spaces at an end or doubled"
+        message = "leading, trailing or double spaces"
         yield place.finding("stray_whitespace", message, " ".join(text.split()))
     bare = text.strip()
     if len(bare) > _LONGEST_NAME or "\n" in bare:
@@ -276,7 +276,7 @@ def find_variants(subject: Subject) -> Iterator[Finding]:
 
     usual = {form: max(spellings, key=rank) for form, spellings in forms.items()}
     faults = [
-        ("case_variant", name, usual[normalize(name)], "with other capitals or punctuation")
+        ("case_variant", name, usual[normalize(name)], "in other case or punctuation")
         for name in names
         if usual[normalize(name)] != name
     ]
@@ -297,11 +297,11 @@ def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
 
     names = list(counts)[:_MOST_NAMES]
     forms = [normalize(name) for name in names]
-    alike = process.cdist(forms, forms, scorer=fuzz.ratio, score_cutoff=_ALIKE, dtype=np.uint8)
+    ratios = process.cdist(forms, forms, scorer=fuzz.ratio, score_cutoff=_ALIKE, dtype=np.uint8)
     judge = OfflineJudge()
     reported: set[int] = set()
-    rows, columns = np.nonzero(np.triu(alike, 1))
-    nearest = np.argsort(-alike[rows, columns].astype(int), kind="stable")[:_MOST_PAIRS]
+    rows, columns = np.nonzero(np.triu(ratios, 1))
+    nearest = np.argsort(-ratios[rows, columns].astype(int), kind="stable")[:_MOST_PAIRS]
     for i, j in zip(rows[nearest], columns[nearest], strict=True):
         rare, usual = (i, j) if counts[names[i]] < counts[names[j]] else (j, i)
         name, other = names[rare], names[usual]

@@ -24,10 +24,10 @@ class Kind(NamedTuple):
     name : str
         As it stands in the column ``kind``.
     severity : str
-        ``error``: breaks the contract of files and schema. ``warning``: mostly a slip of the
-        annotation. ``info``: a matter of style, or nothing to be sure of.
+        ``error``: a file is unusable, or a value violates the schema. ``warning``: usually a
+        mistake of the annotation. ``info``: a matter of style, or an uncertain finding.
     meaning : str
-        What a finding of this kind says.
+        What was found.
     """
 
     name: str
@@ -52,34 +52,38 @@ _ALL: tuple[Kind, ...] = (
     Kind("schema_unreadable", "error", "the schema file is missing or not a schema"),
     Kind("pdf_missing", "error", "there is no PDF"),
     Kind("pdf_unreadable", "error", "the PDF cannot be opened"),
-    Kind("pdf_without_text", "info", "the PDF has no text layer: no value was looked up in it"),
-    Kind("schema_violation", "error", "the schema forbids it: required, enum, format, range, ..."),
+    Kind("pdf_without_text", "info", "the PDF has no text layer, so no value was looked up in it"),
+    Kind("schema_violation", "error", "violates the schema: required, enum, format, range, ..."),
     Kind("wrong_type", "error", "a JSON type that the schema does not allow here"),
     Kind("text_for_object", "error", "text where the schema declares an object"),
-    Kind("undeclared_key", "warning", "a key that the schema does not know: nobody scores it"),
-    Kind("item_index", "info", "items carry their own index under a key the schema does not know"),
-    Kind("empty_required", "warning", "required, and empty"),
-    Kind("placeholder", "warning", "a word for nothing, such as NA, where null says it"),
+    Kind("undeclared_key", "warning", "a key that the schema does not declare; it is not scored"),
+    Kind("item_index", "info", "items with their own index under a key that is not declared"),
+    Kind("empty_required", "warning", "a required key whose value is empty"),
+    Kind("placeholder", "warning", "a placeholder such as NA in place of null"),
     Kind("duplicate_item", "warning", "an array item that equals an earlier one"),
-    Kind("contradicting_item", "warning", "equals an earlier item in all but one number"),
-    Kind("split_item", "warning", "an array item that looks like the end of the one before"),
-    Kind("malformed_date", "warning", "looks like a date and is none"),
-    Kind("shifted_date", "warning", "midnight of another time zone: the day before is written"),
-    Kind("odd_date_style", "warning", "a date unlike its siblings, or unlike what the schema asks"),
-    Kind("glued_words", "warning", "two words without the space between them"),
-    Kind("broken_word", "warning", "a word cut in two, as at the end of a line"),
+    Kind(
+        "contradicting_item", "warning", "an array item that equals an earlier one but for a number"
+    ),
+    Kind("split_item", "warning", "an array item that looks like the end of the previous one"),
+    Kind("malformed_date", "warning", "looks like a date, but is not a valid one"),
+    Kind("shifted_date", "warning", "midnight in another time zone, written as the previous day"),
+    Kind("odd_date_style", "warning", "a date in another format than its siblings or the schema's"),
+    Kind("glued_words", "warning", "two words without a space between them"),
+    Kind("broken_word", "warning", "a word split in two, as at the end of a line"),
     Kind("line_break", "info", "a line break of the page in the middle of a sentence"),
-    Kind("trailing_punctuation", "warning", "begins or ends with punctuation that is not its own"),
-    Kind("stray_whitespace", "info", "spaces at the ends or doubled"),
-    Kind("spelling_variant", "warning", "the same name is spelt otherwise in this document"),
-    Kind("case_variant", "info", "the same text with other capitals or marks in this document"),
-    Kind("unlike_pdf", "warning", "almost in the PDF, which has it otherwise"),
-    Kind("not_in_pdf", "info", "nothing like it in the PDF's text"),
-    Kind("field_not_quoted", "info", "values of this field hardly ever stand in the PDFs"),
+    Kind("trailing_punctuation", "warning", "begins or ends with stray punctuation"),
+    Kind("stray_whitespace", "info", "leading, trailing or double spaces"),
+    Kind("spelling_variant", "warning", "a name that the document also spells differently"),
+    Kind("case_variant", "info", "a text that the document also has in other case or punctuation"),
+    Kind("unlike_pdf", "warning", "the PDF has a similar text or number, but not this one"),
+    Kind("not_in_pdf", "info", "the text of the PDF has nothing similar"),
+    Kind("field_not_quoted", "info", "most values of this field are not in the PDFs"),
 )
 
 #: Every kind by name, in the order of the findings of a document.
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+#: The position of each kind in that order.
+RANK = {kind: i for i, kind in enumerate(KINDS)}
 
 
 def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
@@ -152,7 +156,7 @@ AUDITED_COLUMNS = FrameSpec(
 class Audit:
     """The findings of an audit of a dataset. Made by `audit`.
 
-    The findings are suspects: some of the values are right. Each access to a frame returns a copy.
+    Some of the suspected values are right. Each access to a frame returns a copy.
 
     Attributes
     ----------
@@ -183,10 +187,8 @@ class Audit:
             documents=("document", "nunique"),
             fields=("field", "nunique"),
         ).reset_index()
-        rank = {kind: i for i, kind in enumerate(KINDS)}
-        counts["rank"] = [rank[kind] for kind in counts["kind"]]
-        counts = counts.sort_values(["domain", "rank"], kind="stable")
-        return SUMMARY_COLUMNS.from_records(counts)
+        counts["rank"] = counts["kind"].map(RANK)
+        return SUMMARY_COLUMNS.from_records(counts.sort_values(["domain", "rank"], kind="stable"))
 
     @staticmethod
     def kinds() -> pd.DataFrame:
@@ -235,9 +237,7 @@ class Audit:
             cells += [cell(str(n or "·"), "xb-num") for n in numbers.tolist()]
             rows.append(table_row(cells, title=meaning))
         table = table_of(heads, rows) if rows else ""
-        note = (
-            "Findings are suspects; .findings lists them, Audit.kinds() says what each kind means."
-        )
+        note = "Some findings are false alarms. .findings lists them, Audit.kinds() the kinds."
         return card_html(self._head(), table, f'<div class="xb-desc">{note}</div>', limit=300)
 
     def _counts(self) -> pd.DataFrame:
@@ -250,7 +250,7 @@ class Audit:
     def _head(self) -> str:
         totals = self._documents.sum(numeric_only=True)
         looked_up, found = totals["looked_up"], totals["found"]
-        share = f"; {found:,} of {looked_up:,} values looked up stand in the PDFs"
+        share = f"; {found:,} of {looked_up:,} values looked up are in the PDFs"
         return (
             f"Audit of {self.dataset!r}: {len(self._documents)} documents, "
             f"{totals['errors']:,} errors, {totals['warnings']:,} warnings, "
@@ -265,17 +265,17 @@ _WIDEST = 14
 def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame:
     """Sample findings to be judged by hand, evenly over the kinds.
 
-    Every kind gets an equal part; what a rare kind cannot fill goes to the others in turn. Within
-    a kind each finding has the same chance.
+    Every kind gets an equal share; what a rare kind cannot fill is divided among the others. All
+    findings of a kind have the same probability.
 
     Parameters
     ----------
     audit : Audit
         The audit.
     n : int, optional
-        How many, 1 or more; all findings where there are fewer.
+        Number of findings, 1 or more; all of them if there are fewer.
     seed : int, optional
-        Of the random order; the same seed draws the same findings.
+        Seed of the random order; the same seed draws the same findings.
 
     Returns
     -------
@@ -293,7 +293,7 @@ def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame
     findings = audit.findings
     shuffled = findings.sample(frac=1, random_state=seed)
     turn = shuffled.groupby("kind").cumcount()
-    rank = shuffled["kind"].map({kind: i for i, kind in enumerate(KINDS)})
+    rank = shuffled["kind"].map(RANK)
     order = pd.DataFrame({"turn": turn, "rank": rank}).sort_values(["turn", "rank"])
     chosen = findings.loc[sorted(order.index[:n])].copy()
     totals, drawn = findings["kind"].value_counts(), chosen["kind"].value_counts()

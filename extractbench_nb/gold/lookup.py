@@ -44,19 +44,19 @@ _MAJORITY = 2 / 3
 
 
 def find_date_faults(subject: Subject) -> Iterator[Finding]:
-    """Find dates that cannot be, that a time zone shifted, or that are written unlike others."""
+    """Find invalid dates, dates shifted by a time zone, and dates in an unusual format."""
     siblings: dict[str, list[Place]] = defaultdict(list)
     for place in subject.texts():
         if len(place.value) > _LONGEST_DATE:
             continue
         if (meant := unshifted(place.value)) is not None:
             first = meant.day == 1
-            message = "midnight of a zone further east: the day before is written"
-            message += ", and another month" if first else ""
+            message = "midnight in a time zone further east, written as the previous day"
+            message += " and month" if first else ""
             better = f"{meant:%Y-%m} or {meant:%Y-%m-%d}" if first else f"{meant:%Y-%m-%d}"
             yield place.finding("shifted_date", message, better)
         elif is_malformed(place):
-            message = "is not a date of the calendar, nor a date in a known form"
+            message = "not a calendar date in a known format"
             yield place.finding("malformed_date", message)
         elif parse_date(place.value) is not None:
             siblings[place.field.rpartition(".")[0]].append(place)
@@ -69,7 +69,7 @@ def find_date_faults(subject: Subject) -> Iterator[Finding]:
 
 
 def is_malformed(place: Place) -> bool:
-    """Say whether a text has day, month and year at a place for dates, and is not a date."""
+    """Whether a text in a date field has day, month and year, but is not a valid date."""
     if len(place.value) > _LONGEST_DATE or parse_date(place.value) is not None:
         return False
     format_ = place.node.keywords.get("format") if place.node is not None else None
@@ -91,7 +91,7 @@ def _iso(text: str) -> str | None:
 
 
 def _unlike_siblings(group: list[Place]) -> Iterator[Finding]:
-    """Compare the styles of dates in one kind of object; bare years have none."""
+    """Compare the formats of the dates in objects of one kind; bare years have no format."""
     styles = []
     for place in group:
         text = fold(place.value)
@@ -106,7 +106,7 @@ def _unlike_siblings(group: list[Place]) -> Iterator[Finding]:
         return
     for place, style in styles:
         if style != usual:
-            message = f"written as {style}, {count} of {len(styles)} dates beside it as {usual}"
+            message = f"written as {style}, but {count} of {len(styles)} sibling dates as {usual}"
             yield place.finding("odd_date_style", message, _iso(place.value))
 
 
@@ -125,7 +125,7 @@ _ANNIVERSARY = frozenset(("anniversary", "anniversaries"))
 
 
 def is_looked_up(place: Place) -> bool:
-    """Say whether a value can be expected in the text of the PDF."""
+    """Whether a value can be expected in the text of the PDF."""
     value, node = place.value, place.node
     if value is None or isinstance(value, bool | dict | list):
         return False
@@ -174,15 +174,15 @@ def _unlike(place: Place, kind: str, message: str, passage: Passage | None) -> F
 
 
 def _look_up_short(place: Place, words: list[str], pdf: PdfText) -> Finding | None:
-    """Look for a name or phrase; words that only stand apart (in a table, say) are found too."""
+    """Look for a name or phrase; its words may be apart, as in a table."""
     passage = nearest_passage(place.value, pdf)
     if passage is None:
-        return place.finding("not_in_pdf", "nothing in the PDF is like it")
+        return place.finding("not_in_pdf", "nothing similar in the PDF")
     missing = _not_in(words, words_of(passage.around))
     if not missing:
         return None
     unlike = shown([word[:60] for word in missing])
-    message = f"{unlike} not in the text most like it, on page {passage.page}"
+    message = f"{unlike} not in the most similar text, on page {passage.page}"
     kind = "unlike_pdf" if passage.similarity >= _NEAR else "not_in_pdf"
     return _unlike(place, kind, message, passage)
 
@@ -206,7 +206,7 @@ def _not_in(words: list[str], passage: list[str]) -> list[str]:
 
 
 def _abbreviates(short: str, word: str) -> bool:
-    """Say whether one word is short for another: its beginning, or five of its letters at most."""
+    """Whether a word abbreviates another: by its beginning, or by at most five of its letters."""
     return abbreviates(short, word) and (word.startswith(short) or len(short) <= _ABBREVIATED)
 
 
@@ -221,9 +221,9 @@ def _look_up_long(place: Place, pdf: PdfText) -> Finding | None:
         if not missing:
             return None
     if share >= _MOSTLY or (passage is not None and passage.similarity >= _NEAR):
-        message = f"in the PDF but for {shown([run[:60] for run in missing])}"
+        message = f"in the PDF except for {shown([run[:60] for run in missing])}"
         return _unlike(place, "unlike_pdf", message, passage)
-    message = f"{share:.0%} of its words stand in the PDF in a row of four or more"
+    message = f"{share:.0%} of its words are in the PDF, in sequences of four or more"
     return _unlike(place, "not_in_pdf", message, passage)
 
 
@@ -243,7 +243,7 @@ def _look_up_number(place: Place, value: float, pdf: PdfText) -> Finding | None:
         return None
     near = _misprint(sought, pdf)
     if near is not None:
-        message = "not in the PDF in any spelling; a number of it differs in one digit"
+        message = "not in the PDF in any spelling; one of its numbers differs by a digit"
         return place.finding("unlike_pdf", message, near)
     return place.finding("not_in_pdf", "not in the PDF in any spelling")
 
@@ -278,4 +278,4 @@ def _look_up_date(place: Place, sought: Date, pdf: PdfText) -> Finding | None:
         target = date(sought.year, sought.month, sought.day)
         nearest = min(days, key=lambda day: (abs(day - target), day), default=target)
         near = nearest.isoformat() if 0 < abs(nearest - target).days <= _A_YEAR else None
-    return place.finding("not_in_pdf", "not a date of the PDF", near)
+    return place.finding("not_in_pdf", "the PDF does not have this date", near)

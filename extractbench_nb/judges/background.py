@@ -21,20 +21,20 @@ _CLOSING_TIMEOUT_S = 5.0
 
 
 class BackgroundLoop:
-    """The loop and its thread; both begin when they are first needed."""
+    """The event loop and its thread; both start on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        #: What is awaited on the loop before it ends.
+        #: Functions to await on the loop before it closes.
         self.before_closing: list[Callable[[], Awaitable[None]]] = []
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the background loop and await it; cancelling either cancels both."""
         try:
             future = asyncio.run_coroutine_threadsafe(coroutine, self.loop())
-        except BaseException:  # interrupted before it was handed over: nobody will await it
+        except BaseException:  # interrupted before it was submitted: it will not be awaited
             coroutine.close()
             raise
         return await asyncio.wrap_future(future)
@@ -51,7 +51,7 @@ class BackgroundLoop:
             return self._loop
 
     def close(self) -> None:
-        """Cancel what is under way, close connections, and end the loop and its thread."""
+        """Cancel all tasks, close connections, and end the loop and its thread."""
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
@@ -62,7 +62,7 @@ class BackgroundLoop:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(_CLOSING_TIMEOUT_S)
         if not thread.is_alive():
-            with suppress(Exception):  # what came after the end was begun
+            with suppress(Exception):  # tasks that were added while closing
                 loop.run_until_complete(self._cancel_all())
             loop.close()
 
@@ -78,13 +78,13 @@ class BackgroundLoop:
             await work()
 
     def forget(self) -> None:
-        """Start anew in a forked process: threads do not come along."""
+        """Reset in a forked process, which has no copy of the thread."""
         self._lock = threading.Lock()
         self._loop = self._thread = None
 
 
 class Shared(Generic[T]):
-    """Work that several want at once is done once. To be used on one loop only."""
+    """Runs work once for all concurrent callers with the same key; for use on one loop only."""
 
     def __init__(self) -> None:
         self._tasks: dict[Hashable, tuple[asyncio.Task[T], list[None]]] = {}
@@ -92,11 +92,11 @@ class Shared(Generic[T]):
     async def get(
         self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]
     ) -> tuple[T, bool]:
-        """Wait for the work under way for a key, or begin it."""
+        """Await the running work for a key, or start it; also return whether it was running."""
         joined = key in self._tasks and not self._tasks[key][0].done()
         if not joined:
             self._tasks[key] = (asyncio.ensure_future(work()), [])
-            # those who wait have its exception; nobody may be left
+            # callers get its exception; without callers nobody retrieves it
             self._tasks[key][0].add_done_callback(lambda done: done.cancelled() or done.exception())
         task, waiting = shared = self._tasks[key]
         waiting.append(None)
@@ -110,7 +110,7 @@ class Shared(Generic[T]):
                     del self._tasks[key]
 
     def forget(self) -> None:
-        """Start anew in a forked process: tasks do not come along."""
+        """Reset in a forked process, which has no copy of the tasks."""
         self._tasks = {}
 
 

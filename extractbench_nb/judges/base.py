@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 from extractbench_nb.display.text import cut
 from extractbench_nb.field_metrics.registry import REGISTRY
 
-#: Where a field has no params, or none are known.
+#: For a field without params.
 NO_PARAMS: Mapping[str, Any] = {}
 
 
@@ -31,9 +31,9 @@ class Question(NamedTuple):
     field : str or None
         Path of the field without indices, ``authors[].name``.
     type : str or None
-        What the schema says it is: ``string``, ``number or null``.
+        Its type in the schema: ``string``, ``number or null``.
     description : str or None
-        The schema's words on it.
+        Its description in the schema.
     gold_state, predicted_state : str
         ``present``, ``null``, ``missing`` or ``empty``.
 
@@ -63,20 +63,20 @@ class JudgeCall(NamedTuple):
     model : str
         Id of the model.
     cached : bool
-        Whether the answer was available: no request was made for it, and it cost nothing.
+        Whether the answer came from the cache: no request was made, and it cost nothing.
     attempts : int
         Requests that were made.
     prompt_tokens, completion_tokens : int or None
-        As the provider counts them, over all requests that were answered; None if it does not
-        say.
+        As the provider counts them, over all answered requests; None if it does not report
+        them.
     cost_usd : float or None
         At the list prices that LiteLLM knows; None if it has no price.
     latency_seconds : float
         From the first request to the answer, waits between attempts included.
     score : float or None
-        What the answer says, in [0, 1]; None without a verdict.
+        Score in the answer, in [0, 1]; None without a verdict.
     answer : str or None
-        The model's last words, as they came.
+        The model's last answer, unchanged.
     error : str or None
         Why there is no verdict.
     """
@@ -99,14 +99,14 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     score : float
-        Degree of sameness in [0, 1]. The caller decides what passes: ``score >= pass_threshold``,
-        0.7 by default.
+        How far the values mean the same, in [0, 1]. The caller decides what passes:
+        ``score >= pass_threshold``, 0.7 by default.
     reason : str
-        Short machine word for the deciding observation, such as ``date`` or ``different_number``.
+        Identifier of the deciding observation, such as ``date`` or ``different_number``.
     reasoning : str or None
-        The judge's own words, where it has any.
+        The judge's explanation, if it gives one.
     calls : tuple of JudgeCall
-        The calls of models behind it; none for a judge that follows rules.
+        The model calls behind it; none for a judge that follows rules.
     """
 
     score: float
@@ -131,7 +131,7 @@ class JudgeError(Exception):
     problem : str
         What happened, in words.
     calls : iterable of JudgeCall, optional
-        What was tried, and what it cost.
+        The calls that were made, with their costs.
     reason : str, optional
         Short machine word: ``timeout``, ``rate_limit``, ``unparsable``, ``budget``, ...
 
@@ -156,7 +156,7 @@ class JudgeError(Exception):
 
 @runtime_checkable
 class Judge(Protocol):
-    """Anything that can say how far two texts mean the same."""
+    """An object that can judge how far two texts mean the same."""
 
     @property
     def name(self) -> str:
@@ -176,16 +176,16 @@ class FieldJudge:
         return (id(self),), {}
 
     def _check(self, params: Mapping[str, Any]) -> None:
-        """Do what `check` says."""
+        """Implement `check`."""
 
     def _for_document(self, gold: Any, predicted: Any) -> Self:
-        """Do what `for_document` says."""
+        """Implement `for_document`."""
         return self
 
     def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:
         """Check, before any work and without network, that the judge can be asked.
 
-        A model whose key was refused, or that was not found, is asked again from here on.
+        After this call, a model whose key was refused or that was not found is asked again.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class FieldJudge:
         self._check(params)
 
     def for_document(self, gold: Any, predicted: Any) -> Self:
-        """Return the judge for one evaluation; recorded reports are of certain documents.
+        """Return the judge for one evaluation; recorded reports belong to certain documents.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class FieldJudge:
         return type(other) is type(self) and self._arguments() == other._arguments()
 
     def __hash__(self) -> int:
-        """Agree with equality; members of a judge need not be hashable."""
+        """Hash consistently with equality; attributes of a judge need not be hashable."""
         return hash(type(self))
 
     def __repr__(self) -> str:
@@ -332,7 +332,7 @@ def take_vote(ballots: Sequence[tuple[str, VerdictOrError]], vote: str, mark: fl
             error = outcome if isinstance(outcome, JudgeError) else JudgeError(unexpected)
             problems.append((name, error))
             calls.extend(error.calls)
-            words = f"without a verdict ({cut(error.problem, _LONGEST_WORDS)})"
+            words = f"no verdict ({cut(error.problem, _LONGEST_WORDS)})"
         said.append(f"{name} {words}")
     scores = [verdict.score for verdict in verdicts]
     low, high = (VOTES[vote](scores + [end] * len(problems)) for end in (0.0, 1.0))

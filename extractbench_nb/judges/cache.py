@@ -29,7 +29,7 @@ from extractbench_nb._files import make_folder, write_texts
 from extractbench_nb._json import read_text
 from extractbench_nb.errors import InputError, OutputError
 
-#: What an answer took, where that is known.
+#: Tokens and cost of an answer, if known.
 COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
 
 
@@ -95,7 +95,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-#: Locks of files; Windows has none of this kind.
+#: File locks; not available on Windows.
 fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
 
 #: Environment variable that names the folder of the cache.
@@ -104,7 +104,7 @@ CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
 _FILE = "judge_answers.sqlite"
 _FORMAT = 1
 _BUSY_TIMEOUT_S, _CLAIM_PAUSE_S = 60.0, 0.05
-#: Of a key: the place of its byte in the file of claims, which stays empty.
+#: Leading digits of a key: the position of its byte in the file of claims, which stays empty.
 _CLAIM_DIGITS = 15
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -129,7 +129,7 @@ class CacheInfo(NamedTuple):
     bytes : int
         What they take on disk.
     cost_usd : float
-        What the answers cost when they were asked for, as far as prices are known.
+        What the answers cost when they were requested, as far as prices are known.
     """
 
     path: Path
@@ -144,18 +144,17 @@ class JudgeCache:
     Parameters
     ----------
     path : str or pathlib.Path, optional
-        The folder. By default what ``EXTRACTBENCH_JUDGE_CACHE`` says, else the user's own folder
-        of caches.
+        The folder. By default ``EXTRACTBENCH_JUDGE_CACHE``, else the user's cache folder.
 
     Raises
     ------
     InputError
-        The path is not a path.
+        The path is not a str or a Path.
 
     Notes
     -----
-    The key of an answer is made of the model's id, the messages and the parameters; the address of
-    the server is not in it. No key of a provider is ever kept.
+    The key of an answer is a hash of the model's id, the messages and the parameters, without the
+    address of the server. API keys are never stored.
 
     Examples
     --------
@@ -164,8 +163,8 @@ class JudgeCache:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        given: object = path
-        if given is not None and not (isinstance(given, str | Path) and str(given).strip()):
+        folder: object = path
+        if folder is not None and not (isinstance(folder, str | Path) and str(folder).strip()):
             raise InputError(f"JudgeCache: path is {path!r}; expected a folder or None")
         self._folder = None if path is None else Path(path).expanduser().absolute()
         self._lock = threading.RLock()
@@ -346,7 +345,7 @@ class JudgeCache:
         Returns
         -------
         list of Entry
-            None if there is no file.
+            Empty if there is no file.
 
         Raises
         ------
@@ -360,7 +359,7 @@ class JudgeCache:
         return [entry for entry in found if entry is not None]
 
     def import_(self, path: str | Path) -> int:
-        """Add the answers of a file that `export` wrote; what is known already stays.
+        """Add the answers of a file that `export` wrote; existing answers stay.
 
         Parameters
         ----------
@@ -370,13 +369,13 @@ class JudgeCache:
         Returns
         -------
         int
-            How many are new.
+            Number of new answers.
 
         Raises
         ------
         InputError
-            The file cannot be read, or a line is not an answer under its key; nothing is added
-            then.
+            The file cannot be read, or a line is not an answer under its key; then nothing is
+            added.
         OutputError
             The cache cannot be written.
         """
@@ -386,17 +385,17 @@ class JudgeCache:
 
     @asynccontextmanager
     async def claimed(self, key: str, timeout_s: float) -> AsyncIterator[None]:
-        """Keep other processes from asking the same until this one has its answer.
+        """Keep other processes from asking the same question until this one has its answer.
 
-        Waits for the process that asks it already; the system frees what a killed one held.
+        Waits for a process that is asking it; the system releases the claim of a killed process.
 
         Parameters
         ----------
         key : str
             From `request_key`.
         timeout_s : float
-            Seconds to wait at most; then both ask. Without locks of files (Windows, some network
-            drives, a read-only folder) both ask at once.
+            Seconds to wait at most; then both processes ask. Without file locks (Windows, some
+            network drives, a read-only folder) both ask at once.
 
         Yields
         ------
@@ -405,14 +404,14 @@ class JudgeCache:
         """
         with self._lock:
             claims = None if self._opened is None else self._opened.claims
-        place = int(key[:_CLAIM_DIGITS], 16)
-        last, held = time.monotonic() + timeout_s, False
+        offset = int(key[:_CLAIM_DIGITS], 16)
+        deadline, held = time.monotonic() + timeout_s, False
         while claims is not None and not held:
             try:
-                fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
                 held = True
             except (BlockingIOError, PermissionError):
-                if time.monotonic() > last:
+                if time.monotonic() > deadline:
                     break
                 await asyncio.sleep(_CLAIM_PAUSE_S)
             except OSError:
@@ -421,7 +420,7 @@ class JudgeCache:
             yield
         finally:
             if held:
-                fcntl.lockf(claims, fcntl.LOCK_UN, 1, place)
+                fcntl.lockf(claims, fcntl.LOCK_UN, 1, offset)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -495,7 +494,7 @@ def _database(uri: str) -> sqlite3.Connection:
             try:
                 database.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                if _code(error) not in _BUSY:  # another process does the same
+                if _code(error) not in _BUSY:  # another process is doing the same
                     raise
             database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
             if version == 0:

@@ -68,16 +68,16 @@ def most_tokens(text: str) -> int:
 
 @dataclass(eq=False)
 class Reservation:
-    """What one request may cost at most, and what it is charged when it ends."""
+    """The maximum cost of one request, and what it is charged when it ends."""
 
     most: float
     charged: float = 0.0
 
 
 class Budget:
-    """What may be spent and was spent in US dollars, and what requests under way may cost.
+    """The limit and the money spent, in US dollars, and what requests in progress may cost.
 
-    What an answer or broken request of unknown cost can have cost at most counts as its cost.
+    An answer or a broken request of unknown cost counts with its maximum cost.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -88,7 +88,7 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, request: ModelRequest) -> AsyncIterator[Reservation]:
-        """Hold what a request may cost at most until it has ended; wait for others to end."""
+        """Reserve the maximum cost of a request until it ends; wait for others if necessary."""
         most = 0.0
         if self.limit is not None:
             most = await asyncio.to_thread(highest_cost, request)
@@ -96,7 +96,7 @@ class Budget:
         async with self._returned:
             await self._returned.wait_for(lambda: self._fits(most) is not None)
             if not self._fits(most):
-                advice = "" if request.max_tokens else "; a max_tokens makes that less"
+                advice = "" if request.max_tokens else "; set max_tokens to reduce that"
                 raise Failure(
                     "budget",
                     f"{self.spent_usd:.6g} of {self.limit:.6g} US dollars are spent, and the next "
@@ -119,20 +119,20 @@ class Budget:
                 self._returned.notify_all()
 
     def _fits(self, most: float) -> bool | None:
-        """Whether `most` dollars are left; None if that depends on requests under way."""
+        """Whether `most` dollars are left; None if that depends on requests in progress."""
         held = sum(one.most for one in self._held)
         if self.limit is None or self.spent_usd + held + most <= self.limit:
             return True
         return False if self.spent_usd + most > self.limit else None
 
 
-#: After one of these a model is not asked again: the key or the address is wrong.
+#: After one of these failures a model is not asked again: the key or the address is wrong.
 _HOPELESS = ("bad_key", "not_found", "redirect")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked, of whom, and how the answer is read.
+    """One question to a model: its settings, messages, and how the answer is read.
 
     `read` takes the text of an answer and returns what it says, or raises `Unparsable`. `strict`:
     the schema is one of ours, which providers accept as strict. `sample`: which of several answers
@@ -149,7 +149,7 @@ class Asked:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """What the answer is kept by: all that decides it; no waiting times, limits, addresses."""
+        """The part of the question that decides the answer, and that the answer is cached by."""
         return {
             "model": self.settings.model,
             "messages": list(self.messages),
@@ -160,7 +160,7 @@ class Asked:
         }
 
     def is_readable(self, entry: Entry) -> bool:
-        """Whether a kept answer says what was asked for."""
+        """Whether a cached answer can be read."""
         try:
             self.read(entry.answer)
         except Unparsable:
@@ -169,7 +169,7 @@ class Asked:
 
 
 class CallQueue:
-    """Where the questions of one judge in one process wait for their turn."""
+    """The queue of one judge's questions in one process."""
 
     def __init__(self, settings: Settings, cache: JudgeCache | None) -> None:
         self.process = os.getpid()
@@ -186,15 +186,15 @@ class CallQueue:
             async with self._turns:
                 return await self._ask(asked)
         key = request_key(asked.document)
-        kept = _kept(cache, key)
-        if kept is not None and asked.is_readable(kept):
-            return _at_hand(asked, kept.answer, begun)
+        cached = _cached(cache, key)
+        if cached is not None and asked.is_readable(cached):
+            return _free_call(asked, cached.answer, begun)
 
         async def ask() -> tuple[JudgeCall | JudgeError, CallQueue]:
             async with self._turns, cache.claimed(key, timeout_s=asked.settings.timeout):
-                theirs = _kept(cache, key)  # another process may have been faster
+                theirs = _cached(cache, key)  # another process may have been faster
                 if theirs is not None and asked.is_readable(theirs):
-                    return _at_hand(asked, theirs.answer, begun), self
+                    return _free_call(asked, theirs.answer, begun), self
                 try:
                     call = await self._ask(asked)
                 except JudgeError as error:
@@ -202,21 +202,21 @@ class CallQueue:
                 counts = [getattr(call, name) for name in COUNTS]
                 entry = Entry(asked.document, call.answer or "", *counts)
                 try:
-                    entry = cache.put(entry, replace=kept is not None)
-                except OutputError as error:  # it holds all the same, and will be asked for again
-                    warnings.warn(f"answers are not kept: {error}", RuntimeWarning, stacklevel=2)
+                    entry = cache.put(entry, replace=cached is not None)
+                except OutputError as error:  # the answer is used, but not cached
+                    warnings.warn(f"answers are not cached: {error}", RuntimeWarning, stacklevel=2)
                 return call._replace(answer=entry.answer), self
 
         while True:
             (found, queue), joined = await _SHARED.get((cache.path, key), ask)
             if isinstance(found, JudgeCall):
-                return _at_hand(asked, found.answer, begun) if joined else found
-            if queue is self:  # an answer is everybody's, a failure each judge's own
+                return _free_call(asked, found.answer, begun) if joined else found
+            if queue is self:  # answers are shared between judges, failures are not
                 call = found.calls[0]._replace(**_FREE) if joined else found.calls[0]
                 raise JudgeError(found.problem, (call,), found.reason)
 
     async def _ask(self, asked: Asked) -> JudgeCall:
-        """Ask the model; where its answer cannot be read, once more."""
+        """Ask the model, and once more if its answer cannot be read."""
         begun, attempts, answers = time.perf_counter(), 0, list[Completion]()
 
         def count() -> None:
@@ -256,19 +256,19 @@ class CallQueue:
             raise JudgeError(text, (call(error=str(failure)),), failure.reason) from None
 
     async def say(self, request: ModelRequest, count: Callable[[], None]) -> Completion:
-        """Make a request within the budget, again while trouble passes; `count` each attempt."""
+        """Make a request within the budget, again after transient errors; `count` each attempt."""
         model, attempt = request.model, 0
         while True:
             attempt += 1
             try:
                 self._refuse(model)
                 async with self.budget.reserve(request) as reserved:
-                    self._refuse(model)  # others may have found out while this one waited
+                    self._refuse(model)  # another request may have failed while this one waited
                     count()
-                    said = await complete(request)
-                    # an answer that does not tell its cost is charged the whole reservation
-                    reserved.charged = said.cost_usd or reserved.most
-                    return said
+                    completion = await complete(request)
+                    # an answer of unknown cost is charged the whole reservation
+                    reserved.charged = completion.cost_usd or reserved.most
+                    return completion
             except Failure as failure:
                 found = failure
             if found.reason in _HOPELESS:
@@ -285,16 +285,16 @@ class CallQueue:
     def _refuse(self, model: str) -> None:
         """Stop asking a model whose failure every further request would repeat."""
         if model in self.hopeless:
-            known = self.hopeless[model]
-            raise Failure(known.reason, known.problem)
+            failure = self.hopeless[model]
+            raise Failure(failure.reason, failure.problem)
 
 
-#: Questions under way: equal ones are asked once, whoever asks.
+#: Questions in progress: equal ones are asked once, also for several judges.
 _SHARED: Shared[tuple[JudgeCall | JudgeError, CallQueue]] = Shared()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_SHARED.forget)
 
-#: How the call of an answer that was at hand differs: nothing was asked for it.
+#: What the call of an available answer says: no request was made.
 _FREE: Mapping[str, Any] = {
     "cached": True,
     "attempts": 0,
@@ -305,25 +305,25 @@ _FREE: Mapping[str, Any] = {
 
 
 def pause_after(attempt: int, failure: Failure, retry_wait: float) -> float:
-    """Return the seconds before the next attempt: ever more, at random, or as the provider asks."""
+    """Return the seconds before the next attempt: exponential with jitter, or what is asked for."""
     doubled = min(retry_wait * 2.0 ** min(attempt - 1, 60), LONGEST_WAIT)
     return max(doubled + random.uniform(0, retry_wait), failure.retry_after)
 
 
-def _at_hand(asked: Asked, answer: str | None, begun: float) -> JudgeCall:
+def _free_call(asked: Asked, answer: str | None, begun: float) -> JudgeCall:
     seconds = time.perf_counter() - begun
     return JudgeCall(asked.settings.model, latency_seconds=seconds, answer=answer, **_FREE)
 
 
-def _kept(cache: JudgeCache, key: str) -> Entry | None:
-    """Look an answer up; where that fails it is asked for."""
+def _cached(cache: JudgeCache, key: str) -> Entry | None:
+    """Look an answer up; an unreadable cache counts as empty."""
     try:
         return cache.get(key)
     except OutputError as error:
-        warnings.warn(f"answers are not looked up: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"cached answers are not used: {error}", RuntimeWarning, stacklevel=2)
         return None
 
 
 def _sum(counts: list[Any]) -> Any:
-    """Add up counts; what one of several answers does not tell is not known of all."""
+    """Add up counts; the sum is unknown if any of them is."""
     return sum(counts) if counts and None not in counts else None

@@ -89,7 +89,7 @@ class Ensemble(FieldJudge):
         passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
         enough).
     name : str, optional
-        What results call it; by default made of the members' names.
+        Name shown in results; by default made of the members' names.
 
     Raises
     ------
@@ -98,9 +98,9 @@ class Ensemble(FieldJudge):
 
     Notes
     -----
-    A member may have no verdict. The vote stands if it would pass, or fail, with any score of that
-    member, and has the lowest score possible; otherwise there is no verdict, and the row is
-    a ``judge_error``. So a member that is down never turns a fail into a pass, nor raises a score.
+    If a member has no verdict, the vote is valid if it would pass, or fail, with any score of that
+    member; it then has the lowest score possible. Otherwise there is no verdict, and the outcome is
+    ``judge_error``. So a failing member never turns a fail into a pass, nor raises a score.
 
     The param ``model`` of a field is ignored: the members are the models. A member that follows
     rules adds no call.
@@ -169,7 +169,7 @@ class Ensemble(FieldJudge):
         -------
         Verdict
             The vote. Its reason is the one that all members give, else ``voted``; its reasoning
-            quotes each of them; its calls are those of all.
+            quotes each of them; its calls are those of all members.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class Ensemble(FieldJudge):
 
 
 def _members(judges: object) -> tuple[Judge, ...]:
-    """Check the members of an ensemble: two or more, all different, each with its own answers."""
+    """Check that an ensemble has two or more judges, all different and with separate answers."""
     is_list = not isinstance(judges, str) and isinstance(judges, Iterable)
     items = list(judges) if is_list else []  # type: ignore[call-overload]
     if len(items) < _FEWEST:

@@ -32,32 +32,32 @@ from extractbench_nb.judges.transport import (
 )
 
 _LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
-#: They log addresses and headers, which may hold a key, unless the user has set their level.
+#: Libraries that log addresses and headers, which may contain a key; silenced by default.
 _LIBRARIES = ("httpcore", "httpx", "openai")
-#: Those of them, and below them, that write records themselves; keys are taken out of these.
+#: Loggers, of these and of LiteLLM, whose records are cleaned of keys.
 _WRITERS = (
     *(*_LITELLM_LOGGERS, "httpx", "openai", "openai._base_client", "openai._response"),
     *("httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy"),
 )
 _LOADING = threading.Lock()
-#: What LiteLLM reads when it is imported: its own price list and headers, nothing fetched.
+#: Settings that LiteLLM reads on import: use its own price list and headers, fetch nothing.
 _LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
-#: In its other mode LiteLLM reads a .env of the working directory, addresses of servers and all.
+#: In its default mode LiteLLM reads all of a .env file in the working directory.
 _MODE = ("LITELLM_MODE", "PRODUCTION")
-#: Seconds; LiteLLM needs some when it makes its first request.
+#: Seconds that LiteLLM may take to prepare its first request.
 _PREPARING = 10.0
-#: More tokens than any model reads or writes: no count, then.
+#: Higher counts are ignored: no model reads or writes that many tokens.
 _MOST_TOKENS = 10**9
-#: What servers that need no key are sent; OpenAI's client wants one.
+#: Sent to servers that need no key, because OpenAI's client requires one.
 _NO_KEY = "none-needed"
 
 
 class ModelRequest(NamedTuple):
-    """One request to a model: what is asked, and how long it may take.
+    """One request to a model, with its timeout.
 
-    Where `temperature` or `max_tokens` is None, the provider's own holds. A `schema` is sent to
-    models that LiteLLM knows to take one; one that is `demanded` to any. `file_tokens` bounds the
-    tokens of attached files, for a budget.
+    If `temperature` or `max_tokens` is None, the provider's default applies. A `schema` is sent to
+    models that support one according to LiteLLM; if it is `demanded`, to any model. `file_tokens`
+    is an upper bound on the tokens of attached files, for a budget.
     """
 
     model: str
@@ -74,7 +74,7 @@ class ModelRequest(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What came back: the text, whether it was cut off, tokens and US dollars where known."""
+    """A response: its text, whether it was cut off, and its tokens and cost, if known."""
 
     text: str | None
     cut_off: bool
@@ -104,8 +104,8 @@ def _load() -> Any:
     os.environ.setdefault(*_MODE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module: Any = import_module("litellm")  # not by `import`: checkers need minutes for it
-        module.ModelResponse()  # what it makes when first used warns too
+        module: Any = import_module("litellm")  # not by `import`: type checkers need minutes for it
+        module.ModelResponse()  # its first use warns as well
     module.suppress_debug_info = True
     for name in _LITELLM_LOGGERS if first else ():
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -120,14 +120,14 @@ def _load() -> Any:
 
 
 def _without_keys(record: logging.LogRecord) -> bool:
-    """Take keys out of a log record, and the traceback, which may quote what a server sent."""
+    """Remove keys from a log record, and its traceback, which may quote a response."""
     record.msg, record.args = scrub(record.getMessage()), ()
     record.exc_info = record.exc_text = None
     return True
 
 
 async def _close_clients() -> None:
-    """Close connections and forget the clients, which belong to a loop that ends."""
+    """Close connections and drop the clients, because their event loop ends."""
     module = _load()
     await module.close_litellm_async_clients()
     module.in_memory_llm_clients_cache.flush_cache()
@@ -137,7 +137,7 @@ async def complete(request: ModelRequest) -> Completion:
     """Ask a model once, without a second attempt; `Failure` says why there is no answer."""
     exchange, response = Exchange(), None
     unread = "it has no choices"
-    failure: Failure | None = None  # raised below, where it has no context that may quote a key
+    failure: Failure | None = None  # raised below, without a context that may quote a key
     before = EXCHANGE.set(exchange)
     try:
         async with asyncio.timeout(request.timeout):
@@ -181,9 +181,9 @@ async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
     arguments |= {name: value for name, value in chosen.items() if value is not None}
     if request.api_base is not None:
         arguments["api_base"] = request.api_base
-        known = litellm().validate_environment(request.model)
-        keys = (name for name in known["missing_keys"] if name.endswith("_KEY"))
-        if not known["keys_in_environment"] and not any(map(os.environ.get, keys)):
+        environment = litellm().validate_environment(request.model)
+        keys = (name for name in environment["missing_keys"] if name.endswith("_KEY"))
+        if not environment["keys_in_environment"] and not any(map(os.environ.get, keys)):
             arguments["api_key"] = _NO_KEY
     if request.schema is not None and (request.demanded or supports_schema(request.model)):
         form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
@@ -205,10 +205,11 @@ def _completion(model: str, response: Any) -> Completion:
     choice, usage = response.choices[0], getattr(response, "usage", None)
     counts = [getattr(usage, f"{kind}_tokens", None) for kind in ("prompt", "completion")]
     valid = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
-    counted = any(counts) and valid  # otherwise they are LiteLLM's zeros
+    counted = any(counts) and valid  # otherwise they are zeros of LiteLLM's
     is_cost = isinstance(cost, int | float) and 0 <= cost < math.inf
-    known = counted and is_cost and (cost or is_listed(model))  # a provider may name its own cost
-    # the words in which a model declined, where its provider keeps them apart
+    # a provider may name its own cost
+    is_priced = counted and is_cost and (cost or is_listed(model))
+    # a refusal, if the provider reports it separately
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
     refusal = getattr(choice.message, "refusal", None) or fields.get("refusal")
     return Completion(
@@ -216,7 +217,7 @@ def _completion(model: str, response: Any) -> Completion:
         choice.finish_reason == "length",
         counts[0] if counted else None,
         counts[1] if counted else None,
-        cost if known else None,
+        cost if is_priced else None,
         choice.finish_reason,
         refusal if isinstance(refusal, str) and refusal.strip() else None,
     )
@@ -224,7 +225,7 @@ def _completion(model: str, response: Any) -> Completion:
 
 @cache
 def supports_schema(model: str) -> bool:
-    """Say whether a model can be held to a JSON Schema, as LiteLLM knows it."""
+    """Say whether a model supports a JSON Schema for its answers, according to LiteLLM."""
     return bool(litellm().supports_response_schema(model=model))
 
 

@@ -26,7 +26,7 @@ _JURISDICTION = frozenset("state laws law commonwealth province governed republi
 
 
 class Block(NamedTuple):
-    """A place where the texts differ: the tokens on either side and where they start."""
+    """A difference between two texts: the tokens on either side and their start."""
 
     gold: tuple[str, ...]
     predicted: tuple[str, ...]
@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """Tokens that only one text has, where they start in it, the text, and its other tokens."""
+    """Tokens that only one text has, their start in it, the text, and its other tokens."""
 
     run: tuple[str, ...]
     at: int
@@ -45,7 +45,7 @@ class Extra(NamedTuple):
 
 
 def explain_block(block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared) -> str | None:
-    """Explain a difference by its words, by where it stands, or with the words around it."""
+    """Explain a difference by its words, its position, or the words around it."""
     return (
         explain(block.gold, block.predicted, a, b)
         or _explain_by_place(block, blocks, a, b)
@@ -56,22 +56,22 @@ def explain_block(block: Block, blocks: Sequence[Block], a: Prepared, b: Prepare
 def _explain_by_place(
     block: Block, blocks: Sequence[Block], a: Prepared, b: Prepared
 ) -> str | None:
-    """Explain extra words by where they stand: legal suffixes, titles, ``State of``."""
+    """Explain extra words by their position: legal suffixes, titles, ``State of``."""
     if block.gold and block.predicted:
         return "place" if _is_before_country(block, a, b) else None
     if block.gold:
-        text, run, at = a, block.gold, block.gold_at
+        text, run, start = a, block.gold, block.gold_at
     else:
-        text, run, at = b, block.predicted, block.predicted_at
-    tokens, end = text.tokens, at + len(run)
-    extra = Extra(run, at, text, (*tokens[:at], *tokens[end:]), end == len(tokens))
+        text, run, start = b, block.predicted, block.predicted_at
+    tokens, end = text.tokens, start + len(run)
+    extra = Extra(run, start, text, (*tokens[:start], *tokens[end:]), end == len(tokens))
     if not extra.rest or len(tokens) > SHORT_TOKENS:
         return None
-    if len(blocks) == 1 and at > 0 and _is_suffix(extra):
+    if len(blocks) == 1 and start > 0 and _is_suffix(extra):
         return "legal_suffix"
     if a.person and b.person and len(extra.rest) > 1:
-        titles = lexicon.HONORIFICS if at == 0 else lexicon.DEGREES
-        if (at == 0 or extra.at_end) and titles.issuperset(run):
+        titles = lexicon.HONORIFICS if start == 0 else lexicon.DEGREES
+        if (start == 0 or extra.at_end) and titles.issuperset(run):
             return "honorific"
     if _is_label(extra):
         return "label"
@@ -79,7 +79,7 @@ def _explain_by_place(
 
 
 def _is_before_country(block: Block, a: Prepared, b: Prepared) -> bool:
-    """Say whether a difference stands before a country that one text names: Mass. / MA, USA."""
+    """Say whether a difference precedes a country that one text names: Mass. / MA, USA."""
     gold, predicted = block.gold, block.predicted
     ends = (block.gold_at + len(gold), block.predicted_at + len(predicted))
     if len(gold) == len(predicted) or ends != (len(a.tokens), len(b.tokens)):
@@ -103,14 +103,14 @@ def _is_suffix(extra: Extra) -> bool:
 def _is_label(extra: Extra) -> bool:
     """Say whether the run names what the value is: ``Email:``, ``, as Agent``, ``Proc. of``."""
     if extra.at == 0 and all(t in lexicon.LABELS for t in extra.run):
-        called = extra.rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(extra.run)
-        if called or ":" in extra.text.text:
+        is_phone = extra.rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(extra.run)
+        if is_phone or ":" in extra.text.text:
             return True
     has_role = extra.run[0] == "as" and ", as " in extra.text.folded and extra.at_end
     if has_role and 1 < len(extra.run) <= _MAX_ROLE:
         return True
-    known = any(t in extra.text.capitals for t in extra.rest)
-    return known and all(t in lexicon.GENERIC_VENUE for t in extra.run)
+    has_acronym = any(t in extra.text.capitals for t in extra.rest)
+    return has_acronym and all(t in lexicon.GENERIC_VENUE for t in extra.run)
 
 
 def _is_around_place(extra: Extra) -> bool:
@@ -258,18 +258,18 @@ def _is_close(x: float, y: float) -> bool:
 
 
 def _explain_extra(run: Run, text: Prepared, other: Prepared) -> str | None:
-    """Explain words that only `text` has here: fillers, repetitions, its own acronym."""
+    """Explain words that only `text` has: fillers, repetitions, its own acronym."""
     if all(_is_filler(token, text, other) for token in run):
         return "punctuation"
     if tuple(run) == ("negative",) and "negative" not in text.folded:
-        # a small letter and a sign are read as a word, and not among capitals
+        # a letter with a sign is read as a word in lower case, but not in capitals
         one, two = (t.unified.isupper() or t.unified.islower() for t in (text, other))
         if one != two:
             return "case"
     if all(map(_is_glued_stops, run)):
         return "spacing"
-    own = len(run) == 1 and _is_own_acronym(run[0], text)
-    return "abbreviation" if own or _is_spelled_out(run, text, other) else None
+    is_acronym = len(run) == 1 and _is_own_acronym(run[0], text)
+    return "abbreviation" if is_acronym or _is_spelled_out(run, text, other) else None
 
 
 def _is_filler(token: str, text: Prepared, other: Prepared) -> bool:
@@ -282,7 +282,7 @@ def _is_filler(token: str, text: Prepared, other: Prepared) -> bool:
 
 
 def _is_own_acronym(token: str, text: Prepared) -> bool:
-    """Say whether `token` stands in parentheses for its own text: Support Vector Machine (SVM)."""
+    """Say whether `token` in parentheses abbreviates the text: Support Vector Machine (SVM)."""
     if "(" not in text.folded or not _MIN_ACRONYM <= len(token) <= _MAX_ACRONYM:
         return False
     if f"({token})" not in text.folded.replace(".", ""):
@@ -317,7 +317,7 @@ def _is_glued_stops(token: str) -> bool:
 
 
 def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
-    """Read 3 H as hours, and 12B as no billions, where just one text is in capitals."""
+    """Read 3 H as hours, and 12B not as billions, if only one text is in capitals."""
     if len(a) < len(b):
         a, b = b, a
     if len(a) != 2 or len(b) != 1:  # noqa: PLR2004
@@ -327,13 +327,13 @@ def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | 
     cased = one.isupper() != other.isupper() and sum(map(str.isalpha, one)) > _UNIT_LETTERS
     if not (cased or a[1] in _CASELESS):
         return None
-    number, whole = split_quantity(a[0]), split_quantity(b[0])
-    if number is None or whole is None or number[1]:
+    number, joined = split_quantity(a[0]), split_quantity(b[0])
+    if number is None or joined is None or number[1]:
         return None
     readings = [Quantity(number[0] * MONEY_SCALES.get(a[1], 1))]
     if a[1] in UNITS:
         readings.append(Quantity(number[0], a[1]).to_base())
-    return "case" if whole in readings else None
+    return "case" if joined in readings else None
 
 
 def _same_joined(a: Run, b: Run) -> str | None:
@@ -450,7 +450,7 @@ def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:
-    """Say whether `short` stands for `word`: by the table, or with a period in `text`."""
+    """Say whether `short` abbreviates `word`: by the table, or with a period in `text`."""
     if word in lexicon.AMBIGUOUS.get(short, ()):
         return True
     if short not in text.dotted or not abbreviates(short, word):

@@ -39,12 +39,12 @@ from extractbench_nb.judges.settings import (
     read_environment,
 )
 
-#: Options of how a model is reached; what it says does not depend on them.
+#: Options of the connection to a model, on which its answers do not depend.
 _REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget_usd", "api_base")
 
 
 class ModelJudge(FieldJudge):
-    """What judges have in common whose verdicts are answers of a model, made now or recorded."""
+    """Base class of judges whose verdicts are answers of a model, requested now or recorded."""
 
     _settings: Settings
 
@@ -56,7 +56,7 @@ class ModelJudge(FieldJudge):
         self.settings_for(params)
 
     def settings_for(self, params: Mapping[str, Any] = NO_PARAMS) -> Settings:
-        """Return what holds for a field.
+        """Return the settings for a field.
 
         Parameters
         ----------
@@ -81,16 +81,16 @@ class ModelJudge(FieldJudge):
         Parameters
         ----------
         question : Question
-            The values, and what the schema says of the field.
+            The values, and what the schema says about the field.
         sample : int, optional
-            Which of several answers to the same question, each kept for itself; from 0 on. By
+            Which of several answers to the same question, from 0 on; each is cached separately. By
             default the vote over `n` of them.
 
         Returns
         -------
         Verdict
             The model's score and reasoning, the reason ``judged``, and the call behind them; of
-            several answers the vote, what each said, and all calls.
+            several answers the vote, the reasoning of each, and all calls.
 
         Raises
         ------
@@ -101,8 +101,8 @@ class ModelJudge(FieldJudge):
             See `check`.
         """
         settings = self.settings_for(question.params)
-        own = question.params.get("structured_output_schema")
-        schema = ANSWER_SCHEMA if own is None else own
+        custom_schema = question.params.get("structured_output_schema")
+        schema = ANSWER_SCHEMA if custom_schema is None else custom_schema
         try:
             messages = judge_messages(
                 question,
@@ -112,22 +112,23 @@ class ModelJudge(FieldJudge):
             )
         except RecursionError:
             raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, schema=own)
+        read = partial(read_answer, schema=custom_schema)
 
         async def judged(nth: int) -> Verdict:
-            asked = Asked(settings, messages, read, schema, own is None, nth, question)
+            asked = Asked(settings, messages, read, schema, custom_schema is None, nth, question)
             call = await self._answer(asked)
             score, reasoning = read(call.answer)
             return Verdict(score, "judged", reasoning, (call._replace(score=score),))
 
         if sample is not None or settings.n == 1:
             return await judged(sample or 0)
-        found = await gather_verdicts(judged(nth) for nth in range(settings.n))
-        for result in found:
+        results = await gather_verdicts(judged(nth) for nth in range(settings.n))
+        for result in results:
             if isinstance(result, Exception) and not isinstance(result, JudgeError):
                 raise result  # it cannot be asked at all
         names = [f"answer {nth}" for nth in range(1, settings.n + 1)]
-        return take_vote(list(zip(names, found, strict=True)), settings.vote, pass_mark(question))
+        ballots = list(zip(names, results, strict=True))
+        return take_vote(ballots, settings.vote, pass_mark(question))
 
     async def answer(
         self,
@@ -174,37 +175,37 @@ class LLMJudge(ModelJudge):
     Parameters
     ----------
     model : str, optional
-        A LiteLLM model id such as ``openai/gpt-4o-mini``. By default what ``DEFAULT_LLM_MODEL``
-        says, in the environment or in ``.env`` in the working directory, of which nothing but this
-        and keys is taken; else ``vertex_ai/gemini-2.5-flash``.
+        A LiteLLM model id such as ``openai/gpt-4o-mini``. By default the value of
+        ``DEFAULT_LLM_MODEL`` in the environment or in ``.env`` in the working directory, from which
+        only this and keys are read; else ``vertex_ai/gemini-2.5-flash``.
     temperature : float, optional
         0 or more; not sent to models that take none.
     max_tokens : int, optional
-        Tokens of one answer at most, hidden thoughts of the model included.
+        Maximum number of tokens of one answer, hidden reasoning included.
     timeout : float, optional
         Seconds for one request.
     max_concurrency : int, optional
-        Requests under way at once, over all loops and threads of a process.
+        Maximum number of concurrent requests, over all event loops and threads of a process.
     max_attempts : int, optional
-        Requests for one question while the provider has passing trouble: rate limits, timeouts,
-        errors of the server, cut connections.
+        Maximum number of requests for one question while errors are transient: rate limits,
+        timeouts, server errors, broken connections.
     retry_wait : float, optional
-        Seconds before the second attempt, twice as many before the third, and so on, with as much
-        again at random; longer where the provider asks for it.
+        Seconds before the second attempt, doubled before each further one, plus a random wait of
+        up to as long; longer if the provider asks for it.
     budget_usd : float, optional
         Maximum that this judge may spend in this process, at LiteLLM's list prices. Each request
-        reserves the most that it can cost, its own tokens plus `max_tokens`, and is not made where
-        less than that is left.
+        reserves its maximum cost, for its own tokens plus `max_tokens`, and is not made if less
+        than that is left.
     cache : bool, str, pathlib.Path or JudgeCache, optional
-        Where answers are kept: True for `judge_cache`, a folder, or False for nowhere; then equal
-        questions are asked each time.
+        Where answers are cached: True for `judge_cache`, a folder, or False for no cache; then
+        equal questions are asked each time.
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     additional_instructions : str, optional
         Additional instructions to the model, for all fields.
     n : int, optional
-        How many answers to ask for to each question, 1 to 100. With a `temperature` of 0 most
-        models give the same one each time.
+        Number of answers to request for each question, 1 to 100. With a `temperature` of 0 most
+        models give the same answer each time.
     vote : str, optional
         How several answers are combined: ``median`` (the lower of two middle ones, so that it
         passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
@@ -221,11 +222,11 @@ class LLMJudge(ModelJudge):
     -----
     The params of a field override: ``model``, ``temperature``, ``max_tokens``,
     ``additional_instructions``, ``prompt_template`` and ``structured_output_schema``; see paper
-    section 3.2. Keys of providers are read from the environment by LiteLLM and held nowhere else.
-    An answer is kept by model, messages and parameters, so that a second run asks nothing.
+    section 3.2. LiteLLM reads keys of providers from the environment; they are stored nowhere else.
+    Answers are cached by model, messages and parameters, so that a second run makes no requests.
 
-    Two values that are the same JSON are not asked about: the verdict is 1, its reason
-    ``identical``; a field with a ``prompt_template`` of its own is asked all the same.
+    No request is made for two values that are the same JSON: the score is 1, the reason
+    ``identical``. A field with a ``prompt_template`` of its own is asked about nevertheless.
 
     If some of `n` answers are missing, the vote stands if it would pass, or fail, with any scores
     in their place; otherwise there is no verdict.
@@ -258,8 +259,8 @@ class LLMJudge(ModelJudge):
         **unknown: object,
     ) -> None:
         for name in unknown:
-            known = [*(option.name for option in fields(Settings)), "cache"]
-            raise InputError(f"unknown option {name!r} of a judge; {nearest(name, known)}")
+            allowed = [*(option.name for option in fields(Settings)), "cache"]
+            raise InputError(f"unknown option {name!r} of a judge; {nearest(name, allowed)}")
         read_environment()
         self._settings = Settings(
             (os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL) if model is None else model,
@@ -275,13 +276,13 @@ class LLMJudge(ModelJudge):
             n=n,
             vote=vote,
         )
-        given: object = cache
-        if isinstance(given, bool):
-            self._cache = judge_cache if given else None
-        elif isinstance(given, JudgeCache):
-            self._cache = given
-        elif isinstance(given, str | Path) and str(given).strip():
-            self._cache = JudgeCache(given)
+        cache_option: object = cache
+        if isinstance(cache_option, bool):
+            self._cache = judge_cache if cache_option else None
+        elif isinstance(cache_option, JudgeCache):
+            self._cache = cache_option
+        elif isinstance(cache_option, str | Path) and str(cache_option).strip():
+            self._cache = JudgeCache(cache_option)
         else:
             raise InputError(f"cache is {cache!r}; expected True, False, a folder or a JudgeCache")
         self._queue: CallQueue | None = None
@@ -294,14 +295,14 @@ class LLMJudge(ModelJudge):
 
     @property
     def cache(self) -> JudgeCache | None:
-        """Where answers are kept; None for nowhere."""
+        """The cache of answers; None if there is none."""
         return self._cache
 
     @property
     def spent_usd(self) -> float:
         """US dollars that this judge has spent in this process, as far as prices are known.
 
-        With a budget, a request of unknown cost counts with the most that it can have cost.
+        With a budget, a request of unknown cost counts with its maximum cost.
         """
         queue = self._queue
         return queue.budget.spent_usd if queue and queue.process == os.getpid() else 0.0
@@ -328,16 +329,16 @@ class LLMJudge(ModelJudge):
         return await BACKGROUND.run(answered())
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the model, and the options that are not the usual ones."""
-        found = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
-        options = {name: value for name, (value, usual) in found.items() if value != usual}
+        """Return the model, and the options that differ from their defaults."""
+        values = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
+        options = {name: value for name, (value, usual) in values.items() if value != usual}
         if self._cache != judge_cache:
             options["cache"] = self._cache or False
         return (options.pop("model"),), options
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What its verdicts depend on; a batch that is taken up compares it."""
+        """What its verdicts depend on; a resumed batch compares it."""
         options = asdict(self._settings)
         for name in _REACHING:
             del options[name]

@@ -72,7 +72,7 @@ class OfflineJudge:
     Parameters
     ----------
     name : str, optional
-        What results call it.
+        Name shown in results.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class OfflineJudge:
         Returns
         -------
         Verdict
-            ``score >= 0.7`` means the same, below that the score only ranks how near they are.
+            ``score >= 0.7`` means the same; lower scores only rank the similarity.
         """
         if gold == predicted:
             return _IDENTICAL
@@ -109,7 +109,7 @@ class OfflineJudge:
 
 
 def similarity(gold: str, predicted: str) -> float:
-    """Grade how alike two texts are, cheaply and without deciding anything."""
+    """Return a cheap similarity of two texts in [0, 1], without judging them."""
     if gold == predicted:
         return 1.0
     return fuzz.ratio(_folded(gold[:_MAX_RATIO]), _folded(predicted[:_MAX_RATIO])) / 100
@@ -119,13 +119,13 @@ _folded = lru_cache(maxsize=8_192)(fold)
 
 
 def _are_other_codes(gold: str, predicted: str) -> bool:
-    """Say, without preparing them, whether two texts are other numbers or codes of one form."""
+    """Say, without preparing them, whether two texts are different numbers or codes of one form."""
     if gold.isdecimal() and predicted.isdecimal():
         return gold.lstrip("0") != predicted.lstrip("0") and gold.isascii() and predicted.isascii()
     if " " in gold or " " in predicted:
         return False
-    alike = _LIKE_A_CODE.fullmatch(gold) and _LIKE_A_CODE.fullmatch(predicted)
-    if alike and fuzz.ratio(gold, predicted) < _OTHER_CODE_RATIO:
+    are_codes = _LIKE_A_CODE.fullmatch(gold) and _LIKE_A_CODE.fullmatch(predicted)
+    if are_codes and fuzz.ratio(gold, predicted) < _OTHER_CODE_RATIO:
         return True
     if not (_CODE.fullmatch(gold) and _CODE.fullmatch(predicted)):
         return False
@@ -139,7 +139,7 @@ def _compare(a: Prepared, b: Prepared) -> Verdict:
         return verdict
     if _is_redirected(a, b) or _is_turned_round(a, b):
         return Verdict(_graded(a, b), "different")
-    # what stands in brackets like a citation is one in a long text only
+    # a number in brackets is a citation in a long text only
     cited, other = (
         [re.sub(r"\D", "", found) for found in CITATION.findall(text.unified)] for text in (a, b)
     )
@@ -175,14 +175,14 @@ def _is_redirected(a: Prepared, b: Prepared) -> bool:
 
 
 def _mix_marks(a: Prepared, b: Prepared) -> bool:
-    """Say whether a decimal comma is held against a point: 1,25 and 1.250 are other numbers."""
+    """Say whether decimal comma and point are mixed up: 1,25 and 1.250 are different numbers."""
     if not _DECIMAL_COMMA.search(a.unified):
         return False
     return not set(_POINTED.findall(b.unified)) <= set(_POINTED.findall(a.unified))
 
 
 def _is_turned_round(a: Prepared, b: Prepared) -> bool:
-    """Say whether what a dash or slash joins stands the other way round: JFK-LAX, EUR/USD."""
+    """Say whether parts joined by a dash or slash are in reverse order: JFK-LAX, EUR/USD."""
     if a.tokens == b.tokens:
         return False
     texts = [text.text.casefold() for text in (a, b)]
@@ -236,7 +236,7 @@ def _is_hopeless(a: Prepared, b: Prepared) -> bool:
 
 
 def _is_plain(text: Prepared) -> bool:
-    """Say whether nothing in a text may stand for more than it says: initials, periods."""
+    """Say whether a text has no abbreviated words: initials, words with a period."""
     return not text.dotted and not any(len(token) == 1 for token in text.bag)
 
 
@@ -275,7 +275,7 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     if a.numbers == b.numbers:
         turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
     else:
-        # the words of a part tell what its numbers are: Suite 210, 55 Elm St
+        # the words of a part say what its numbers mean: Suite 210, 55 Elm St
         named = (any(len(t) > 1 and t[0] not in "#@" for t in part) for part in a.segments)
         turned = sorted(a.segments) == sorted(b.segments) and all(named)
     return Verdict(0.95, "token_order") if turned else None
@@ -317,11 +317,11 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     left, reasons = _unexplained(a, b)
     if not left:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
-    found = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
+    reason = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
     count = max(len(a.tokens), len(b.tokens))
     if count >= SHORT_TOKENS:
-        return _judge_long(a, b, left, found)
-    return Verdict(_graded(a, b), found or _name_conflict(a, b) or "different")
+        return _judge_long(a, b, left, reason)
+    return Verdict(_graded(a, b), reason or _name_conflict(a, b) or "different")
 
 
 def _name_conflict(a: Prepared, b: Prepared) -> str | None:
@@ -380,7 +380,7 @@ def _only_block(x: tuple[str, ...], y: tuple[str, ...]) -> Block | None:
 def _pair_moved(
     left: list[Block], reasons: list[str], a: Prepared, b: Prepared
 ) -> tuple[list[Block], list[str]]:
-    """Explain what one text has here and the other there, in short texts."""
+    """Explain tokens that short texts have at different positions."""
     if max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS or _has_fixed_order(a):
         return left, reasons
     if a.ordered == b.ordered:
@@ -398,12 +398,12 @@ def _pair_moved(
 
 
 def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) -> Verdict:
-    """Accept what does not change a long text: misspelt words, lost last sentences."""
+    """Accept differences that do not change a long text: misspelt words, lost last sentences."""
     if all(_is_slight(block, a, b) for block in left):
         return Verdict(0.85, "similar")
-    kept = _kept_after_cut(a, b)
-    if kept is not None:
-        return Verdict(kept, "truncated")
+    score = _score_truncated(a, b)
+    if score is not None:
+        return Verdict(score, "truncated")
     return Verdict(_graded(a, b), found or "different")
 
 
@@ -417,24 +417,24 @@ def _is_slight(block: Block, a: Prepared, b: Prepared) -> bool:
     return garbled(gold, predicted) and gold in a.text and predicted in b.text
 
 
-def _kept_after_cut(a: Prepared, b: Prepared) -> float | None:
+def _score_truncated(a: Prepared, b: Prepared) -> float | None:
     """Score a text that lacks the last sentences of the other; None if more differs."""
     short, long = sorted((a, b), key=lambda text: len(text.unified))
     end = short.unified[-_SENTENCE_END:]
     if len(long.tokens) < _TRUNCATION_TOKENS or not end.endswith((".", "!", "?")):
         return None
-    at = long.unified.find(end, int(_TRUNCATION_KEPT * len(short.unified))) + len(end)
-    if at < len(end) or at == len(long.unified):
+    stop = long.unified.find(end, int(_TRUNCATION_KEPT * len(short.unified))) + len(end)
+    if stop < len(end) or stop == len(long.unified):
         return None
-    begun = prepare(long.unified[:at])
-    if short.tokens != begun.tokens:
-        left, _ = _unexplained(short, begun)
-        if not all(_is_slight(block, short, begun) for block in left):
+    beginning = prepare(long.unified[:stop])
+    if short.tokens != beginning.tokens:
+        left, _ = _unexplained(short, beginning)
+        if not all(_is_slight(block, short, beginning) for block in left):
             return None
-    kept = len(begun.tokens) / len(long.tokens)
-    if kept >= _TRUNCATION_KEPT:
-        return 0.7 + 0.7 * (kept - _TRUNCATION_KEPT)
-    return _FAIL_CEILING * kept / _TRUNCATION_KEPT
+    share = len(beginning.tokens) / len(long.tokens)
+    if share >= _TRUNCATION_KEPT:
+        return 0.7 + 0.7 * (share - _TRUNCATION_KEPT)
+    return _FAIL_CEILING * share / _TRUNCATION_KEPT
 
 
 def _graded(a: Prepared, b: Prepared) -> float:

@@ -23,11 +23,11 @@ from extractbench_nb.schema.validation import Validation
 
 #: Version of the texts; part of what an answer is cached by.
 PROMPT_VERSION = "v1"
-#: What a ``prompt_template`` may hold, in braces; gold and predicted it must.
+#: Placeholders of a ``prompt_template``; gold and predicted are required.
 PLACEHOLDERS = ("gold", "predicted", "metadata", "structured_output_schema")
 
 _MISSING = "MISSING"
-#: Characters of an answer that cannot be read, where it is sent back.
+#: Longest part of an unreadable answer, in characters, that is sent back to the model.
 _LONGEST_AGAIN = 20_000
 _MARK_LENGTH = 12
 
@@ -41,11 +41,11 @@ def judge_messages(
     template: str | None = None,
     instructions: str | None = None,
 ) -> tuple[Message, ...]:
-    """Write down a question for a model."""
+    """Compose the messages of a question."""
     if template is not None:
         check_template(template)
     metric = question.metric
-    known = {
+    details = {
         "field": question.field,
         "type": question.type,
         "description": question.description,
@@ -53,7 +53,7 @@ def judge_messages(
         "gold_state": question.gold_state,
         "predicted_state": question.predicted_state,
     }
-    about = {name: value for name, value in known.items() if value is not None}
+    about = {name: value for name, value in details.items() if value is not None}
     blocks = quoted(
         {
             "field": json.dumps(about, ensure_ascii=False),
@@ -77,7 +77,7 @@ def judge_messages(
 
 
 def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> tuple[Message, ...]:
-    """Continue a talk whose answer cannot be read."""
+    """Continue a conversation after an answer that cannot be read."""
     answer = answer[:_LONGEST_AGAIN] if answer else ""
     said = [message("assistant", answer)] if answer.strip() else []
     return (*messages, *said, message("user", prompt_text("again").format(problem=problem)))
@@ -85,10 +85,10 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
 
 def quoted(texts: Mapping[str, str]) -> dict[str, str]:
     """Put texts between marks that occur in none of them."""
-    whole = "\0".join(texts.values())
-    mark = _hash(whole)
-    while mark in whole:
-        mark = _hash(mark + whole)
+    joined = "\0".join(texts.values())
+    mark = _hash(joined)
+    while mark in joined:
+        mark = _hash(mark + joined)
     return {name: f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in texts.items()}
 
 
@@ -138,16 +138,16 @@ def _hash(text: str) -> str:
 
 
 def message(role: str, text: str) -> Message:
-    """Write a message; what no request can carry (a lone surrogate) is written as an escape."""
+    """Make a message; lone surrogates, which a request cannot contain, are escaped."""
     return {"role": role, "content": sendable(text)}
 
 
 def sendable(text: str) -> str:
-    """Write lone surrogates, which no request can carry, as escapes."""
+    """Escape lone surrogates, which a request cannot contain."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-#: What a model is asked to answer with, unless a field has a schema of its own.
+#: The schema of an answer, unless a field has a schema of its own.
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -162,19 +162,19 @@ _LONGEST = 200_000
 _SHOWN = 80
 
 
-class Unparsable(Exception):  # noqa: N818 - the field's word for such an answer
-    """An answer without a score that can be read; the text says what it lacks."""
+class Unparsable(Exception):  # noqa: N818 - callers convert it to a `JudgeError`
+    """An answer without a readable score; the message says what is missing."""
 
 
 def read_answer(
     text: str | None, schema: Mapping[str, Any] | None = None
 ) -> tuple[float, str | None]:
     """Read from an answer a score in [0, 1], and the reasoning where it has one."""
-    found = [value for value in objects(text) if "score" in value]
-    if not found:
-        raise Unparsable("it holds no JSON object with a score")
+    candidates = [value for value in objects(text) if "score" in value]
+    if not candidates:
+        raise Unparsable("it contains no JSON object with a score")
     answers = []
-    for value in found:
+    for value in candidates:
         score = value["score"]
         number = isinstance(score, int | float) and not isinstance(score, bool)
         if not number or not 0 <= score <= 1:
@@ -184,8 +184,8 @@ def read_answer(
         reasoning = next((sendable(text) for text in texts if isinstance(text, str)), None)
         answers.append((float(score), reasoning))
     if len({score for score, _ in answers}) > 1:
-        raise Unparsable("it holds several JSON objects, and their scores differ")
-    error = schema and next(Validation(schema, formats=False).iter_errors(found[-1]), None)
+        raise Unparsable("it contains several JSON objects with different scores")
+    error = schema and next(Validation(schema, formats=False).iter_errors(candidates[-1]), None)
     if error and error.validator == "not_validated":
         raise Unparsable(error.message[: 2 * _SHOWN])
     if error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from extractbench_nb._json import canonical, read_text
+from extractbench_nb._json import canonical, read_text, without_brackets
 from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
@@ -27,7 +27,6 @@ ROWS = "field_outcomes"
 
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
-_QUOTED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 _INDEX = re.compile(r"\[\d*\]")
 _SHOWN = 80
 
@@ -41,7 +40,7 @@ def report_rows(report: object, where: object) -> list[dict[str, Any]]:
 
 
 def document_hash(document: Any) -> str:
-    """Return what a report names a document by, as the published package does."""
+    """Return the hash that identifies a document in a report of the published package."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -65,10 +64,10 @@ def _read_report(report: Any, where: Path) -> _Report:
                 f"{str(where)!r}: row {number} of {ROWS!r} is {cut(repr(row), _SHOWN)}; "
                 "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
             )
-        for place in {row["path"], row["normalized_path"]}:
-            by_place[place].append(row)
+        for path in {row["path"], row["normalized_path"]}:
+            by_place[path].append(row)
     if not rows:
-        raise InputError(f"{str(where)!r} holds no verdict: {ROWS!r} is empty")
+        raise InputError(f"{str(where)!r} contains no verdict: {ROWS!r} is empty")
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
     of = {"gold": report.get("gold_hash"), "predicted": report.get("extracted_hash")}
     return _Report(where, of, digest, by_place)
@@ -85,54 +84,54 @@ def _is_sound(row: Any) -> bool:
 
 @dataclass(frozen=True)
 class RecordedReports:
-    """The verdicts of one report, or of those in a folder, of which each evaluation chooses one."""
+    """The verdicts of one report, or of a folder, from which each evaluation chooses a report."""
 
     name: str
     digest: str
     reports: Sequence[_Report]
     chosen: _Report | None
-    why: str = "of several reports, none is chosen without a document"
+    why: str = "there are several reports, and no documents to choose one by"
     settings: ClassVar[Settings] = Unchecked("report")
 
     def for_document(self, gold: Any, predicted: Any) -> RecordedReports:
-        """Choose the report of these two documents, as far as the reports tell by their hashes."""
+        """Choose the report about these two documents by their hashes."""
         hashes = {"gold": _hash(gold), "predicted": _hash(predicted)}
         if self.chosen is not None:
-            for side, known in self.chosen.of.items():
-                if isinstance(known, str) and known != hashes[side]:
-                    why = f"the report is of another {side} document"
+            for side, hash_value in self.chosen.of.items():
+                if isinstance(hash_value, str) and hash_value != hashes[side]:
+                    why = f"the report is about another {side} document"
                     return replace(self, chosen=None, why=why)
             return self
-        found = [report for report in self.reports if report.of == hashes]
-        if len(found) == 1:
-            return RecordedReports("report", found[0].digest, self.reports, found[0])
-        many = " and ".join(repr(str(report.where)) for report in found[:2])
-        why = f"{many} are of these documents" if found else "no report is of these documents"
-        return replace(self, name="report", why=why)
+        matching = [report for report in self.reports if report.of == hashes]
+        if len(matching) == 1:
+            return RecordedReports("report", matching[0].digest, self.reports, matching[0])
+        names = " and ".join(repr(str(report.where)) for report in matching[:2])
+        are = f"{names} are" if matching else "no report is"
+        return replace(self, name="report", why=f"{are} about these documents")
 
     def verdict(self, question: Question) -> Verdict:
         """Give the verdict that the chosen report has on a field."""
         path, field = question.schema_path or "", question.field or ""
         if self.chosen is None:
-            why = f"no verdict on {question.field!r}: {self.why}"
+            why = f"no verdict about {question.field!r}: {self.why}"
             raise JudgeError(why, reason="not_recorded")
-        # a place as we write its path, as the package does, or without it
-        places = (path, _QUOTED.sub(_unquoted, path), field, _QUOTED.sub(_unquoted, field))
-        rows = next((r for r in map(self.chosen.rows.get, places) if r is not None), [])
+        # by path or by field, as this package or the published one writes it
+        names = (path, without_brackets(path), field, without_brackets(field))
+        rows = next((r for r in map(self.chosen.rows.get, names) if r is not None), [])
         found = [row for row in rows if row["metric_id"] == question.metric]
         if any(map(_has_failed, found)) or (not found and any(map(_has_failed, rows))):
             raise JudgeError(
-                f"the call on {question.field!r} failed when the report was made",
+                f"the call about {question.field!r} failed when the report was made",
                 reason="recorded_failure",
             )
         problem = _problem(question, rows, found)
         if problem is not None:
-            raise JudgeError(f"the report has no verdict on {problem}", reason="not_recorded")
+            raise JudgeError(f"the report has no verdict about {problem}", reason="not_recorded")
         return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
 
     def answer(self, asked: Asked) -> NoReturn:
-        """Raise an error: alignments are not in a report."""
-        raise JudgeError("a report has no alignment of items", reason="not_recorded")
+        """Raise an error, because a report contains no alignments."""
+        raise JudgeError("a report does not contain alignments of items", reason="not_recorded")
 
 
 def _hash(document: Any) -> str | None:
@@ -145,12 +144,12 @@ def _hash(document: Any) -> str | None:
 def _problem(
     question: Question, rows: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """Say what keeps a row from being the answer to a question, or return None."""
+    """Say why no row answers a question; None if one does."""
     field, problem = question.field, None
     if field is None:
         return "two texts without their field"
     if _INDEX.search(field):
-        problem = ": verdicts on items of arrays are not replayed"
+        problem = ": verdicts about items of arrays are not replayed"
     elif not rows:
         problem = ": it has no such field"
     elif not found:
@@ -158,17 +157,17 @@ def _problem(
     elif len(found) > 1:
         problem = f": it has {len(found)} rows of that name"
     else:
-        # a judge gave the verdict, not the states of the two values
+        # the row must come from a judge, not from the states of the two values
         row, outcome, reason = found[0], found[0].get("outcome"), found[0].get("reason")
         values = {"gold_value": question.gold, "extracted_value": question.predicted}
         if reason is not None if outcome is None else outcome not in _JUDGED:
             problem = f": no judge was asked ({reason})"
-        # the published package tells no values where it asked a judge
+        # the published package does not report values where it asked a judge
         elif any(
             row.get(name) is not None and canonical(row[name]) != canonical(value)
             for name, value in values.items()
         ):
-            problem = " with these values; it is of another document or prediction"
+            problem = " for these values; it is about another document or prediction"
     return None if problem is None else f"{field!r}{problem}"
 
 
@@ -177,17 +176,13 @@ def _has_failed(row: Mapping[str, Any]) -> bool:
     return bool(failed) or row["score"] is None
 
 
-def _unquoted(match: re.Match[str]) -> str:
-    return "." + re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL)
-
-
 _OPTIONS = ("model", "temperature", "max_tokens")
 _QUESTION = ("messages", "schema")
 _NAMED = re.compile(r"<(?:field|list)-[0-9a-f]+>\n(\{[^\n]*\})\n")
 
 
 class RecordedAnswers:
-    """Answers by what was asked; without `settings`, those that all answers share are used."""
+    """Answers by question; without `settings`, those that all answers share are used."""
 
     def __init__(
         self, entries: Iterable[Entry], where: object, settings: Settings | None = None
@@ -202,7 +197,7 @@ class RecordedAnswers:
             self._asked[_question_key(request)].append(options)
             self._fields.add(_field_of(request.get("messages")))
         if not self._answers:
-            raise InputError(f"{str(where)!r} holds no answers")
+            raise InputError(f"{str(where)!r} contains no answers")
         self.settings = settings or self._shared_settings(where)
         self.name = self.settings.model
 
@@ -219,7 +214,7 @@ class RecordedAnswers:
         if any(options["sample"] for options in used):
             raise InputError(
                 f"{str(where)!r} has several answers to one question; say how they were asked for "
-                "and what became of them by like=LLMJudge(..., n=..., vote=...)"
+                "and combined by like=LLMJudge(..., n=..., vote=...)"
             )
         try:
             return Settings(**{name: used[0][name] for name in _OPTIONS})
@@ -233,7 +228,7 @@ class RecordedAnswers:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def for_document(self, gold: Any, predicted: Any) -> RecordedAnswers:
-        """Stay what it is: answers go by what was asked."""
+        """Return the recording itself: answers do not depend on the document."""
         return self
 
     def answer(self, asked: Asked) -> JudgeCall:
@@ -253,26 +248,26 @@ class RecordedAnswers:
         return call
 
     def _lack(self, request: Mapping[str, Any]) -> str:
-        """Say which question has no answer, and what is recorded in its place."""
+        """Say which question has no answer, and what is recorded instead."""
         field = _field_of(request["messages"])
-        about = "this question" if field is None else f"this question on {field!r}"
+        about = "this question" if field is None else f"this question about {field!r}"
         others = [
             {name: value for name, value in other.items() if value != request[name]}
             for other in self._asked.get(_question_key(request), ())
         ]
         if others:
             nearest = ", ".join(f"{n} {value!r}" for n, value in min(others, key=len).items())
-            return f"{about}; there is one with {nearest}"
+            return f"{about}; there is an answer with {nearest}"
         if field not in self._fields:
-            return f"{about}; nothing is recorded on this field"
-        why = "there are answers on this field, to other values, instructions or prompts"
-        return f"{about}; {why} (ours are {PROMPT_VERSION})"
+            return f"{about}; no answer is recorded for this field"
+        why = "the answers recorded for this field are to other values, instructions or prompts"
+        return f"{about}; {why} (the current prompts are {PROMPT_VERSION})"
 
 
 def open_recording(
     source: Path | JudgeCache, settings: Settings | None = None
 ) -> RecordedAnswers | RecordedReports:
-    """Read what was recorded, whatever its form."""
+    """Open a recording of any form."""
     if isinstance(source, JudgeCache):
         return RecordedAnswers(source.entries(), source.path, settings)
     if source.is_dir():
@@ -282,7 +277,7 @@ def open_recording(
         return _open_reports(source, cache.path.name)
     text = read_text(source, "recording")
     if not text.strip():
-        raise InputError(f"{str(source)!r} holds no answers")
+        raise InputError(f"{str(source)!r} contains no answers")
     document = _loaded(text)
     if isinstance(document, dict) and ROWS in document:
         if settings is not None:
@@ -312,8 +307,8 @@ def _open_reports(folder: Path, cache_name: str) -> RecordedReports:
     for report in reports:
         if None in report.of.values():
             raise InputError(
-                f"{str(report.where)!r} does not say by gold_hash and extracted_hash what it is "
-                f"of; in a folder of reports, {str(folder)!r}, they must"
+                f"{str(report.where)!r} has no gold_hash or extracted_hash; in a folder of "
+                f"reports, {str(folder)!r}, every report needs both"
             )
     digests = "".join(report.digest for report in reports)
     digest = hashlib.sha256(digests.encode()).hexdigest()
@@ -332,7 +327,7 @@ def _question_key(request: Mapping[str, Any]) -> str:
 
 
 def _field_of(messages: Any) -> str | None:
-    """Return the field that a question is on, where its text says so in the usual way."""
+    """Return the field that a question is about, if its text names it in the usual form."""
     try:
         found = _NAMED.search(messages[-1]["content"])
         field = json.loads(found[1])["field"] if found else None

@@ -46,13 +46,12 @@ class ReplayJudge(ModelJudge):
         A file that `JudgeCache.export` wrote, a cache or its folder; or a ``report.json`` of the
         published package or of this one, or a folder with one report per document and prediction.
     like : LLMJudge, optional
-        For recorded answers, a judge with the options of the one that asked. It is needed where
-        `path` holds answers of several judges, several answers to one question (`n`), or where
-        there were additional instructions; model, temperature and tokens are else read from the
-        answers.
+        For recorded answers, a judge with the options of the one that asked. It is needed if
+        `path` holds answers of several judges, several answers to one question (`n`), or answers to
+        additional instructions; otherwise model, temperature and tokens are read from the answers.
     otherwise : str or Judge, optional
-        The judge of what was not recorded, such as ``offline``. Without one, such a field is
-        a row ``judge_error`` with the reason ``not_recorded``.
+        The judge of what was not recorded, such as ``offline``. Without one, such a field has the
+        outcome ``judge_error`` and the reason ``not_recorded``.
 
     Raises
     ------
@@ -61,15 +60,14 @@ class ReplayJudge(ModelJudge):
 
     Notes
     -----
-    From answers the same fields, arrays and matches come out as when they were asked for, if the
-    prompts of this version are those of then. Failures are not kept in a cache, and are
-    ``not_recorded`` in a replay.
+    Recorded answers give the same fields, arrays and matches as the original evaluation, if the
+    prompts have not changed since. Failures are not cached, and are ``not_recorded`` in a replay.
 
-    A report is of one document and prediction, and says by hashes of which: in an evaluation of
-    others it has no verdict, and of a folder the one that fits is taken. Verdicts on fields outside
-    of arrays are replayed; the published package judges an array as a whole. The score decides what
-    passes, at the threshold of the schema. A call that failed then is a ``judge_error`` with the
-    reason ``recorded_failure``.
+    A report belongs to one pair of documents, which it names by their hashes: in an evaluation of
+    other documents it has no verdict, and from a folder the report with these hashes is used.
+    Verdicts about fields outside of arrays are replayed; the published package judges an array as a
+    whole. A field passes by its recorded score, at the threshold of the schema. A call that failed
+    when it was recorded is a ``judge_error`` with the reason ``recorded_failure``.
 
     Examples
     --------
@@ -118,21 +116,21 @@ class ReplayJudge(ModelJudge):
 
     @property
     def otherwise(self) -> Judge | None:
-        """Who decides what was not recorded."""
+        """The judge of what was not recorded."""
         return self._otherwise
 
     def replaced(self, otherwise: Judge) -> ReplayJudge:
-        """Return the same judge with somebody else for what was not recorded.
+        """Return the same judge with another judge for what was not recorded.
 
         Parameters
         ----------
         otherwise : Judge
-            Who decides it.
+            The judge of what was not recorded.
 
         Returns
         -------
         ReplayJudge
-            Of the same recording.
+            A judge of the same recording.
         """
         return self._with(_otherwise=otherwise)
 
@@ -145,7 +143,7 @@ class ReplayJudge(ModelJudge):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What its verdicts depend on; a batch that is taken up compares it."""
+        """What its verdicts depend on; a resumed batch compares it."""
         other = self._otherwise
         return {
             "recorded": self._recording.digest,
@@ -167,7 +165,7 @@ class ReplayJudge(ModelJudge):
         Parameters
         ----------
         question : Question
-            The values, and what the schema says of the field.
+            The values, and what the schema says about the field.
         sample : int, optional
             Which of several answers to the same question; by default the vote over them.
 
@@ -192,7 +190,7 @@ class ReplayJudge(ModelJudge):
         (found,) = await gather_verdicts([verdict_of(self._otherwise, question)])
         if isinstance(found, Exception):
             raise found
-        said = f"not recorded; by {self._otherwise.name}: {found.reasoning or found.reason}"
+        said = f"not recorded; judged by {self._otherwise.name}: {found.reasoning or found.reason}"
         return found._replace(reasoning=said)
 
     async def answer(
@@ -234,8 +232,8 @@ class ReplayJudge(ModelJudge):
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         path = self._path if isinstance(self._path, JudgeCache) else str(self._path)
-        given = {"like": self._like, "otherwise": self._otherwise}
-        return (path,), {name: value for name, value in given.items() if value is not None}
+        options = {"like": self._like, "otherwise": self._otherwise}
+        return (path,), {name: value for name, value in options.items() if value is not None}
 
 
 #: Tokens that a provider adds to each message.
@@ -247,7 +245,7 @@ _REASON = "rehearsal"
 
 
 class PlannedCall(NamedTuple):
-    """One call that would be made; its field and metric where they are known."""
+    """One call that would be made; its field and metric, if known."""
 
     field: str | None
     metric: str | None
@@ -261,11 +259,13 @@ class PlannedCall(NamedTuple):
 
 @dataclass
 class Notes:
-    """What a rehearsal has brought to light."""
+    """The calls that a rehearsal has collected."""
 
     calls: list[PlannedCall] = field(default_factory=list)
-    asked: set[Any] = field(default_factory=set)  # keys of what was noted: it is available then
-    unknown: set[str] = field(default_factory=set)  # judges that are not asked in a rehearsal
+    #: Keys of noted calls: a real run would have cached their answers.
+    asked: set[Any] = field(default_factory=set)
+    #: Names of judges that are not asked in a rehearsal.
+    unknown: set[str] = field(default_factory=set)
 
 
 def rehearsing(judge: Judge, notes: Notes) -> Judge:
@@ -282,7 +282,7 @@ def rehearsing(judge: Judge, notes: Notes) -> Judge:
 
 
 class Unknown(ModelJudge):
-    """Judge in the place of one that may do anything; it has no verdict, and notes its name."""
+    """Stands for a judge that is not asked in a rehearsal: notes its name, has no verdict."""
 
     def __init__(self, name: str, notes: Notes) -> None:
         self.name, self._notes, self._settings = name, notes, Unchecked(DEFAULT_MODEL)
@@ -307,11 +307,12 @@ class Rehearsal(ModelJudge):
         self._settings = judge.settings_for()
 
     async def _answer(self, asked: Asked) -> JudgeCall:
-        """Note a question, and give its answer if that is available."""
+        """Note a question, and return its answer if that is cached."""
         cache, key = self._cache, request_key(asked.document)
-        kept = None if cache is None else cache.get(key)
-        at_hand = kept is not None or (cache is not None and (cache.path, key) in self._notes.asked)
+        entry = None if cache is None else cache.get(key)
+        cached = entry is not None
         if cache is not None:
+            cached = cached or (cache.path, key) in self._notes.asked
             self._notes.asked.add((cache.path, key))
         model, most = asked.settings.model, asked.settings.max_tokens
         about = asked.question
@@ -319,8 +320,8 @@ class Rehearsal(ModelJudge):
         tokens = sum(count_tokens(m["content"]) + _AROUND_MESSAGE for m in asked.messages)
         usual = min(VERDICT_TOKENS, most)
         self._notes.calls.append(
-            PlannedCall(field, metric, model, at_hand, asked.messages, tokens, usual, most)
+            PlannedCall(field, metric, model, cached, asked.messages, tokens, usual, most)
         )
-        if kept is None or not asked.is_readable(kept):
-            raise JudgeError("this is a rehearsal: nobody was asked", reason=_REASON)
-        return JudgeCall(model, True, answer=kept.answer)
+        if entry is None or not asked.is_readable(entry):
+            raise JudgeError("this is a rehearsal: no request was made", reason=_REASON)
+        return JudgeCall(model, True, answer=entry.answer)

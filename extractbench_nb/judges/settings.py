@@ -17,12 +17,12 @@ from extractbench_nb.judges.base import VOTES
 from extractbench_nb.judges.client import list_price, litellm
 from extractbench_nb.judges.prompts import check_template
 
-#: Environment variable that names the model of judges that are given none.
+#: Environment variable with the default model of judges.
 MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
-#: The model where nothing names one; the published package's.
+#: The model if that variable is not set, as in the published package.
 DEFAULT_MODEL = "vertex_ai/gemini-2.5-flash"
 
-#: Variables that hold a provider's key; variables of LiteLLM and of this package do not.
+#: Names of variables with a provider's key, but not those of LiteLLM or this package.
 _KEY = re.compile(
     r"(?!LITELLM_|EXTRACTBENCH_)[A-Z0-9_]+_API_(?:KEY|TOKEN)"
     r"|AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|HF_TOKEN"
@@ -78,7 +78,7 @@ class Settings:
         """Check every value."""
         for name, (allowed, expected) in _ALLOWED.items():
             value = getattr(self, name)
-            if not allowed(value):  # an address may hold a password
+            if not allowed(value):  # an address may contain a password
                 hidden = name == "api_base" and isinstance(value, str)
                 shown = "not shown here" if hidden else repr(value)
                 raise InputError(f"{name} is {shown}; expected {expected}")
@@ -189,8 +189,8 @@ _AMAZON = (
     ("~/.aws/credentials", "~/.aws/config"),
     "or run `aws configure`",
 )
-#: Where credentials of a cloud may be, besides the variables that LiteLLM checks: other variables,
-#: files, and an alternative that the error message names.
+#: Credentials of a cloud, besides the variables that LiteLLM checks: other variables, files, and an
+#: alternative that the error message names.
 _AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "vertex_ai": (
         ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),

@@ -23,7 +23,7 @@ from typing import Any
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET = 8
-#: Longer texts are cut: whatever is shown, raised or read as an answer is shorter.
+#: Longer texts are cut; messages and answers are shorter.
 _LONGEST = 250_000
 _FORMS = re.compile(
     r"(?<![A-Za-z0-9])(?:sk|pk|gsk|xai|hf|r8|nvapi)[-_][A-Za-z0-9_*.-]{8,}"
@@ -43,7 +43,7 @@ def scrub(text: str) -> str:
         for name, value in os.environ.items()
         if len(value) >= _MIN_SECRET and _SECRET_NAME.search(name)
     }
-    for secret in sorted(secrets, key=len, reverse=True):  # one may be part of another
+    for secret in sorted(secrets, key=len, reverse=True):  # a secret may be part of another
         text = text.replace(secret, _HIDDEN)
     return _FORMS.sub(_HIDDEN, text)
 
@@ -64,7 +64,7 @@ _REFUSED = {
 }
 _PASSING = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_limit"}
 _SERVER_ERROR = 500
-#: How long to wait, as bodies have it: Gemini's RetryInfo, and in words ("try again in 1m2.5s").
+#: Waiting times in response bodies: Gemini's RetryInfo, and text ("try again in 1m2.5s").
 _RETRY_INFO = re.compile(r'"retryDelay"\s*:\s*"([\d.]{1,20}s)"')
 _IN_WORDS = re.compile(
     r"(?:try again|retry)\s+(?:in|after)\s+((?:[\d.]{1,20}\s?(?:ms|h|m|s)[a-z]{0,11}\s?)+)",
@@ -74,12 +74,12 @@ _PART = re.compile(r"([\d.]+)\s?(ms|milli|h|m|s)", re.IGNORECASE)
 _UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class Failure(Exception):  # noqa: N818 - it is a finding more than an error
-    """A request had no answer.
+class Failure(Exception):  # noqa: N818 - callers convert it to a `JudgeError`
+    """A request without an answer.
 
-    `reason` is a short machine word, `problem` the same in words, without keys. `transient`:
-    another attempt may help, after `retry_after` seconds if the provider asks for that. `billed`:
-    the provider may bill the request all the same.
+    `reason` is an identifier, `problem` a description without keys. `transient`: another attempt
+    may succeed, after `retry_after` seconds if the provider asks for that. `billed`: the provider
+    may bill the request nevertheless.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ def failure_of(error: Exception, status: int | None = None, wait: float = 0.0) -
     if status not in _PASSING and status < _SERVER_ERROR:
         return Failure(_REFUSED.get(status, "bad_request"), text)
     if wait > LONGEST_WAIT:
-        text = f"{text} (asks to wait {wait:,.0f} s)"
+        text = f"{text} (the provider asks to wait {wait:,.0f} s)"
     reason = _PASSING.get(status, "server_error")
     return Failure(reason, text, transient=wait <= LONGEST_WAIT, retry_after=wait)
 
@@ -148,7 +148,7 @@ def problem_of(error: Exception) -> str:
 
 #: Bytes of a decoded response; the longest answers of models have a tenth of it.
 _LARGEST = 32 * 2**20
-#: At most one of these: in others, and in several, a kilobyte may hold gigabytes.
+#: At most one of these is accepted: otherwise a kilobyte may expand to gigabytes.
 _ENCODINGS = ("", "identity", "gzip", "deflate")
 _DECODED = ("content-encoding", "content-length", "transfer-encoding")
 _MOST_REDIRECTS = 3
@@ -163,7 +163,7 @@ class Exchange:
 
     `sent`: it may have reached the server, which then may bill it. `status` and `wait` (seconds)
     are those of the response. `failure`: why the response cannot be read; LiteLLM raises its own
-    error for it. `stopped`: nobody waits for it any more.
+    error for it. `stopped`: the caller no longer waits for it.
     """
 
     sent: bool = False
@@ -208,7 +208,7 @@ def watch_exchanges() -> None:
             response = await _followed(partial(send, client, **options), request)
             return response if streamed else await _read(response, exchange)
         except httpx.DecodingError:
-            raise  # the response is there
+            raise  # the response has arrived
         except httpx.RequestError as error:
             raise _broken(error, exchange) from None
 
@@ -242,7 +242,7 @@ async def _read(response: Any, exchange: Exchange) -> Any:
     body = bytearray()
     try:
         if response.next_request is not None:
-            exchange.sent = False  # the server that should answer did not get it
+            exchange.sent = False  # the server that should answer did not receive it
             raise exchange.fail("redirect", _redirect_problem(response), transient=False)
         if encoding not in _ENCODINGS:
             raise exchange.fail("server_error", f"the response is encoded as {encoding[:40]!r}")

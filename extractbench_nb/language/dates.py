@@ -126,7 +126,7 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
     """Say whether two dates agree down to `precision`.
 
     Dates known to different depths differ: ``2025`` is not ``6 Apr 2025`` at day precision.
-    Two dates that both stop above `precision` agree if all they say agrees.
+    Two dates that are both less precise than `precision` are equal if their parts are.
     """
     depths = {"year": 1, "month": 2, "day": 3}
     if precision not in depths:

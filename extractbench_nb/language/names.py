@@ -22,12 +22,11 @@ _VOWELS = frozenset("AEIOUY")
 
 
 class Person(NamedTuple):
-    """A name taken apart.
+    """A parsed name.
 
-    Given names come first where a comma told the order, and the initials of a cluster (``J.R.``)
-    are apart. `generation` is Jr, Sr, II and their like; `gender` is ``m`` or ``f`` where a title
-    says it. `marked`: the writing itself says that this is a person, by an initial, a comma or a
-    title.
+    Given names come first where a comma shows the order, and the initials of a cluster (``J.R.``)
+    are separate. `generation` is Jr, Sr, II and the like; `gender` is ``m`` or ``f`` if a title
+    implies it. `marked`: an initial, a comma or a title shows that this is a person.
     """
 
     words: tuple[str, ...]

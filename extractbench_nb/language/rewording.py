@@ -97,7 +97,7 @@ _MONTH_NUMBERS = range(1, 13)
 
 
 def _scaled(match: re.Match[str]) -> str:
-    """Write 1.5e-3 and 1.5 x 10^-3 as decimals; a large exponent is kept as one."""
+    """Write 1.5e-3 and 1.5 x 10^-3 as decimals; large exponents are kept."""
     if abs(int(match[2])) > _MAX_EXPONENT:
         return f"{match[1] or 1} x 10 power {match[2]}"
     return f"{Decimal(match[1] or 1).scaleb(int(match[2])):f}"
@@ -108,7 +108,7 @@ def _square_or_cubic(match: re.Match[str]) -> str:
 
 
 _Replacement = str | Callable[[re.Match[str]], str]
-#: What a text must hold one of, the pattern, and what is written instead.
+#: Parts of which a text must contain one, the pattern, and the replacement.
 _Rule = tuple[Iterable[str], re.Pattern[str], _Replacement]
 
 
@@ -147,7 +147,7 @@ _VALUES: tuple[_Rule, ...] = (
     _rule(("minus ", "negative "), r"(?<!\w)(?:minus|negative) (?=[$€£¥]?\d)", "-"),
     _rule(("between",), r"(?<!\w)between (\S*\d[^ ]*) (?:and|&) (?=\S*\d)", r"\1 to "),
 )
-#: In this order, by marks in the text as it is by then.
+#: In this order, by marks in the text as changed so far.
 _SIGNS: tuple[_Rule, ...] = (
     ("<", re.compile(r"</?[A-Za-z][A-Za-z0-9]*/?>"), " "),
     ("<≤", re.compile(r"<=|=<|≤"), " atmost "),
@@ -271,11 +271,11 @@ def _polarity(match: re.Match[str]) -> str:
         return match[0]
     if sign == "+":
         return f"{run} {'plus' if run.isdecimal() else 'positive'}"
-    known = len(run) <= _MAX_ACRONYM
+    is_acronym = len(run) <= _MAX_ACRONYM
     if not run.isupper() or text.isupper():  # ER- or the first half of a word at a line's end
         cut = text[match.end() :].lstrip()[:1].isalpha()
-        known = known and not cut and (text.islower() or not run.islower())
-    return f"{run} negative" if known or any(map(str.isdigit, run)) else match[0]
+        is_acronym = is_acronym and not cut and (text.islower() or not run.islower())
+    return f"{run} negative" if is_acronym or any(map(str.isdigit, run)) else match[0]
 
 
 def _feet_or_inches(match: re.Match[str]) -> str:
@@ -343,9 +343,9 @@ def _phone_digits(match: re.Match[str]) -> str:
 def _full_range(match: re.Match[str]) -> str:
     """Write a range's end in full: 233-51, 2015-16. A year with a month is not a range."""
     start, end = match[1], match[2]
-    kept = len(start) - len(end)
-    if kept <= 0 or end <= start[kept:]:
+    shared = len(start) - len(end)
+    if shared <= 0 or end <= start[shared:]:
         return match[0]
     if len(start) == len("2015") and int(end) in _MONTH_NUMBERS:
         return match[0]
-    return f"{start}-{start[:kept]}{end}"
+    return f"{start}-{start[:shared]}{end}"

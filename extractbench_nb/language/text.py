@@ -34,7 +34,7 @@ _PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return a pattern of `words`, grouped by first letter: most places then fail quickly."""
+    """Return a pattern of `words`, grouped by first letter, so that mismatches fail quickly."""
     groups: dict[str, list[str]] = {}
     for word in sorted(words, key=len, reverse=True):
         groups.setdefault(word[0], []).append(re.escape(word[1:]))
@@ -42,7 +42,7 @@ def any_of(words: Iterable[str]) -> str:
 
 
 def unify(text: str) -> str:
-    """Fold what differs in writing only: Unicode form, accents, dashes, quotes, line breaks.
+    """Unify differences in writing only: Unicode form, accents, dashes, quotes, line breaks.
 
     Case, punctuation and marks outside the Latin range (Japanese voicing) are kept.
     """
@@ -82,6 +82,6 @@ _LONGEST_PLACEHOLDER = 20
 
 
 def is_placeholder(text: str) -> bool:
-    """Say whether a text is a word that stands for nothing: ``NA``, ``unknown``, ``-``."""
+    """Say whether a text is a placeholder: ``NA``, ``unknown``, ``-``."""
     word = fold(text).replace("_", " ")
     return len(text) <= _LONGEST_PLACEHOLDER and word in _PLACEHOLDERS

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from extractbench_nb.language import lexicon
 from extractbench_nb.language.dates import Date, find_dates, parse_date
@@ -32,7 +32,7 @@ _ADDRESS = re.compile(
     r"(?:[/?#][^\s<>\"'()\[\],;]*)?))>?",
     re.IGNORECASE,
 )
-_PLACE_OF_ADDRESS = "\u2180"  # a sign that is not a letter, and in no name
+_ADDRESS_SIGN = "\u2180"  # not a letter, and in no name
 SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 _MAX_CAPITALS = 6
 MAX_LENGTH = 40_000
@@ -73,25 +73,25 @@ class Prepared:
         self.text, found = _read(without)
         text, shouting, has_periods = self.text, self.unified.isupper(), "." in self.text
         words: list[str] = []
-        kept, dotted, capitals = [], [], []
+        tokens, dotted, capitals = [], [], []
         for token in found:
             if token.kind == "word":
                 word = token.text.casefold()
                 word = lexicon.SYNONYMS.get(word, word)
-                if addresses and word == _PLACE_OF_ADDRESS:
+                if addresses and word == _ADDRESS_SIGN:
                     word = "=" + addresses.pop(0)
             else:
                 word = _canonical(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
             words.append(word)
             if word not in lexicon.STOP_WORDS or not _is_stop(word, token, text, shouting):
-                kept.append(word)
+                tokens.append(word)
             if has_periods and text.startswith(".", token.end):
                 dotted.append(word)
             if token.text.isupper() and not shouting and 1 < len(token.text) <= _MAX_CAPITALS:
                 capitals.append(word)
         self.words = tuple(words)
         #: Without stop words, unless nothing would be left.
-        self.tokens = tuple(kept) or self.words
+        self.tokens = tuple(tokens) or self.words
         self.bag = frozenset(self.tokens)
         #: Words that a period follows.
         self.dotted = frozenset(dotted)
@@ -106,7 +106,7 @@ class Prepared:
 
     @cached_property
     def transliterated(self) -> dict[str, str]:
-        """Words with umlauts as in the tokens, and with letters written for the dots."""
+        """Words with umlauts as in the tokens, with their transliterations."""
         if self.raw.isascii():
             return {}
         found = _UMLAUT_WORD.findall(unicodedata.normalize("NFC", self.raw))
@@ -124,7 +124,7 @@ class Prepared:
 
     @cached_property
     def aliases(self) -> frozenset[int]:
-        """Rows of the alias table in which the whole text stands."""
+        """Rows of the alias table that contain the text."""
         return aliases(self.tokens)
 
     @cached_property
@@ -161,12 +161,12 @@ class Prepared:
 
     @cached_property
     def people(self) -> tuple[Person, ...]:
-        """The text as a list of at least two names; empty if it is none."""
+        """The text as a list of at least two names; empty if it is not one."""
         return read_people(self.text)
 
 
 def prepare(text: str) -> Prepared:
-    """Prepare a text, or take it from a cache; the longer the texts, the fewer are kept."""
+    """Prepare a text, with a cache; the caches of longer texts are smaller."""
     if len(text) <= SHORT_TEXT:
         return _prepare_short(text)
     return _prepare_middle(text) if len(text) <= MIDDLE_TEXT else _prepare_long(text)
@@ -193,7 +193,7 @@ _MAX_ALIAS_WORDS = 12
 _MAX_ALIAS_TEXT = 20
 
 
-@cache
+@lru_cache(maxsize=1)  # built once; benchmarks clear larger caches between rounds
 def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
     for row, names in enumerate(lexicon.ALIASES):
@@ -203,7 +203,7 @@ def _alias_index() -> dict[str, frozenset[int]]:
     return {key: frozenset(rows) for key, rows in index.items()}
 
 
-@cache
+@lru_cache(maxsize=1)
 def _alias_lengths() -> dict[str, frozenset[int]]:
     """Map the first word of each alias to the word counts of the aliases that begin with it."""
     lengths: dict[str, set[int]] = {}
@@ -214,7 +214,7 @@ def _alias_lengths() -> dict[str, frozenset[int]]:
 
 
 def _take_addresses(unified: str) -> tuple[str, list[str]]:
-    """Replace e-mail and web addresses by a sign, so that nothing in them is reworded."""
+    """Replace e-mail and web addresses by a sign, so that they are not reworded."""
     if "." not in unified and "://" not in unified:
         return unified, []
     if "@" not in unified and "://" not in unified and not _HOST_END.search(unified):
@@ -223,9 +223,9 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
 
     def take(match: re.Match[str]) -> str:
         address = match[match.lastindex or 0]
-        kept = address.rstrip(".:!?*")
-        found.append(kept.rstrip("/").casefold())
-        return f" {_PLACE_OF_ADDRESS} {address[len(kept) :]}"
+        bare = address.rstrip(".:!?*")
+        found.append(bare.rstrip("/").casefold())
+        return f" {_ADDRESS_SIGN} {address[len(bare) :]}"
 
     return " ".join(_ADDRESS.sub(take, unified).split()), found
 
@@ -233,9 +233,9 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
     text = reword(unified)
-    whole = parse_date(text)
-    if whole and whole.precision != "year":
-        return text, [Token(date_token(whole) + _time_of_day(text), 0, len(text), "date")]
+    date_of_text = parse_date(text)
+    if date_of_text and date_of_text.precision != "year":
+        return text, [Token(date_token(date_of_text) + _time_of_day(text), 0, len(text), "date")]
     lower = text.lower()
     spans = list(find_dates(lower)) if len(lower) == len(text) else []
     if not spans:
@@ -261,7 +261,7 @@ def date_token(date: Date) -> str:
 
 
 def _time_of_day(text: str) -> str:
-    """Write the time that stands with a date, and its zone; empty for none and for midnight."""
+    """Write the time after a date, with its zone; empty for none and for midnight."""
     match = _OF_24_HOURS.search(text)
     if match is None:
         return ""
@@ -307,7 +307,7 @@ def _value_token(value: float, unit: str) -> str:
 
 
 def _written_number(text: str) -> str:
-    """Write a number that is no plain value: a running time in seconds, a version as it stands."""
+    """Write a number that is not a plain value: durations in seconds, versions unchanged."""
     if ":" in text:
         text = _ZERO_HOURS.sub("", text)
         text = text[1:] if text[0] == "0" and text[1:2].isdigit() else text
@@ -319,7 +319,7 @@ def _written_number(text: str) -> str:
 
 
 def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
-    """Say whether a stop word is meant as one, and not as an initial, in an acronym or a number."""
+    """Say whether a stop word is not an initial, or part of an acronym or a number."""
     if text[max(0, token.start - 1) : token.start].isdigit():
         return False
     if token.kind == "dotted":

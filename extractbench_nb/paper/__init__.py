@@ -3,10 +3,7 @@
 from extractbench_nb.paper.claim_tests import claims
 from extractbench_nb.paper.errata_list import errata
 from extractbench_nb.paper.facts import counts
-from extractbench_nb.paper.regression import (
-    correlations,
-    regressions,
-)
+from extractbench_nb.paper.regression import correlations, regressions
 from extractbench_nb.paper.tables import compare, published, reproduction, statements, style, table
 
 __all__ = [

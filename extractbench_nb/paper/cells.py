@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, Figure, part_name, rows_of
 
@@ -24,13 +24,13 @@ MODELS = (
 CLAUDE = MODELS[4:]
 GPT = MODELS[2:4]
 
-#: The row of totals, whatever a table calls it.
+#: The row of totals; tables name it differently.
 TOTAL = "total"
 
-#: What is summed up over all domains.
+#: The sum over all domains.
 OVERALL = "overall"
 
-#: Row of Table 5 that holds what its column heads say; it is not part of the wide table.
+#: Row of Table 5 with the figures in its column heads; it is not part of the wide table.
 HEADER = "header"
 
 #: Schema folder of the released dataset, by domain.
@@ -54,8 +54,8 @@ class Cell(NamedTuple):
     source: str
     #: Why it may differ from the printed one, or what is missing.
     note: str = ""
-    #: Whether the figure is the printed one: data of its own, which nothing released gives.
-    given: bool = False
+    #: Whether the figure is the printed one, because the data behind it were not released.
+    is_printed: bool = False
 
 
 #: Cells by row and column.
@@ -81,15 +81,10 @@ def value_of(part: int | str, row: str, column: str) -> float:
     return value
 
 
-def given(part: int | str, row: str, column: str, missing: str) -> Cell:
-    """Take a printed number over as data, and say what its own source would be."""
-    return Cell(value_of(part, row, column), f"Table {part}, as printed", missing, given=True)
-
-
-def said(quantity: str, place: str = "") -> Figure:
+def stated(quantity: str, place: str = "") -> Figure:
     """Return the first number that the text gives for a quantity, in a section if one is named."""
-    found = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))
-    return next(found)
+    figures = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))
+    return next(figures)
 
 
 def ratio(part: float, whole: float) -> float:
@@ -101,18 +96,18 @@ EQUAL, ROUNDING, DIFFERS = "equal", "rounding", "differs"
 NOT_REPRODUCIBLE = "not reproducible"
 STATUSES = (EQUAL, ROUNDING, DIFFERS, NOT_REPRODUCIBLE)
 
-#: Units that are counted: no rounding explains a difference of one.
-_COUNTED = frozenset(
+#: Units of counts: a difference of one is not a rounding difference.
+_WHOLE_UNITS = frozenset(
     "documents pages keys levels values fields failures kinds items people models schemas domains"
     " words".split()
 )
 
-#: Digits beyond which two results of floating-point arithmetic are the same number.
+#: Numbers closer than this differ only by floating-point error.
 _NOISE = Decimal("1e-9")
 
 
 def rounded(value: float, digits: int, *, how: str = ROUND_HALF_EVEN) -> Decimal:
-    """Round to so many decimals, or to tens and thousands where `digits` is negative."""
+    """Round to `digits` decimals; negative numbers round to tens, hundreds and so on."""
     exact = Decimal(repr(float(value))).quantize(_NOISE)
     return exact.quantize(Decimal(1).scaleb(-digits), rounding=how)
 
@@ -127,7 +122,7 @@ def status_of(figure: Figure, cell: Cell) -> str:
     ['equal', 'rounding', 'differs', 'not reproducible']
     """
     value, printed = cell.value, figure.value
-    if value is None or cell.given:
+    if value is None or cell.is_printed:
         return NOT_REPRODUCIBLE
     if printed is None or isinstance(value, str):
         return EQUAL if value == figure.printed else DIFFERS
@@ -141,12 +136,12 @@ def status_of(figure: Figure, cell: Cell) -> str:
     if target in near:
         return EQUAL
     apart = min(abs(number - target) for number in near)
-    counted = figure.unit in _COUNTED
+    counted = figure.unit in _WHOLE_UNITS
     return DIFFERS if counted or apart > Decimal(1).scaleb(-digits) else ROUNDING
 
 
-def written(figure: Figure, value: float | str | None) -> str | None:
-    """Write a recomputed figure the way the printed one is written; None if there is none."""
+def formatted(figure: Figure, value: float | str | None) -> str | None:
+    """Write a recomputed figure in the format of the printed one; None if there is none."""
     if value is None or isinstance(value, str):
         return value
     digits = max(figure.digits or 0, 0)
@@ -154,3 +149,16 @@ def written(figure: Figure, value: float | str | None) -> str | None:
     comma = "," if "," in figure.printed else ""
     suffix = "%" if figure.unit == "%" else "×" if figure.printed.endswith("×") else ""
     return f"{number:{comma}.{digits}f}{suffix}"
+
+
+def compared_figure(figure: Figure, value: float | str | None) -> dict[str, Any]:
+    """Return the columns that all comparisons share; `found` and `recomputed` are the number."""
+    number = float(value) if isinstance(value, (int, float)) else None
+    difference = None if number is None or figure.value is None else number - figure.value
+    return figure._asdict() | {
+        "shown": formatted(figure, value),
+        "published": figure.value,
+        "recomputed": number,
+        "found": number,
+        "difference": difference,
+    }

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark import reliability
-from extractbench_nb.benchmark.complexities import field_definitions
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import Figure, rows_of
 from extractbench_nb.benchmark.statistics import shipped_rows
@@ -27,31 +25,28 @@ from extractbench_nb.paper.cells import (
     MODELS,
     SCHEMAS,
     TOTAL,
+    compared_figure,
     printed,
     ratio,
     rounded,
-    said,
+    stated,
     status_of,
     value_of,
-    written,
 )
 from extractbench_nb.paper.facts import Facts, attempts, facts_of, tally
 from extractbench_nb.paper.regression import associations
 from extractbench_nb.paper.results import (
     FAILURES,
-    REVISED,
     accuracy_range,
-    complexities,
     largest_accepted,
     preset_score,
-    results,
-    scale,
+    recompute,
     scored_in_valid,
-    tokens,
 )
 from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 
-#: It changes a result or a conclusion; a printed figure is wrong; a matter of wording or emphasis.
+#: high: a result or conclusion changes; medium: a printed figure or a rule is wrong; low: wording,
+#: marks, small differences.
 SEVERITIES = ("high", "medium", "low")
 
 
@@ -61,13 +56,16 @@ class _Recount(NamedTuple):
     id: str
     published: str
     recomputed: str
-    difference: float | None
     explanation: str
+    difference: float | None = None
 
-
-def against(figure: Figure, value: float) -> tuple[str, str, float]:
-    """Return a printed figure, a computed one written the same way, and their difference."""
-    return figure.printed, written(figure, value) or "", value - (figure.value or 0.0)
+    @classmethod
+    def of_figure(
+        cls, name: str, figure: Figure, value: float | str | None, explanation: str
+    ) -> _Recount:
+        """Compare a printed figure with a computed one."""
+        row = compared_figure(figure, value)
+        return cls(name, row["printed"], row["shown"], explanation, row["difference"])
 
 
 def percent(value: float) -> str:
@@ -86,10 +84,10 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "pass-rate-ceiling",
         "100.0%",
         percent(share),
+        f"the pass rate divides by documents x keys ({keys:,} per model), but a perfect extraction "
+        f"has only {total} scored fields: an array counts as one field and the keys of its items "
+        f"are not scored (scored fields per document: {each})",
         share - 100,
-        f"the pass rate divides by documents x keys, {keys:,} a model, but a perfect extraction "
-        f"has {total} scored fields: an array is one field, its items' keys are not scored "
-        f"(a document has {each})",
     )
 
     counted = {d: attempts("pooled", d) for d in DOMAINS[:-1]}
@@ -103,9 +101,8 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "order-of-domains",
         as_printed,
         of_scored,
-        None,
-        "measured against the fields that are scored, not against all keys, the order of the "
-        "domains changes: the share of scored fields among the keys is "
+        "the order of the domains changes when passed fields are divided by scored fields instead "
+        "of by all keys; the share of keys that are scored is "
         + ", ".join(f"{percent(ratio(scored[d], fields_of[d]))} for {d}" for d in DOMAINS),
     )
 
@@ -115,12 +112,12 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "sports-gold",
         f"{scored['sports']} scored fields",
         f"{with_value} with a gold value",
-        float(with_value - scored["sports"]),
-        f"{int((present == 1).sum())} of {len(present)} sports golds keep their results under a "
+        f"{int((present == 1).sum())} of {len(present)} sports golds store their results under a "
         "key that the schema does not declare, so only "
-        f"{percent(ratio(with_value, scored['sports']))} of the scored fields have a gold value "
-        "and what is extracted rightly under the declared keys counts as invented; the text "
-        f"explains {sports.passed} of {sports.fields} passed fields by array scoring alone",
+        f"{percent(ratio(with_value, scored['sports']))} of the scored fields have a gold value, "
+        "and correct values under the declared keys count as hallucinations; the text attributes "
+        f"the result ({sports.passed} of {sports.fields} fields passed) to array scoring alone",
+        float(with_value - scored["sports"]),
     )
 
     by_model = {m: attempts(m, "sports").pass_rate for m in MODELS}
@@ -131,52 +128,36 @@ def _scored_fields(facts: Facts) -> Iterator[_Recount]:
         "sports-nothing-extracted",
         f"{best}, {printed(13, best, 'rate').printed}",
         f"an empty object, {percent(nothing)}",
+        f"{absent} scored fields of the sports golds are absent, and a field that is absent on "
+        f"both sides passes: an empty object conforms to the schema and passes {absent} of "
+        f"{fields_of['sports']} fields, more than the best model",
         nothing - by_model[best],
-        f"{absent} scored fields of the sports golds are absent, and absent on both sides passes: "
-        f"an empty object fits the schema and passes {absent} of {fields_of['sports']} fields, "
-        "more than the best model",
     )
 
-    figure = said("gold values", "abstract")
+    figure = stated("gold values", "abstract")
     yield _Recount(
         "evaluable-fields",
         figure.printed,
         f"{total} scored",
+        f"the same name is used for three counts: {figure.printed} leaf values in gold, {keys:,} "
+        f"documents x keys, and {total} scored fields",
         total - (figure.value or 0.0),
-        f"three counts go by one name: {figure.printed} leaf values in gold, {keys:,} "
-        f"documents x keys, of which {total} are scored",
     )
 
 
 def _blocked_documents(facts: Facts) -> Iterator[_Recount]:
-    """Compute how the credit agreements, which two models could not read, change averages."""
+    """Compute averages without the two models that could not read the credit agreements."""
     able = tuple(m for m in MODELS if m not in CLAUDE)
     credit, research = (tally(models=able, domains=(d,)) for d in ("credit", "research"))
-    yield _Recount(
-        "credit-able-models",
-        *against(said("credit pass rate of models that read it"), credit.pass_rate),
-        f"the text speaks of models that can read the documents: {credit.passed} of "
-        f"{credit.fields} fields; the printed share counts the fields of the two models that "
-        "cannot",
-    )
-    yield _Recount(
+    yield _Recount.of_figure(
         "credit-validity",
-        *against(said("validity of credit"), credit.validity),
-        "the comparison of validity on credit agreements and research papers mixes a page limit "
-        f"with the schema: of the models that can read them, {percent(credit.validity)} of credit "
-        f"outputs and {percent(research.validity)} of research outputs are valid, so credit "
-        "agreements and not sports results have the highest validity",
-    )
-
-    hours = sum(value_of(3, domain, "hours") for domain in DOMAINS)
-    documents = sum(facts.documents.values())
-    without = documents - facts.documents["credit"]
-    figure = printed(3, TOTAL, "hours_per_document")
-    yield _Recount(
-        "hours-per-document",
-        *against(figure, hours / documents),
-        f"{hours:.1f} hours over {documents} documents; {figure.printed} is what {without} "
-        f"documents would give ({hours / without:.2f}), those without the credit agreements",
+        stated("validity of credit"),
+        credit.validity,
+        "the comparison of credit agreements and research papers confounds a page limit with the "
+        "schema: for the models that can read the documents, "
+        f"{percent(credit.validity)} of credit outputs and {percent(research.validity)} of "
+        "research outputs are valid, so credit agreements, not sports results, have the highest "
+        "validity",
     )
 
 
@@ -188,10 +169,10 @@ def _structured_mode() -> Iterator[_Recount]:
         "structured-accuracy",
         "accuracy falls",
         f"{before.passed} to {after.passed} fields",
-        float(after.passed - before.passed),
-        "all of the loss with structured output is the rejected resume schema "
+        "the loss with structured output comes only from the rejected resume schema "
         f"({attempts('pooled', 'resumes').passed} passed fields); on the domains whose schemas "
-        f"were accepted, more fields pass than before, of {after.fields:,}",
+        f"were accepted, more of the {after.fields:,} fields pass than before",
+        float(after.passed - before.passed),
     )
 
     prompt = {m: attempts(m, "research") for m in MODELS}
@@ -202,26 +183,11 @@ def _structured_mode() -> Iterator[_Recount]:
         "structured-long-outputs",
         f"{prompt['GPT-5'].pass_rate:.1f}% (GPT-5, research)",
         percent(changed["GPT-5"].pass_rate),
-        changed["GPT-5"].pass_rate - prompt["GPT-5"].pass_rate,
         "the text says that structured output harms long extractions most, and that output volume "
-        f"binds the GPT models; on research papers, the longest outputs, {risen} fields "
-        f"of {prompt['GPT-5'].fields} pass with it",
+        "limits the GPT models; on research papers, which have the longest outputs, more of the "
+        f"{prompt['GPT-5'].fields} fields pass with structured output: {risen}",
+        changed["GPT-5"].pass_rate - prompt["GPT-5"].pass_rate,
     )
-
-    for name in ("research", "sports", "overall"):
-        figure = printed(8, TOTAL, f"{name} rate")
-        rates = [value_of(8, model, f"{name} rate") for model in MODELS]
-        whole = tally("structured", domains=DOMAINS if name == "overall" else (name,))
-        mean, divisor = sum(rates) / len(rates), round(sum(rates) / (figure.value or 1))
-        if name == "overall":
-            why = f"{mean:.2f}, and all of them divide by the same number of fields"
-        else:
-            why = f"{mean:.1f}; their sum divided by {divisor} gives the printed total"
-        yield _Recount(
-            f"structured-{name}-total",
-            *against(figure, whole.pass_rate),
-            f"{whole.passed} of {whole.fields} fields; the mean of the six printed rows is {why}",
-        )
 
 
 def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
@@ -235,9 +201,9 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         "research-bold",
         f"{marked.row}, {marked.printed}",
         f"{best.row}, {best.printed}",
-        (best.value or 0.0) - (marked.value or 0.0),
-        "bold stands for the best of a column, and the maximum is another row; "
+        "bold marks the best value of a column, but another row has the maximum; "
         f"Table 12 marks {appendix.row}, {appendix.printed}",
+        (best.value or 0.0) - (marked.value or 0.0),
     )
     column = [f for f in by_model if f.column == "valid"]
     best = max(column, key=lambda f: f.value or 0.0)
@@ -245,41 +211,33 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         "validity-bold",
         ", ".join(f.row for f in column if f.bold) or "no mark",
         f"{best.row}, {best.printed}",
-        None,
-        "the caption promises bold for the best of each column; this column has none",
+        "the caption announces bold for the best value of each column; this column has none",
     )
 
     rows = (*MODELS, TOTAL)
     figures = {row: printed(5, row, "accuracy") for row in rows}
-    cells = {row: cell for (row, name), cell in results(facts).items() if name == "accuracy"}
+    cells = {row: cell for (row, name), cell in recompute(5, facts).items() if name == "accuracy"}
     computed = {row: float(cells[row].value or 0) for row in rows}
     apart = [row for row in rows if status_of(figures[row], cells[row]) != EQUAL]
     low = sum(computed[row] > (figures[row].value or 0) for row in apart)
-    surplus = []  # fields that a printed accuracy needs beyond those of the valid outputs
+    surplus = []  # fields that a printed accuracy implies beyond those of the valid outputs
     for model in MODELS:
         fewest, _ = accuracy_range(model, tally(models=(model,)).passed)
         beyond = fewest - scored_in_valid(facts, (model,), released=True)
         surplus.append(f"{model} {beyond:+d}")
-    yield _Recount(
+    yield _Recount.of_figure(
         "accuracy-on-valid",
-        *against(figures[TOTAL], computed[TOTAL]),
+        figures[TOTAL],
+        computed[TOTAL],
         f"{len(apart)} of {len(rows)} accuracies do not follow from valid documents x scored "
         f"fields ({low} are printed too low, the others too high): {cells[TOTAL].note};"
-        f" the printed shares need so many fields beyond the released evaluator's: "
+        " fields that the printed shares imply beyond those of the released evaluator: "
         + ", ".join(surplus),
     )
 
 
 def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
     """Check what sections 2 to 5 say about models, failures and page limits."""
-    others = {d: attempts("GPT-5", d) for d in DOMAINS if d != "credit"}
-    best = max(others, key=lambda domain: others[domain].validity)
-    yield _Recount(
-        "gpt-5-elsewhere",
-        *against(said("highest validity of GPT-5 without credit"), others[best].validity),
-        f"the range leaves out {best}: Table 13 has {others[best].valid} of "
-        f"{others[best].documents} valid",
-    )
     sports, resumes = (attempts("GPT-5.2", domain) for domain in ("sports", "resumes"))
     most = max(attempts(model, "resumes").valid for model in MODELS)
     yield _Recount(
@@ -287,54 +245,23 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "GPT models struggle outside credit",
         f"GPT-5.2: {sports.valid}/{sports.documents} sports, "
         f"{resumes.valid}/{resumes.documents} resumes valid",
-        None,
-        f"what holds for {GPT[1]} does not hold for {GPT[0]}: no model has more than "
+        f"the statement holds for {GPT[1]} but not for {GPT[0]}: no model has more than "
         f"{sports.documents} valid sports results or {most} valid resumes",
     )
 
-    fewest = min(DOMAINS, key=lambda domain: value_of(1, domain, "keys"))
-    for name, place, how in (
-        ("simplest-schema", "section 4.1", "credit agreements are called simplest"),
-        ("narrowest-schema", "section 5", "the range of the conclusion leaves it out"),
-    ):
-        yield _Recount(
-            name,
-            *against(said("fewest keys", place), value_of(1, fewest, "keys")),
-            f"{how}: {fewest} has fewer keys (Table 1)",
-        )
-
-    figure = said("lowest credit pass rate that is not 0")
-    on_credit = {model: attempts(model, "credit") for model in MODELS}
-    rates = {m: counted.pass_rate for m, counted in on_credit.items() if m not in CLAUDE}
-    below = [f"{m} {rate:.1f}%" for m, rate in rates.items() if rate < (figure.value or 0)]
-    yield _Recount(
-        "credit-85-percent",
-        *against(figure, min(rates.values())),
-        f"below it are {len(below)} of the {len(rates)} models: {', '.join(below)}",
-    )
-
-    kinds = {kind: sum(int(value_of(7, kind, m)) for m in MODELS) for kind in (*FAILURES, TOTAL)}
-    malformed = kinds["trailing comma"] + kinds["truncated"]
-    yield _Recount(
-        "malformed-share",
-        *against(said("share of malformed", "section 4.2"), ratio(malformed, kinds[TOTAL])),
-        f"trailing commas and truncation are {malformed} of {kinds[TOTAL]} failures; "
-        f"section 4.3 prints {said('share of malformed', 'section 4.3').printed}",
-    )
-
-    limit = said("page limit", "section 4.2").value or 0
-    pages, known = facts.of("credit", "pages"), facts.of("research", "pages")
+    limit = stated("page limit", "section 4.2").value or 0
+    pages, research_pages = facts.of("credit", "pages"), facts.of("research", "pages")
     over, under = int((pages > limit).sum()), pages[pages <= limit]
-    survey = value_of(2, "research", "pages") - float(known.sum())
-    long_research = int((known.dropna() > limit).sum()) + int(survey > limit)
+    survey = value_of(2, "research", "pages") - float(research_pages.sum())
+    long_research = int((research_pages.dropna() > limit).sum()) + int(survey > limit)
     yield _Recount(
         "page-limit",
         f"{len(pages)} credit agreements over {limit:.0f} pages",
         f"{over}",
+        f"one agreement has {int(under.iloc[0])} pages; the "
+        f"{value_of(7, 'page limit', CLAUDE[0]):.0f} rejections per model in Table 7 match the "
+        f"{over} longer agreements and the {long_research} research paper of {survey:.0f} pages",
         float(over - len(pages)),
-        f"one has {int(under.iloc[0])} pages; the {value_of(7, 'page limit', CLAUDE[0]):.0f} "
-        f"rejections a model of Table 7 fit the {over} longer agreements and the {long_research} "
-        f"research paper of {survey:.0f} pages",
     )
 
     tenk, research = (value_of(6, d, "tokens") for d in ("10-K/Q", "research"))
@@ -343,55 +270,49 @@ def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
         "output-capacity",
         f"10-K/Q: {tenk:,.0f} tokens are too many",
         f"research: {research:,.0f} tokens, {counted.valid}/{counted.documents} valid",
+        "output length alone cannot explain that no 10-K/Q output is valid: research papers need "
+        "more tokens on average, and some of their outputs are valid (one long paper dominates "
+        "that average, and the paper does not say which research outputs were valid)",
         research - tenk,
-        "the length of the output cannot by itself explain that no 10-K/Q output is valid: "
-        "research papers need more tokens on average, and some of their outputs are valid (one "
-        "long paper makes that average, and which papers were valid is not published)",
     )
 
 
 def _definitions(facts: Facts) -> Iterator[_Recount]:
     """Check the paper's use of domain, preset, model, valid and dominant predictor."""
-    yield _Recount(
-        "readme-domains",
-        *against(said("domains", "README"), len(DOMAINS)),
-        "the README counts top folders (finance holds two of them), the paper counts schemas",
-    )
     listed = {figure.row for figure in rows_of("4")}
     lacking = sorted(set(DEFAULT_METRICS.values()) - listed)
     yield _Recount(
         "table-4-presets",
         f"{len(listed)} presets",
         f"without {', '.join(lacking)}",
-        None,
-        "the table leaves out what is the default of a JSON type and has an example in appendix C",
+        "the table omits the default preset of a JSON type, which has an example in appendix C",
     )
     none = [m for m in MODELS if attempts(m, "credit").passed == 0]
     yield _Recount(
         "credit-all-models",
         "all models are accurate on credit",
         f"{len(MODELS) - len(none)} of {len(MODELS)}",
+        f"{' and '.join(none)} pass {printed(10, none[0], 'rate').printed}: they could read "
+        "none of the documents",
         float(-len(none)),
-        f"{' and '.join(none)} pass {printed(10, none[0], 'rate').printed}: none of the documents "
-        "could be read",
     )
 
     counted = sum(int(value_of(7, kind, model)) for kind in FAILURES for model in MODELS)
     invalid = tally().invalid
     yield _Recount(
         "valid-means-parsing",
-        "valid outputs fit the schema",
-        f"{invalid - counted} of {invalid} invalid ones broke it",
+        "valid outputs conform to the schema",
+        f"{invalid - counted} of {invalid} invalid outputs violate it",
+        f"the {len(FAILURES)} kinds of failure ({', '.join(FAILURES)}) account for all "
+        f"{invalid} invalid outputs, and none of them is an output that parses but violates its "
+        "schema: an output seems to be called valid if it parses as JSON",
         float(invalid - counted),
-        f"the {len(FAILURES)} kinds of failure ({', '.join(FAILURES)}) make up all {invalid} "
-        "invalid outputs, and none of them is an output that parses and does not fit its schema: "
-        "validity seems to mean that there was JSON",
     )
 
-    found = associations(facts)
+    correlations = associations(facts)
     sizes = {
         factor: " and ".join(
-            f"{abs(found[group, 'validity', factor, 'spearman'].correlation or 0):.1f}"
+            f"{correlations[group, 'validity', factor, 'spearman'].size:.1f}"
             for group in ("pooled", "able")
         )
         for factor in ("keys", "tokens", "array_items")
@@ -399,109 +320,100 @@ def _definitions(facts: Facts) -> Iterator[_Recount]:
     yield _Recount(
         "dominant-predictor",
         "schema breadth; output volume",
-        "not to be told apart",
-        None,
-        "introduction and analysis call the number of keys the dominant predictor, the conclusion "
-        "calls output volume so; absolute rank correlations with validity over the five domains, "
-        "with all attempts and without those Claude's page limit blocked: "
+        "indistinguishable",
+        "the introduction and the analysis name the number of keys as the dominant predictor, the "
+        "conclusion names output volume; absolute rank correlations with validity over the five "
+        "domains, with all attempts and without those that Claude's page limit blocked: "
         + "; ".join(f"{factor} {both}" for factor, both in sizes.items()),
     )
 
 
-_COUNTED = {
-    "tokens": "GPT-2 tokens of the released gold files",
-    "array_items": "items of all arrays of the released gold, nested ones included",
-    "fields": "leaf values outside arrays",
+#: Errata that are one printed figure: its table, row and column. The note of the recomputed cell
+#: is the explanation.
+_FIGURES = {
+    "credit-able-models": ("text", "s4.1-26", "credit pass rate of models that read it"),
+    "hours-per-document": ("3", TOTAL, "hours_per_document"),
+    "structured-research-total": ("8", TOTAL, "research rate"),
+    "structured-sports-total": ("8", TOTAL, "sports rate"),
+    "structured-overall-total": ("8", TOTAL, "overall rate"),
+    "gpt-5-elsewhere": ("text", "s4.2-10", "highest validity of GPT-5 without credit"),
+    "simplest-schema": ("text", "s4.1-25", "fewest keys"),
+    "narrowest-schema": ("text", "s5-01", "fewest keys"),
+    "credit-85-percent": ("text", "s2.1-09", "lowest credit pass rate that is not 0"),
+    "malformed-share": ("text", "s4.2-51", "share of malformed"),
+    "readme-domains": ("text", "readme-03", "domains"),
+    "research-gold-values": ("2", "research", "gold_values"),
+    "total-gold-values": ("2", TOTAL, "gold_values"),
+    "citations-100": ("text", "s2.1-02", "fewest citations"),
+    "growth-metric": ("text", "s1-02", "properties of growth metric"),
 }
 
 
-def _sizes_of_gold(facts: Facts) -> Iterator[_Recount]:
-    """Count the released gold again: values, tokens, fields and array items."""
-    cells = scale(facts)
-    for row in ("research", TOTAL):
-        value = float(cells[row, "gold_values"].value or 0)
-        yield _Recount(
-            f"{row}-gold-values",
-            *against(printed(2, row, "gold_values"), value),
-            REVISED,
-        )
+def _single_figures(facts: Facts) -> Iterator[_Recount]:
+    """List printed figures that differ from the recomputed ones."""
+    cells = {part: recompute(part, facts) for part in ("2", "3", "8", "text")}
+    for name, (part, row, column) in _FIGURES.items():
+        cell = cells[part][row, column]
+        yield _Recount.of_figure(name, printed(part, row, column), cell.value, cell.note)
 
-    fitting = field_definitions().groupby("definition")["matches"].sum()
-    tried = (
-        f"the paper does not define the column, and none of {len(fitting)} definitions that were "
-        f"tried gives more than {int(fitting.max())} of the {len(DOMAINS)} averages"
-    )
-    cells = complexities(facts)
-    for column, domain in product(_COUNTED, DOMAINS):
-        figure, cell = printed(6, domain, column), cells[domain, column]
+
+def _complexities(facts: Facts) -> Iterator[_Recount]:
+    """List the averages of Table 6 and the ratios of Figure 2 that differ."""
+    for (domain, column), cell in recompute(6, facts).items():
+        figure = printed(6, domain, column)
         if status_of(figure, cell) != DIFFERS:
             continue
-        value, documents = float(cell.value or 0), facts.documents[domain]
-        reason = f"{_COUNTED[column]}; {tried}" if column == "fields" else _COUNTED[column]
-        if domain == "research" and column != "fields":
-            reason = f"{REVISED}; {reason}"
-        yield _Recount(
+        number, documents = float(cell.value or 0), facts.documents[domain]
+        yield _Recount.of_figure(
             f"{domain.replace('/', '').lower()}-{column.replace('_', '-')}",
-            *against(figure, value),
-            f"{reason}; over {documents} documents about {(figure.value or 0) * documents:,.0f} "
-            f"printed, {value * documents:,.0f} counted",
+            figure,
+            cell.value,
+            f"{cell.note}; total of {documents} documents: about "
+            f"{(figure.value or 0) * documents:,.0f} printed, {number * documents:,.0f} counted",
         )
 
-    cells = tokens(facts)
+    cells = recompute("figure2", facts)
+    cells = recompute("figure2", facts)
     ratios = {domain: float(cells[domain, "ratio"].value or 0) for domain in DOMAINS}
     longer = [domain for domain in DOMAINS if ratios[domain] < 1]
     for domain, more in (
-        ("research", f"; more output than input have {' and '.join(longer)}"),
+        ("research", f"; {' and '.join(longer)} have more output than input"),
         ("credit", ""),
     ):
         yield _Recount(
             f"figure-2-{domain}",
             printed("figure2", domain, "ratio").printed,
             f"{ratios[domain]:.1f}×",
-            ratios[domain] - value_of("figure2", domain, "ratio"),
             f"{cells[domain, 'ratio'].note}{more}",
+            ratios[domain] - value_of("figure2", domain, "ratio"),
         )
 
 
 def _released_files(facts: Facts) -> Iterator[_Recount]:
     """Compare descriptions of the dataset with the released files."""
-    figure, cited = said("fewest citations"), facts.of("research", "citations")
-    few = sorted(int(n) for n in cited if n < (figure.value or 0))
-    yield _Recount(
-        "citations-100",
-        *against(figure, float(cited.min())),
-        f"{len(few)} of {len(cited)} papers have fewer citations: {', '.join(map(str, few))}",
-    )
     pages = facts.of("credit", "pages")
     in_table, in_text = (
-        [said(name, place).printed for name in ("shortest credit", "longest credit")]
+        [stated(name, place).printed for name in ("shortest credit", "longest credit")]
         for place in ("Table 1", "section 4.2")
     )
     yield _Recount(
         "credit-pages",
         f"{in_table[0]}–{in_table[1]} pages",
         f"{int(pages.min())}–{int(pages.max())} pages",
-        None,
-        f"the PDFs have the pages that section 4.2 gives, {in_text[0]} to {in_text[1]}",
+        f"the PDFs have the page counts of section 4.2, {in_text[0]} to {in_text[1]}",
     )
-    yield _Recount(
-        "growth-metric",
-        *against(said("properties of growth metric"), facts.growth_metric),
-        "the definition in the released 10-K/Q schema has fewer properties",
-    )
-
     sums = {d: value_of(6, d, "fields") + value_of(6, d, "array_items") for d in DOMAINS}
     values = {d: value_of(2, d, "gold_values") / value_of(2, d, "documents") for d in DOMAINS}
     fitting = [d for d in DOMAINS if round(sums[d], 1) == round(values[d], 1)]
     worst = max(DOMAINS, key=lambda domain: values[domain] - sums[domain])
     yield _Recount(
         "fields-and-items",
-        f"{sums[worst]:.1f} a {worst} document",
+        f"{sums[worst]:.1f} per {worst} document",
         f"{values[worst]:.1f}",
+        "the caption says that fields and array items make up the extraction target; their sum "
+        f"equals the gold values of Table 2 only for {' and '.join(fitting)}, because an array "
+        "item with several values counts once",
         values[worst] - sums[worst],
-        "fields and array items are said to make up the extraction target; they add up to the "
-        f"gold values of Table 2 for {' and '.join(fitting)} only, since an array item of several "
-        "values counts once",
     )
 
     broken = facts.frame[facts.frame["violations"] > 0]
@@ -509,23 +421,22 @@ def _released_files(facts: Facts) -> Iterator[_Recount]:
     listed = ", ".join(f"{by_domain[d]} of {facts.documents[d]} {d}" for d in by_domain.index)
     yield _Recount(
         "gold-breaks-schema",
-        "every annotation fits its schema",
+        "every annotation conforms to its schema",
         f"{len(broken)} of {len(facts.frame)} do not",
+        f"{listed} golds violate their own JSON Schema; an output counts as valid only if it "
+        "conforms to the schema (section 4), so these golds would count as invalid outputs",
         float(len(broken)),
-        f"{listed} golds break their own JSON Schema; an output counts as valid only if it fits "
-        "the schema (section 4), so these golds would count as invalid outputs",
     )
     names = facts.frame.loc[facts.frame["schema"] == SCHEMAS["10-K/Q"], "document"]
     yield _Recount(
         "no-10-k",
         "10-K and 10-Q filings",
         f"{sum('_10q_' in name for name in names)} of {len(names)} are 10-Q",
-        None,
-        "the released filings are quarterly reports throughout, by their file names",
+        "by their file names, all released filings are quarterly reports",
     )
 
 
-#: A text of our own, longer than the 200 letters from which on difflib drops the frequent ones.
+#: From 200 characters on, difflib ignores characters that are frequent in a text.
 _TEXT = "no later than ten days after a notice the agent tells the lenders; " * 4
 _SHORTER = _TEXT.replace("later ", "", 1)
 
@@ -547,10 +458,10 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "failed-judge-calls",
         percent(before),
         percent(after),
+        f"in {len(failed)} of {len(reports)} recorded reports a judge call failed; the evaluator "
+        f"then scored the node's children, found both sides absent and added {extra} passing "
+        f"fields to {rows - more}: the pass rate of these reports rises because calls failed",
         after - before,
-        f"in {len(failed)} of {len(reports)} recorded reports a judge call failed, the evaluator "
-        f"went on into the node's children, found both sides absent and added {extra} passing "
-        f"fields to {rows - more}: the pass rate of these reports rises because the judge is down",
     )
 
     keys, scored, released = facts.keys, facts.scored, facts.scored_by_package_010
@@ -563,11 +474,10 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "fields-inside-arrays",
         "item fields scored by their metrics",
         "item fields scored" if release.rows_inside_arrays else "no row inside an array",
-        None,
-        "the release gives an array one row, by a judge that sees no metric of a field: of "
-        f"{all_keys:,} documents x keys {all_scored} get a row ({scored['10-K/Q']} of "
-        f"{keys['10-K/Q']} keys of 10-K/Q); the metrics declared inside arrays, "
-        "number_tolerance among them, never run there",
+        "the release gives an array one row, by a judge that does not see the fields' metrics: of "
+        f"{all_keys:,} documents x keys, {all_scored} have a row ({scored['10-K/Q']} of "
+        f"{keys['10-K/Q']} keys of 10-K/Q); metrics declared inside arrays, such "
+        "as number_tolerance, never run",
     )
 
     apart = [d for d in DOMAINS if scored[d] != released[d]]
@@ -577,19 +487,19 @@ def _package(facts: Facts) -> Iterator[_Recount]:
         "unscored-union",
         f"{all_scored} scored fields",
         f"{all_released}",
+        f"the release does not score an anyOf without its own metric ({', '.join(apart)}: "
+        f"{released[apart[0]]} fields per document instead of {scored[apart[0]]}); with its "
+        f"count, GPT-5's accuracy on valid outputs would be {percent(accuracy)}",
         float(all_released - all_scored),
-        f"the release scores no anyOf without a metric of its own ({', '.join(apart)}: "
-        f"{released[apart[0]]} fields a document instead of {scored[apart[0]]}); with its count "
-        f"GPT-5's accuracy on valid outputs would be {percent(accuracy)}",
     )
     rules = [f.name for f in fields(Profile) if f.name != "name"]
     changed = [rule for rule in rules if getattr(release, rule) != getattr(readme, rule)]
     yield _Recount(
         "readme-ahead-of-release",
         f"{len(changed)} rules",
-        "another rule each",
-        None,
-        "the README describes what the release on PyPI does not do: " + ", ".join(changed),
+        "a different rule each",
+        "the README describes rules that the release on PyPI does not implement: "
+        + ", ".join(changed),
     )
 
 
@@ -602,10 +512,10 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "levenshtein-or-difflib",
         f"{levenshtein:.3f} (Levenshtein)",
         f"{ratio_of_difflib:.3f} (difflib)",
+        "the release computes difflib's ratio, but README and paper say Levenshtein; these are the "
+        f"scores of a text of {len(_TEXT)} characters and the same text without one word; with the "
+        f"sides swapped, difflib gives {swapped:.3f}; the threshold is 0.8",
         ratio_of_difflib - levenshtein,
-        "the release computes difflib's ratio where README and paper say Levenshtein; a text of "
-        f"{len(_TEXT)} letters without one of its words gives these two, and difflib gives "
-        f"{swapped:.3f} with the sides swapped; the threshold is 0.8",
     )
 
     params = dict(PRESETS["number_tolerance"].params)
@@ -619,10 +529,9 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "relative-or-absolute-tolerance",
         f"{near:,.0f} for {gold:,.0f}: {described[0]}",
         released[0],
-        None,
-        f"the paper's margin is relative ({percent(100 * margin)}), the release's "
-        f"absolute: {double} for {small}, twice as much, {released[1]} there and "
-        f"{described[1]} by the paper's rule",
+        f"the paper's margin is relative ({percent(100 * margin)}), the release's is "
+        f"absolute: {double} for {small}, which is twice as large, {released[1]} in the release "
+        f"and {described[1]} by the paper's rule",
     )
     default = largest_accepted(
         lambda x: _released("number_tolerance", {}, 0.0, x) == 1, highest=1.0, steps=60
@@ -631,20 +540,20 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "default-tolerance",
         f"{margin:g}",
         f"{default:.0e}",
+        "the metric's own default applies where a schema names the metric, without params, instead "
+        "of the preset",
         default - margin,
-        "where a schema names the metric and not the preset, without params, the metric's own "
-        "default counts",
     )
     pairs = [("33–37", "90–99"), ("unknown", "12 to 14")]
     passing = sum(_released("number_tolerance", {}, *pair) == 1 for pair in pairs)
     right = sum(preset_score("number_tolerance", "number", *pair) == 1 for pair in pairs)
     yield _Recount(
         "two-texts-are-equal",
-        f"{right} of {len(pairs)} unlike texts pass",
+        f"{right} of {len(pairs)} different texts pass",
         f"{passing} of {len(pairs)}",
-        float(passing - right),
-        "the release turns what is not a number into nothing and finds two nothings equal; the "
+        "the release converts texts that are not numbers to None, and two Nones are equal; the "
         "10-K/Q schema allows texts such as ranges where it declares number_tolerance",
+        float(passing - right),
     )
 
     items = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -656,24 +565,24 @@ def _metrics_of_the_package() -> Iterator[_Recount]:
         "recall-only",
         f"F1 {array['f1']:.3f}",
         f"{array['score']:.3f}",
-        float(array["score"] - array["f1"]),
         f"precision, recall and F1 are computed, but an array's score is its recall: "
-        f"{len(rows)} right rows among {len(invented)} invented ones score {array['score']:.0f}",
+        f"{len(rows)} correct rows among {len(invented)} invented ones score {array['score']:.0f}",
+        float(array["score"] - array["f1"]),
     )
 
 
 ERRATA_COLUMNS = FrameSpec(
     "errata",
-    "one row per thing that does not add up",
+    "one row per erratum",
     (
         Column("id", "string", "short name"),
-        Column("where", "string", "table, figure, section, or what is compared with what"),
-        Column("published", "string", "what is printed or said"),
-        Column("recomputed", "string", "what comes out"),
+        Column("where", "string", "table, figure or section; in comparisons, both sources"),
+        Column("published", "string", "the printed figure or statement"),
+        Column("recomputed", "string", "the recomputed figure or finding"),
         Column("difference", "Float64", "recomputed - published, for numbers", "", True),
         Column("explanation", "string", "why, with the numbers behind it"),
-        Column("severity", "string", "how much hangs on it", ", ".join(SEVERITIES)),
-        Column("check", "string", "what to look at, or to call"),
+        Column("severity", "string", "effect on the results", ", ".join(SEVERITIES)),
+        Column("check", "string", "function call or source for checking it"),
     ),
 )
 
@@ -692,7 +601,7 @@ def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per erratum, the gravest first: id, where, published, recomputed, difference,
+        One row per erratum, highest severity first: id, where, published, recomputed, difference,
         explanation, severity (``high``: a result or conclusion changes; ``medium``: a printed
         figure or a rule is wrong; ``low``: wording, marks, small differences), check.
 
@@ -715,14 +624,12 @@ def errata_of(facts: Facts) -> pd.DataFrame:
         *_marks_and_accuracies(facts),
         *_statements_on_results(facts),
         *_definitions(facts),
-        *_sizes_of_gold(facts),
+        *_single_figures(facts),
+        *_complexities(facts),
         *_released_files(facts),
         *_package(facts),
         *_metrics_of_the_package(),
     )
     order = list(catalogue)
-    rows = []
-    for found in sorted(recounts, key=lambda recount: order.index(recount.id)):
-        row = catalogue[found.id]
-        rows.append((found.id, row["where"], *found[1:], row["severity"], row["check"]))
-    return ERRATA_COLUMNS.from_rows(rows)
+    ordered = sorted(recounts, key=lambda recount: order.index(recount.id))
+    return ERRATA_COLUMNS.from_records(catalogue[row.id] | row._asdict() for row in ordered)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -40,12 +41,12 @@ GOLD_COLUMNS = FrameSpec(
         Column("scored_released", "int64", "fields the published package 0.1.0 scores", "1 and up"),
         Column("present", "int64", "scored fields for which gold has a value", "0 to scored"),
         Column("citations", "Int64", "items of `citations`; missing elsewhere", "0 and up", True),
-        Column("violations", "int64", "breaches of the document's own schema", "0 and up"),
+        Column("violations", "int64", "violations of the document's own schema", "0 and up"),
     ),
 )
 
 #: Counts of the gold documents that were measured, by a hash of schema and gold.
-_COUNTED: dict[bytes, tuple[Any, ...]] = {}
+_GOLD_COUNTS: dict[bytes, tuple[Any, ...]] = {}
 
 
 def shipped_gold() -> pd.DataFrame:
@@ -61,9 +62,9 @@ def measure_gold(dataset: Dataset) -> pd.DataFrame:
     ):
         schema, gold = dataset.schema(schema_id), dataset.gold(document)
         content = hashlib.sha256(json.dumps([schema, gold]).encode()).digest()
-        if content not in _COUNTED:  # each table of the paper asks for all documents
-            _COUNTED[content] = _gold_counts(schema, gold)
-        rows.append((document, schema_id, *_COUNTED[content]))
+        if content not in _GOLD_COUNTS:  # each table of the paper asks for all documents
+            _GOLD_COUNTS[content] = _gold_counts(schema, gold)
+        rows.append((document, schema_id, *_GOLD_COUNTS[content]))
     return GOLD_COLUMNS.from_rows(rows)
 
 
@@ -145,13 +146,13 @@ def facts_of(dataset: Dataset | None = None) -> Facts:
     """Gather the figures of a dataset, or the shipped ones."""
     if dataset is None:
         return _shipped()
-    found, wanted = set(dataset.schemas["schema"]), set(SCHEMAS.values())
-    if found != wanted:
+    schemas, expected = set(dataset.schemas["schema"]), set(SCHEMAS.values())
+    if schemas != expected:
         raise InputError(
-            f"dataset {dataset.name!r} has the schemas {', '.join(sorted(found))}: the paper's "
-            f"tables need those of the released one, {', '.join(sorted(wanted))}"
+            f"dataset {dataset.name!r} has the schemas {', '.join(sorted(schemas))}: the paper's "
+            f"tables need those of the released one, {', '.join(sorted(expected))}"
         )
-    sizes = {schema: schema_complexity(dataset.schema(schema))._asdict() for schema in wanted}
+    sizes = {schema: schema_complexity(dataset.schema(schema))._asdict() for schema in expected}
     growth = measure_growth_metric(dataset)
     gold = measure_gold(dataset)
     return _joined(dataset.documents, gold, sizes, growth, f"dataset {dataset.name!r}")
@@ -178,6 +179,8 @@ def _joined(
 
 
 MODES = ("prompt", "structured")
+#: Source of counts without valid documents, which are not printed.
+_INFERRED = "Table 8, the only count that fits"
 
 COUNT_COLUMNS = FrameSpec(
     "counts",
@@ -187,23 +190,11 @@ COUNT_COLUMNS = FrameSpec(
         Column("domain", "string", "sports, credit, research, resumes or 10-K/Q"),
         Column("documents", "int64", "documents, one attempt each", "1 and up"),
         Column("valid", "Int64", "parseable outputs that fit the schema; not printed", "", True),
-        Column("fields", "int64", "documents x keys, what the paper divides by", "1 and up"),
-        Column("passed", "int64", "passed fields; 0 for what is not valid", "0 to fields"),
+        Column("fields", "int64", "documents x keys, the denominator of the pass rate", "1 and up"),
+        Column("passed", "int64", "passed fields; 0 for outputs that are not valid", "0 to fields"),
         Column("source", "string", "where the counts come from"),
     ),
 )
-
-
-class Count(NamedTuple):
-    """Counts of one model on one domain; the fields are the columns of `COUNT_COLUMNS`."""
-
-    model: str
-    domain: str
-    documents: int
-    valid: int | None
-    fields: int
-    passed: int
-    source: str
 
 
 class Tally(NamedTuple):
@@ -250,7 +241,7 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
     Raises
     ------
     InputError
-        There is no such mode.
+        If the mode does not exist.
 
     Examples
     --------
@@ -258,7 +249,12 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
     >>> int(frame["valid"].sum()), int(frame["passed"].sum()), int(frame["fields"].sum())
     (107, 844, 18516)
     """
-    return COUNT_COLUMNS.from_rows(_counts(mode))
+    return COUNT_COLUMNS.from_records(
+        {"model": model, "domain": domain, "source": source}
+        | counted._asdict()
+        | ({"valid": None} if source == _INFERRED else {})
+        for (model, domain), (counted, source) in _counts(mode).items()
+    )
 
 
 def tally(
@@ -268,16 +264,15 @@ def tally(
     domains: tuple[str, ...] = DOMAINS,
 ) -> Tally:
     """Add the counts of some models on some domains; what is not printed adds nothing."""
-    rows = [c for c in _counts(mode) if c.model in models and c.domain in domains]
-    return Tally(
-        sum(c.documents for c in rows),
-        sum(c.valid or 0 for c in rows),
-        sum(c.fields for c in rows),
-        sum(c.passed for c in rows),
-    )
+    counted = [
+        counts
+        for (model, domain), (counts, _) in _counts(mode).items()
+        if model in models and domain in domains
+    ]
+    return Tally(*map(sum, zip(*counted, strict=True)))
 
 
-#: Models that are added up. ``able`` leaves Claude out where its page limit kept it out.
+#: Models that are added up. ``able`` omits Claude where its page limit blocked it.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "pooled": MODELS,
     "able": MODELS,
@@ -296,24 +291,22 @@ def attempts(group: str, domain: str) -> Tally:
 
 
 @cache
-def _counts(mode: str) -> tuple[Count, ...]:
+def _counts(mode: str) -> Mapping[tuple[str, str], tuple[Tally, str]]:
+    """Return the counts of each model and domain, and where they come from."""
     if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}: known are 'prompt' and 'structured'")
-    return tuple(_count(model, domain, mode) for model in MODELS for domain in DOMAINS)
-
-
-def _count(model: str, domain: str, mode: str) -> Count:
-    table = DOMAIN_TABLES[domain]
-    documents, valid, fields, passed = (
-        int(value_of(table, model, column)) for column in ("documents", "valid", "fields", "passed")
-    )
-    prompt = Count(model, domain, documents, valid, fields, passed, f"Table {table}")
-    if mode == "prompt":
-        return prompt
-    if domain in ("resumes", "10-K/Q"):
-        return prompt._replace(valid=0, passed=0, source="Table 8, caption")
-    passed = inferred_passed(model, domain, fields)
-    return prompt._replace(valid=None, passed=passed, source="Table 8, the only count that fits")
+        raise InputError(f"unknown mode {mode!r}: expected 'prompt' or 'structured'")
+    counts = {}
+    for model, domain in product(MODELS, DOMAINS):
+        table = DOMAIN_TABLES[domain]
+        counted = Tally(*(int(value_of(table, model, column)) for column in Tally._fields))
+        source = f"Table {table}"
+        if mode == "structured" and domain in ("resumes", "10-K/Q"):
+            counted, source = counted._replace(valid=0, passed=0), "Table 8, caption"
+        elif mode == "structured":
+            passed = inferred_passed(model, domain, counted.fields)
+            counted, source = counted._replace(valid=0, passed=passed), _INFERRED
+        counts[model, domain] = counted, source
+    return counts
 
 
 def inferred_passed(model: str, domain: str, fields: int) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from extractbench_nb.benchmark.published import Figure, rows_of
 from extractbench_nb.display.publication import Texts
-from extractbench_nb.paper.cells import HEADER, TOTAL, Cell, Cells, figures_of, rounded, written
+from extractbench_nb.paper.cells import HEADER, TOTAL, Cell, Cells, figures_of, formatted, rounded
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
@@ -117,4 +117,4 @@ def _text(figure: Figure | None, cell: Cell | None) -> str:
         return cell.value if isinstance(cell.value, str) else f"{cell.value:,.1f}"
     if figure.printed.endswith("k") and isinstance(cell.value, (int, float)):
         return f"{rounded(cell.value / 1000, 3 + (figure.digits or 0))}k"
-    return written(figure, cell.value) or ABSENT
+    return formatted(figure, cell.value) or ABSENT

@@ -17,7 +17,7 @@ from extractbench_nb.paper.facts import GROUPS, Facts, Tally, attempts, facts_of
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
-#: Columns of Table 6 that the paper holds against failures.
+#: Columns of Table 6 that the paper relates to failures.
 FACTORS = ("keys", "tokens", "pages", "depth", "array_items")
 
 #: Shares by domain: valid documents; passed fields of documents x keys; passed of scored fields.
@@ -57,7 +57,7 @@ class Fit(NamedTuple):
 
     #: Log-odds, of shape (batch, k).
     coefficients: Numbers
-    #: Standard errors from the information matrix, rows taken as independent, of shape (batch, k).
+    #: Standard errors from the information matrix, for independent rows, of shape (batch, k).
     errors: Numbers
     #: Log-likelihood plus half the log determinant of the information, of shape (batch,).
     penalised: Numbers
@@ -132,8 +132,8 @@ def profile_interval(
         middle = (inside + outside) / 2
         start = np.repeat(best.coefficients, 2, axis=0)
         start[:, column] = middle
-        kept = fit(both, successes, trials, start=start, free=free).penalised >= limit
-        inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
+        is_in = fit(both, successes, trials, start=start, free=free).penalised >= limit
+        inside, outside = np.where(is_in, middle, inside), np.where(is_in, outside, middle)
     return float(inside[0]), float(inside[1])
 
 
@@ -148,9 +148,9 @@ CORRELATION_COLUMNS = FrameSpec(
         Column("domains", "int64", "number of domains", "5"),
         Column("correlation", "Float64", "missing where the outcome is constant", "-1 to 1", True),
         Column("p_value", "Float64", "share of all 120 orders at least as extreme", "0 to 1", True),
-        Column("p_smallest", "Float64", "the least that these ties allow", "0 to 1", True),
-        Column("without_one_low", "Float64", "least with one domain left out", "-1 to 1", True),
-        Column("without_one_high", "Float64", "most with one domain left out", "-1 to 1", True),
+        Column("p_smallest", "Float64", "smallest p-value that the ties allow", "0 to 1", True),
+        Column("without_one_low", "Float64", "lowest with one domain left out", "-1 to 1", True),
+        Column("without_one_high", "Float64", "highest with one domain left out", "-1 to 1", True),
     ),
 )
 
@@ -210,6 +210,11 @@ class Association(NamedTuple):
     without_one_high: float | None
 
     @property
+    def size(self) -> float:
+        """The absolute correlation; 0 where the outcome is constant."""
+        return abs(self.correlation or 0.0)
+
+    @property
     def steady(self) -> bool:
         """Whether the sign stays the same whichever domain is left out."""
         low, high = self.without_one_low, self.without_one_high
@@ -226,17 +231,17 @@ def associate(factor: Numbers, outcome: Numbers, *, measure: str = "spearman") -
     (-1.0, True)
     """
     correlate = _MEASURES[measure]
-    found = float(correlate(factor, outcome))
-    if np.isnan(found):
+    correlation = float(correlate(factor, outcome))
+    if np.isnan(correlation):
         return Association(None, None, None, None, None)
     orders = np.array(list(permutations(range(len(outcome)))))
     sizes = np.abs(correlate(factor, outcome[orders]))
-    kept = [np.delete(np.arange(len(outcome)), left_out) for left_out in range(len(outcome))]
-    without = np.array([float(correlate(factor[k], outcome[k])) for k in kept])
+    subsets = [np.delete(np.arange(len(outcome)), left_out) for left_out in range(len(outcome))]
+    without = np.array([float(correlate(factor[k], outcome[k])) for k in subsets])
     without = without[~np.isnan(without)]
     return Association(
-        found,
-        float((sizes >= abs(found) - _NOISE).mean()),
+        correlation,
+        float((sizes >= abs(correlation) - _NOISE).mean()),
         float((sizes >= sizes.max() - _NOISE).mean()),
         float(without.min()) if len(without) else None,
         float(without.max()) if len(without) else None,
@@ -260,7 +265,7 @@ def correlations() -> pd.DataFrame:
     """Correlate the paper's factors with its outcomes over the five domains.
 
     Factors are Table 6's, outcomes follow from the counts of Tables 9 to 13. The p-values are
-    exact: all 120 orders of five domains are tried, so that none can be smaller than 2/120, and
+    exact: all 120 orders of five domains are enumerated, so none can be smaller than 2/120, and
     after Holm's correction for five factors none can be smaller than 0.083.
 
     Returns
@@ -287,16 +292,18 @@ REGRESSION_COLUMNS = FrameSpec(
         Column("outcome", "string", "validity, pass_rate or scored_pass_rate"),
         Column("factor", "string", "keys, tokens, pages, depth or array_items"),
         Column("cells", "int64", "model x domain counts that were fitted", "28 or 30"),
-        Column("domains", "int64", "clusters: a factor has one value a domain", "5"),
+        Column("domains", "int64", "clusters: a factor has one value per domain", "5"),
         Column("coefficient", "float64", "log odds when the factor doubles"),
-        Column("error", "float64", "standard error, cells taken as independent", "0 and up"),
+        Column("error", "float64", "standard error, cells treated as independent", "0 and up"),
         Column("odds_ratio", "float64", "odds when the factor doubles", "0 and up"),
-        Column("odds_low", "float64", "lower end of 95%, cells taken as independent"),
-        Column("odds_high", "float64", "upper end of 95%, cells taken as independent"),
-        Column("without_one_low", "float64", "least odds ratio with one domain left out"),
-        Column("without_one_high", "float64", "largest odds ratio with one domain left out"),
+        Column("odds_low", "float64", "lower end of 95%, cells treated as independent"),
+        Column("odds_high", "float64", "upper end of 95%, cells treated as independent"),
+        Column("without_one_low", "float64", "lowest odds ratio with one domain left out"),
+        Column("without_one_high", "float64", "highest odds ratio with one domain left out"),
         Column("gain", "float64", "penalised log-likelihood above a model without the factor"),
-        Column("p_value", "float64", "share of all 120 assignments to domains with such a gain"),
+        Column(
+            "p_value", "float64", "share of all 120 assignments to domains with at least this gain"
+        ),
     ),
 )
 
@@ -308,10 +315,10 @@ def regressions() -> pd.DataFrame:
 
     Each cell is a model on a domain; each model has its own intercept, the factor enters as its
     logarithm to base 2, so that an odds ratio is for a factor twice as large. Firth's penalty
-    keeps estimates finite (no 10-K/Q output is valid). ``odds_low`` and ``odds_high`` take cells as
-    independent and are far too narrow, since a factor has five values: read ``without_one_low``
+    keeps estimates finite (no 10-K/Q output is valid). ``odds_low`` and ``odds_high`` treat cells
+    as independent and are far too narrow, since a factor has five values: read ``without_one_low``
     and ``without_one_high``, and ``p_value``, which permutes the factor over whole domains. Models
-    with several factors are not fitted: five domains leave nothing to tell them apart.
+    with several factors are not fitted: five domains cannot separate their effects.
 
     Returns
     -------
@@ -344,14 +351,14 @@ def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
     ]
     successes, trials = np.array(cells, dtype=float).T
     design = _design(values)
-    own = fit(design[None], successes, trials)
-    slope = float(own.coefficients[0, -1])
+    fitted = fit(design[None], successes, trials)
+    slope = float(fitted.coefficients[0, -1])
     low, high = profile_interval(design, successes, trials, column=-1 % design.shape[1])
 
     # each domain is left out in turn: a cell without trials has no influence on the fit
-    kept = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
+    weights = np.tile(1 - np.eye(len(DOMAINS)), len(MODELS))
     batch = np.broadcast_to(design, (len(DOMAINS), *design.shape))
-    without = fit(batch, successes * kept, trials * kept).coefficients[:, -1]
+    without = fit(batch, successes * weights, trials * weights).coefficients[:, -1]
 
     # what the factor adds to the intercepts, as it is and in every order of the domains
     designs = np.stack([_design(np.array(order)) for order in permutations(values)])
@@ -364,7 +371,7 @@ def _fitted(group: str, outcome: str, factor: str) -> tuple[Any, ...]:
         int((trials > 0).sum()),
         len(DOMAINS),
         slope,
-        float(own.errors[0, -1]),
+        float(fitted.errors[0, -1]),
         *(float(np.exp(x)) for x in (slope, low, high, without.min(), without.max())),
         float(gains[0]),
         float((gains >= gains[0] - _ROUNDING).mean()),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any, TypeAlias
 
+from extractbench_nb.benchmark.complexities import field_definitions
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.paper.cells import (
@@ -18,10 +20,10 @@ from extractbench_nb.paper.cells import (
     TOTAL,
     Cell,
     Cells,
-    given,
+    figures_of,
     printed,
     ratio,
-    said,
+    stated,
     value_of,
 )
 from extractbench_nb.paper.facts import Facts, attempts, tally
@@ -29,8 +31,8 @@ from extractbench_nb.schema.config import PRESETS
 
 _ITEMS_TRIED = [{"name": "one"}, {"name": "two"}, {"name": "three"}]
 
-#: By preset of Table 4: the words for it, the type, and gold, predicted and score of what tells it
-#: from other metrics: from kitten to sitting, of seven letters, there are three edits.
+#: By preset of Table 4: its description, the JSON type, and cases (gold, predicted, score) that
+#: distinguish it from other metrics. Kitten and sitting, of seven letters, are three edits apart.
 _PROBES: Mapping[str, tuple[str, str, tuple[tuple[Any, Any, float], ...]]] = {
     "string_exact": ("Exact match", "string", (("Ab", "Ab", 1), ("Ab", "ab", 0))),
     "string_case_insensitive": ("Case-folded", "string", (("Ab", "aB", 1), ("Ab", "Ac", 0))),
@@ -40,36 +42,36 @@ _PROBES: Mapping[str, tuple[str, str, tuple[tuple[Any, Any, float], ...]]] = {
     "array_llm": ("Optimal alignment", "array", ((_ITEMS_TRIED, _ITEMS_TRIED[::-1], 1),)),
 }
 _NOTES = {
-    "string_semantic": "the judge is a deterministic one by default; judge= takes an LLM",
-    "array_llm": "alignment is optimal and deterministic by default, a judge compares the texts",
+    "string_semantic": "the default judge is deterministic; pass judge= for an LLM",
+    "array_llm": "the default alignment is optimal and deterministic; a judge compares the texts",
 }
 
 
 def presets_tried() -> Cells:
-    """Recompute Table 4: each preset is tried on values that tell metrics apart."""
+    """Recompute Table 4: each preset is tried on values that distinguish metrics."""
     source, other = "presets(), each tried", "another metric"
-    told = {}
+    words_of = {}
     for preset, (words, kind, probes) in _PROBES.items():
         fits = (
             math.isclose(preset_score(preset, kind, gold, predicted), score)
             for gold, predicted, score in probes
         )
-        told[preset] = words if all(fits) else other
+        words_of[preset] = words if all(fits) else other
     margin = largest_accepted(
         lambda x: preset_score("number_tolerance", "number", 1e6, 1e6 * (1 + x / 100)) == 1,
         highest=100.0,
         steps=30,
     )
-    told["number_tolerance"] = "Within margin" if 0 < margin < 100 else other  # noqa: PLR2004 - %
+    words_of["number_tolerance"] = "Within margin" if 0 < margin < 100 else other  # noqa: PLR2004 - %
     same, unlike = (
         preset_score("string_semantic", "string", "ABC Corp", name)
         for name in ("ABC Corporation", "XYZ Corporation")
     )
-    alike = same > 0.9 > unlike  # noqa: PLR2004 - a score that says "the same"
-    told["string_semantic"] = "Deterministic equivalence" if alike else other
+    is_same = same > 0.9 > unlike  # noqa: PLR2004 - a score that says "the same"
+    words_of["string_semantic"] = "Deterministic equivalence" if is_same else other
     cells = {
         (preset, "metric"): Cell(words, source, _NOTES.get(preset, ""))
-        for preset, words in told.items()
+        for preset, words in words_of.items()
     }
     return cells | {("number_tolerance", "margin"): Cell(margin, source)}
 
@@ -78,8 +80,8 @@ def preset_score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
     """Return a preset's score of a field of a JSON type."""
     field = {"type": kind, "evaluation_config": preset}
     schema = {"type": "object", "properties": {"field": field}}
-    found = evaluate(schema, {"field": gold}, {"field": predicted})
-    return float(found.fields["score"].iloc[0])
+    evaluation = evaluate(schema, {"field": gold}, {"field": predicted})
+    return float(evaluation.fields["score"].iloc[0])
 
 
 def largest_accepted(accepted: Callable[[float], bool], *, highest: float, steps: int) -> float:
@@ -91,12 +93,8 @@ def largest_accepted(accepted: Callable[[float], bool], *, highest: float, steps
     return low
 
 
-NO_PDF = "the PDF of one research paper"
-NO_HOURS = "the annotators' hours were not released"
-REVISED = "the released research golds seem to have gained array items of one value since"
-
-_FIELDS = "leaf values outside arrays; field_definitions() tries others, and none fits throughout"
-_ITEMS = "items of all arrays of the released gold, nested ones included"
+NO_PDF = "the PDF of one research paper is not available"
+REVISED = "the released research golds seem to have gained array items of one value since the paper"
 
 
 def _measured(facts: Facts, domain: str, column: str, note: str = "") -> Cell:
@@ -143,31 +141,32 @@ def annotation(facts: Facts) -> Cells:
     cells: Cells = {}
     hours = {domain: value_of(3, domain, "hours") for domain in DOMAINS}
     for domain in DOMAINS:
-        cells[domain, "hours"] = given(3, domain, "hours", NO_HOURS)
         mean = hours[domain] / facts.documents[domain]
         cells[domain, "hours_per_document"] = Cell(mean, "Table 3, hours / documents")
     total, documents = sum(hours.values()), sum(facts.documents.values())
     cells[TOTAL, "hours"] = Cell(total, "Table 3, sum of the rows")
-    printed = value_of(3, TOTAL, "hours_per_document")
-    note = f"{total:.1f} hours / {documents} documents; {printed} needs {total / printed:.0f}"
+    others = documents - facts.documents["credit"]
+    note = (
+        f"{total:.1f} hours over {documents} documents; over the {others} documents that are not "
+        f"credit agreements the mean is {total / others:.2f}"
+    )
     cells[TOTAL, "hours_per_document"] = Cell(total / documents, "Table 3, sums", note)
     return cells
 
 
 def complexities(facts: Facts) -> Cells:
     """Recompute Table 6."""
+    fitting = field_definitions().groupby("definition")["matches"].sum()
     notes = {
-        "pages": "",
-        "keys": "",
-        "depth": "",
-        "tokens": "tokens of the released gold file as it is",
-        "fields": _FIELDS,
-        "array_items": _ITEMS,
+        "tokens": "GPT-2 tokens of the released gold files",
+        "array_items": "items of all arrays of the released gold, nested ones included",
+        "fields": f"leaf values outside arrays; the paper does not define the column, and none of "
+        f"the {len(fitting)} definitions of field_definitions() gives more than "
+        f"{int(fitting.max())} of the {len(DOMAINS)} averages",
     }
     return {
-        (domain, column): _measured(facts, domain, column, note)
-        for domain in DOMAINS
-        for column, note in notes.items()
+        (domain, column): _measured(facts, domain, column, notes.get(column, ""))
+        for domain, column in product(DOMAINS, ("pages", "keys", "depth", *notes))
     }
 
 
@@ -181,7 +180,7 @@ def tokens(facts: Facts) -> Cells:
         note = f"{without} document without PDF left out" if without else ""
         cells[domain, "input_tokens"] = Cell(read, facts.source, note)
         cells[domain, "output_tokens"] = Cell(written, facts.source, note)
-        why = f"{read:,.0f} tokens of PDF text / {written:,.0f} of gold JSON a document"
+        why = f"{read:,.0f} tokens of PDF text / {written:,.0f} of gold JSON per document"
         cells[domain, "ratio"] = Cell(
             read / written, facts.source, f"{why}; {note}" if note else why
         )
@@ -205,13 +204,13 @@ def results(facts: Facts) -> Cells:
     }
     for row in (*MODELS, TOTAL):
         models = MODELS if row == TOTAL else (row,)
-        whole = tally(models=models)
-        cells[row, "valid"] = Cell(whole.valid, _COUNTS)
+        total = tally(models=models)
+        cells[row, "valid"] = Cell(total.valid, _COUNTS)
         cells[row, "attempts"] = Cell(sum(facts.documents.values()) * len(models), facts.source)
         parts = {
             d: (tally(models=models, domains=(d,)), f"Table {DOMAIN_TABLES[d]}") for d in DOMAINS
         }
-        for name, (counted, source) in (parts | {OVERALL: (whole, _COUNTS)}).items():
+        for name, (counted, source) in (parts | {OVERALL: (total, _COUNTS)}).items():
             cells[row, f"{name} passed"] = Cell(counted.passed, source)
             cells[row, f"{name} fields"] = Cell(counted.fields, source)
             cells[row, f"{name} rate"] = Cell(counted.pass_rate, source)
@@ -225,11 +224,11 @@ def _accuracy(facts: Facts, row: str, models: tuple[str, ...]) -> Cell:
     low, high = accuracy_range(row, passed)
     implied = f"{low}" if low == high else f"{low} to {high}"
     note = (
-        f"the printed share means {implied} fields, the valid outputs have {scored}: a judge call "
-        "that fails adds up to five passing fields, and the released evaluator leaves out one "
-        f"field of each resume ({scored_in_valid(facts, models, released=True)} then)"
+        f"the printed share implies {implied} fields, but the valid outputs have {scored}; a "
+        "failed judge call adds up to five passing fields, and the released evaluator omits one "
+        f"field per resume, which leaves {scored_in_valid(facts, models, released=True)}"
     )
-    return Cell(ratio(passed, scored), "Tables 9-13, scored fields a document", note)
+    return Cell(ratio(passed, scored), "Tables 9-13, scored fields per document", note)
 
 
 def scored_in_valid(facts: Facts, models: tuple[str, ...], *, released: bool = False) -> int:
@@ -257,9 +256,7 @@ def domain_results(table: int) -> Cells:
     domain = next(d for d, n in DOMAIN_TABLES.items() if n == table)
     documents, keys = (int(value_of(1, domain, c)) for c in ("documents", "keys"))
     for model in MODELS:
-        cells[model, "valid"] = given(table, model, "valid", NO_OUTPUTS)
         cells[model, "documents"] = Cell(documents, "Table 1")
-        cells[model, "passed"] = given(table, model, "passed", NO_OUTPUTS)
         cells[model, "fields"] = Cell(documents * keys, "Table 1, documents x keys")
         rate = attempts(model, domain).pass_rate
         cells[model, "rate"] = Cell(rate, f"Table {table}, passed / fields")
@@ -267,28 +264,25 @@ def domain_results(table: int) -> Cells:
 
 
 def failures() -> Cells:
-    """Recompute the totals of Table 7 from valid outputs; its counts are taken as printed."""
-    cells: Cells = {
-        (kind, model): given(7, kind, model, NO_OUTPUTS) for kind in FAILURES for model in MODELS
-    }
-    for model in MODELS:
-        cells[TOTAL, model] = Cell(tally(models=(model,)).invalid, f"{_COUNTS}, documents - valid")
-    return cells
+    """Recompute the totals of Table 7 from valid outputs."""
+    source = f"{_COUNTS}, documents - valid"
+    return {(TOTAL, model): Cell(tally(models=(model,)).invalid, source) for model in MODELS}
 
 
 def structured() -> Cells:
     """Recompute the totals of Table 8 from its printed percentages of single domains."""
     cells: Cells = {}
     for domain in ("credit", "research", "sports"):
-        for model in MODELS:
-            cells[model, f"{domain} rate"] = given(8, model, f"{domain} rate", NO_OUTPUTS)
-        share = tally("structured", domains=(domain,)).pass_rate
-        cells[TOTAL, f"{domain} rate"] = Cell(share, _BEHIND_8, divided(domain))
+        total, why = tally("structured", domains=(domain,)), divided(domain)
+        note = f"{total.passed} of {total.fields} fields pass; {why}" if why else ""
+        cells[TOTAL, f"{domain} rate"] = Cell(total.pass_rate, _BEHIND_8, note)
     for model in MODELS:
         share = tally("structured", models=(model,)).pass_rate
         cells[model, "overall rate"] = Cell(share, _BEHIND_8)
-    note = "the six models' counts add up to another share"
-    cells[TOTAL, "overall rate"] = Cell(tally("structured").pass_rate, _BEHIND_8, note)
+    mean = sum(value_of(8, model, "overall rate") for model in MODELS) / len(MODELS)
+    total = tally("structured")
+    note = f"{total.passed} of {total.fields} fields pass; the six printed rows average {mean:.2f}"
+    cells[TOTAL, "overall rate"] = Cell(total.pass_rate, _BEHIND_8, note)
     return cells
 
 
@@ -315,8 +309,8 @@ def statement_cells(facts: Facts) -> Cells:
         _failures(),
         _with_structured_output(),
     )
-    known = {name: cell for group in groups for name, cell in group}
-    return {(f.row, f.column): known[f.column] for f in rows_of("text")}
+    by_quantity = {name: cell for group in groups for name, cell in group}
+    return {(f.row, f.column): by_quantity[f.column] for f in rows_of("text")}
 
 
 def _dataset(facts: Facts) -> _Named:
@@ -325,11 +319,14 @@ def _dataset(facts: Facts) -> _Named:
     yield "documents", sizes[TOTAL, "documents"]
     yield "pages", sizes[TOTAL, "pages"]
     yield "gold values", sizes[TOTAL, "gold_values"]
-    note = "the README counts the folders of the dataset; finance holds two of the paper's domains"
+    note = "the README counts top folders (finance contains two schemas), the paper counts schemas"
     yield "domains", Cell(len(DOMAINS), "Table 1, rows", note)
     yield "schemas", Cell(facts.frame["schema"].nunique(), source)
     definition = "definition growth_metric of the 10-K/Q schema"
-    note = "the definition of the released schema has fewer; income_statement has that many"
+    note = (
+        "the definition in the released 10-K/Q schema has fewer properties; the definition "
+        "income_statement has the printed number"
+    )
     yield "properties of growth metric", Cell(facts.growth_metric, definition, note)
     hours = sum(value_of(3, domain, "hours") for domain in DOMAINS)
     yield "hours", Cell(hours, "Table 3, sum of the rows")
@@ -343,11 +340,13 @@ def _dataset(facts: Facts) -> _Named:
     pages, cited = facts.of("credit", "pages"), facts.of("research", "citations")
     yield "shortest credit", Cell(int(pages.min()), source, f"the shortest has {pages.min():.0f}")
     yield "longest credit", Cell(int(pages.max()), source, f"the longest has {pages.max():.0f}")
-    stated = said("fewest citations").value or 0
-    fewer = [str(int(n)) for n in sorted(cited) if n < stated]
-    note = f"{len(fewer)} of {len(cited)} papers have fewer: {', '.join(fewer)}"
+    fewest = stated("fewest citations").value or 0
+    fewer = [str(int(n)) for n in sorted(cited) if n < fewest]
+    note = f"{len(fewer)} of {len(cited)} papers have fewer citations: {', '.join(fewer)}"
     yield "fewest citations", Cell(int(cited.min()), source, note)
-    yield "fewest keys", Cell(min(facts.keys.values()), source, "sports has fewer keys than credit")
+    simplest, keys = min(facts.keys.items(), key=lambda item: item[1])
+    note = f"{simplest} has fewer keys than credit ({facts.keys['credit']}, Table 1)"
+    yield "fewest keys", Cell(keys, source, note)
     others = [facts.figure(d, "tokens") or 0.0 for d in DOMAINS if d != "credit"]
     yield "fewest tokens without credit", Cell(min(others), source)
     yield "most tokens without credit", Cell(max(others), source)
@@ -382,17 +381,23 @@ def _counted(facts: Facts) -> _Named:
     research = [attempts(model, "research").validity for model in MODELS]
     yield "lowest validity on research", Cell(min(research), _COUNTS)
     yield "highest validity on research", Cell(max(research), _COUNTS)
-    others = [attempts("GPT-5", domain).validity for domain in DOMAINS if domain != "credit"]
-    yield "lowest validity of GPT-5 without credit", Cell(min(others), _COUNTS)
-    note = "Table 13: GPT-5 has 2 of 5 sports results valid"
-    yield "highest validity of GPT-5 without credit", Cell(max(others), _COUNTS, note)
+    others = {domain: attempts("GPT-5", domain) for domain in DOMAINS if domain != "credit"}
+    low, *_, high = sorted(others, key=lambda domain: others[domain].validity)
+    yield "lowest validity of GPT-5 without credit", Cell(others[low].validity, _COUNTS)
+    note = f"{others[high].valid} of {others[high].documents} {high} outputs of GPT-5 are valid"
+    yield "highest validity of GPT-5 without credit", Cell(others[high].validity, _COUNTS, note)
 
-    rates = sorted(attempts(model, "credit").pass_rate for model in MODELS)
-    above_0 = [rate for rate in rates if rate]
-    note = f"the rates are {', '.join(f'{rate:.1f}' for rate in above_0)}"
-    yield "lowest credit pass rate that is not 0", Cell(above_0[0], _COUNTS, note)
+    stated_rate = stated("lowest credit pass rate that is not 0").value or 0
+    rates = {model: attempts(model, "credit").pass_rate for model in MODELS}
+    above_0 = {model: rate for model, rate in rates.items() if rate}
+    below = [f"{model} {rate:.1f}%" for model, rate in above_0.items() if rate < stated_rate]
+    note = f"{len(below)} of {len(above_0)} models are below the printed rate: {', '.join(below)}"
+    yield "lowest credit pass rate that is not 0", Cell(min(above_0.values()), _COUNTS, note)
     able = attempts("able", "credit")
-    note = f"{able.passed}/{able.fields}; the printed share counts Claude's fields as well"
+    note = (
+        f"models that can read the documents pass {able.passed} of {able.fields} fields; the "
+        "printed share also counts the fields of the two models that cannot"
+    )
     yield "credit pass rate of models that read it", Cell(able.pass_rate, _COUNTS, note)
 
     accuracies = [value_of(5, model, "accuracy") for model in MODELS]
@@ -413,20 +418,23 @@ def _failures() -> _Named:
         yield f"failures by {kind}", Cell(number, "Table 7")
         yield f"share of {kind}", Cell(ratio(number, invalid), "Table 7")
     malformed = counted["trailing comma"] + counted["truncated"]
-    note = f"{malformed} of {invalid}, as section 4.3 has it: two fifths"
+    note = (
+        f"trailing commas and truncation are {malformed} of {invalid} failures; section 4.3 prints "
+        f"{stated('share of malformed', 'section 4.3').printed}"
+    )
     yield "share of malformed", Cell(ratio(malformed, invalid), "Table 7", note)
     yield "failures of GPT-5 by empty", Cell(value_of(7, "empty", "GPT-5"), "Table 7")
-    unknown = Cell(None, "", "failures by kind and domain were not printed")
+    unknown = Cell(None, "", "the paper does not print failures by kind and domain")
     yield "empty on 10-K/Q", unknown
     yield "trailing comma on 10-K/Q", unknown
 
 
 def _with_structured_output() -> _Named:
     """Yield shares with structured output, and settings of the runs."""
-    note = "valid outputs with structured output were printed in sums only"
+    note = "the paper prints only totals of valid outputs with structured output"
     for name in ("valid", "valid of resumes", "valid of Claude", "validity of 10-K/Q"):
         yield f"structured {name}", Cell(None, "", note)
-    total = said("structured valid").value or 0.0
+    total = stated("structured valid").value or 0.0
     yield "structured validity", Cell(ratio(total, tally().documents), "section 4.3, 77/210")
     rates = [tally("structured", models=(m,)).pass_rate for m in MODELS]
     yield "structured best pass rate", Cell(max(rates), _BEHIND_8)
@@ -439,3 +447,40 @@ def _with_structured_output() -> _Named:
     for name in ("page limit", "judge threshold", "annotators"):
         yield name, Cell(None, "", "a setting of the authors' runs, not a result")
     yield "fuzzy threshold", Cell(PRESETS["string_fuzzy"].params["threshold"], "presets()")
+
+
+_TABLES: Mapping[str, Callable[[Facts], Cells]] = {
+    "1": characteristics,
+    "2": scale,
+    "3": annotation,
+    "4": lambda facts: presets_tried(),
+    "5": results,
+    "6": complexities,
+    "7": lambda facts: failures(),
+    "8": lambda facts: structured(),
+    "figure2": tokens,
+    "text": statement_cells,
+}
+
+
+#: Why the figures that no function recomputes are taken as printed.
+_NOT_RELEASED: Mapping[str, str] = {
+    "3": "the annotators' hours were not released",
+    **dict.fromkeys(("7", "8", *map(str, DOMAIN_TABLES.values())), NO_OUTPUTS),
+}
+
+
+def recompute(part: int | str, facts: Facts) -> Cells:
+    """Recompute a table, Figure 2 or the numbers of the text: cells by row and column."""
+    name = str(part)
+    maker = _TABLES.get(name)
+    cells = maker(facts) if maker else domain_results(int(part))
+    if name not in _NOT_RELEASED:
+        return cells
+    source, missing = f"Table {name}, as printed", _NOT_RELEASED[name]
+    taken = {
+        key: Cell(figure.value, source, missing, is_printed=True)
+        for key, figure in figures_of(name).items()
+        if key not in cells
+    }
+    return taken | cells

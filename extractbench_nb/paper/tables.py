@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, part_name, rows_of
+from extractbench_nb.benchmark.published import (
+    DOMAIN_OF_SCHEMA,
+    PARTS,
+    part_name,
+    rows_of,
+)
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
     DIFFERS,
@@ -26,61 +31,39 @@ from extractbench_nb.paper.cells import (
     TOTAL,
     Cell,
     Cells,
+    compared_figure,
     figures_of,
     status_of,
-    written,
 )
-from extractbench_nb.paper.facts import Facts, facts_of
-from extractbench_nb.paper.results import (
-    annotation,
-    characteristics,
-    complexities,
-    divided,
-    domain_results,
-    failures,
-    presets_tried,
-    results,
-    scale,
-    statement_cells,
-    structured,
-    tokens,
-)
+from extractbench_nb.paper.facts import facts_of
+from extractbench_nb.paper.results import divided, recompute
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
 
 if TYPE_CHECKING:
     from extractbench_nb.display.publication import PaperStyler
 
 
-_MAKERS: Mapping[str, Callable[[Facts], Cells]] = {
-    "1": characteristics,
-    "2": scale,
-    "3": annotation,
-    "4": lambda facts: presets_tried(),
-    "5": results,
-    "6": complexities,
-    "7": lambda facts: failures(),
-    "8": lambda facts: structured(),
-    **{str(n): lambda facts, n=n: domain_results(n) for n in range(9, 14)},  # type: ignore[misc]
-    "figure2": tokens,
-    "text": statement_cells,
-}
+_PART = Column("table", "string", "1 to 13, figure2 or text")
+_NUMBERS = (
+    Column("printed", "string", "the figure as printed"),
+    Column("shown", "string", "the compared figure in the same format", "", True),
+    Column("published", "Float64", "the printed number; missing for words", "", True),
+)
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
     "one row per printed figure",
     (
-        Column("table", "string", "1 to 13, figure2 or text"),
+        _PART,
         Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
         Column("column", "string", "what the figure is"),
-        Column("printed", "string", "the figure as printed"),
-        Column("shown", "string", "the recomputed one, written the same way", "", True),
-        Column("published", "Float64", "the printed number; missing for words", "", True),
+        *_NUMBERS,
         Column("recomputed", "Float64", "the recomputed number", "", True),
         Column("difference", "Float64", "recomputed - published", "", True),
         Column("unit", "string", "unit of both"),
-        Column("status", "string", "what the comparison says", ", ".join(STATUSES)),
+        Column("status", "string", "result of the comparison", ", ".join(STATUSES)),
         Column("reason", "string", "why it differs, or what is missing", "", True),
-        Column("source", "string", "what was recomputed from", "", True),
+        Column("source", "string", "source of the recomputed figure", "", True),
         Column("where", "string", "section, caption or footnote"),
     ),
 )
@@ -89,7 +72,7 @@ REPRODUCTION_COLUMNS = FrameSpec(
     "reproduction",
     "one row per table, Figure 2 and the text",
     (
-        Column("table", "string", "1 to 13, figure2 or text"),
+        _PART,
         Column("cells", "int64", "printed figures"),
         *(
             Column(status.replace(" ", "_"), "int64", f"figures whose status is {status}")
@@ -108,20 +91,20 @@ def table(n: int | str, *, dataset: Dataset | None = None) -> pd.DataFrame:
         1 to 13, or ``"figure2"``.
     dataset : Dataset, optional
         The released dataset, read and counted anew. By default the statistics that come with this
-        package: figures counted in the same dataset, the same on every machine.
+        package, which were counted in the same dataset.
 
     Returns
     -------
     pandas.DataFrame
-        Rows and columns as in `published`; percentages as 85.4 with all their decimals. What is
-        data of its own (annotators' hours, valid outputs, passed fields, failures) is as printed;
-        what needs something that was not released is missing. ``.attrs["source"]`` says what was
-        used; `compare` tells the cells apart.
+        Rows and columns as in `published`; percentages as 85.4, not rounded. What is
+        itself data (annotators' hours, valid outputs, passed fields, failures) is as printed;
+        figures that need unreleased data are missing. ``.attrs["source"]`` says what was
+        used; `compare` shows the source of each cell.
 
     Raises
     ------
     InputError
-        There is no such table, or the dataset is another one.
+        If the table does not exist or the dataset is not the released one.
 
     Examples
     --------
@@ -153,7 +136,7 @@ def published(n: int | str) -> pd.DataFrame:
     Raises
     ------
     InputError
-        There is no such table.
+        If the table does not exist.
 
     Examples
     --------
@@ -186,7 +169,7 @@ def compare(
     dataset : Dataset, optional
         The released dataset, read and counted anew; the shipped statistics by default.
     runs : BaselineTables, optional
-        From `baseline_tables`: figures of these runs stand beside the printed ones.
+        Result of `baseline_tables`, whose figures are compared with the printed ones.
     models : mapping of str to str, optional
         Which model of the paper a run stands for. By default as the run is named: ``GPT-5.2``,
         ``openai/gpt-5.2`` and ``simulated GPT-5.2`` are one; runs whose names end with
@@ -211,8 +194,8 @@ def compare(
     Raises
     ------
     InputError
-        There is no such table, or the dataset is another one; a run or model is not known, none
-        is named as a model of the paper, or two are.
+        If the table does not exist, the dataset is not the released one, a run or model is
+        unknown, no run is named as a model of the paper, or two runs stand for the same model.
 
     Examples
     --------
@@ -269,8 +252,8 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     facts = facts_of(dataset)
     rows = []
     for part in PARTS:
-        found = Counter(_compared(part, _MAKERS[part](facts))["status"])
-        rows.append((part, found.total(), *(found[status] for status in STATUSES)))
+        statuses = Counter(_compared(part, recompute(part, facts))["status"])
+        rows.append((part, statuses.total(), *(statuses[status] for status in STATUSES)))
     return REPRODUCTION_COLUMNS.from_rows(rows)
 
 
@@ -293,12 +276,12 @@ def style(
     -------
     PaperStyler
         A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for what cannot be recomputed.
+        dash stands for a figure that cannot be recomputed.
 
     Raises
     ------
     InputError
-        There is no such table, or `values` is something else.
+        If the table does not exist or `values` is invalid.
 
     Examples
     --------
@@ -325,7 +308,7 @@ def style(
 
 def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:
     """Return a part's recomputed figures by row and column."""
-    return _MAKERS[part](facts_of(dataset))
+    return recompute(part, facts_of(dataset))
 
 
 def table_name(n: int | str) -> str:
@@ -358,23 +341,13 @@ def _compared(part: str, cells: Cells) -> pd.DataFrame:
     for figure in rows_of(part):
         cell = cells[figure.row, figure.column]
         status = status_of(figure, cell)
-        value = None if cell.given else cell.value
-        number = float(value) if isinstance(value, (int, float)) else None
-        difference = None
-        if number is not None and figure.value is not None:
-            difference = number - figure.value
         reason = cell.note if status in (DIFFERS, NOT_REPRODUCIBLE) else ""
-        rows.append(
-            (
-                *(figure.table, figure.row, figure.column, figure.printed, written(figure, value)),
-                *(figure.value, number, difference, figure.unit, status),
-                *(reason or None, cell.source or None, figure.where),
-            )
-        )
-    return COMPARE_COLUMNS.from_rows(rows)
+        texts = {"status": status, "reason": reason or None, "source": cell.source or None}
+        rows.append(compared_figure(figure, None if cell.is_printed else cell.value) | texts)
+    return COMPARE_COLUMNS.from_records(rows)
 
 
-#: Where the figure of a run stands: the last two have no figure, or no interval.
+#: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
 WITHIN, NO_RUN = "within", "no run"
 RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
 
@@ -385,17 +358,15 @@ RUN_COMPARISON_COLUMNS = FrameSpec(
         Column("table", "string", "5 or 7 to 13"),
         Column("row", "string", "model or kind of failure, as printed"),
         Column("column", "string", "what the figure is; in Table 7 the model"),
-        Column("run", "string", "whose figure stands beside it", "", True),
-        Column("printed", "string", "the figure as printed"),
-        Column("shown", "string", "that of the run, written the same way", "", True),
-        Column("published", "Float64", "the printed number", "", True),
-        Column("found", "Float64", "that of the run", "", True),
+        Column("run", "string", "run that the figure is compared with", "", True),
+        *_NUMBERS,
+        Column("found", "Float64", "the run's number", "", True),
         Column("difference", "Float64", "found - published", "", True),
-        Column("low", "Float64", "interval of found", "", True),
-        Column("high", "Float64", "interval of found", "", True),
-        Column("unit", "string", "unit of all of them"),
-        Column("status", "string", "how they stand", ", ".join(RUN_COMPARISON_STATUSES)),
-        Column("reason", "string", "what is known of the printed figure", "", True),
+        Column("low", "Float64", "lower end of the interval of found", "", True),
+        Column("high", "Float64", "upper end of the interval of found", "", True),
+        Column("unit", "string", "unit of the numbers"),
+        Column("status", "string", "result of the comparison", ", ".join(RUN_COMPARISON_STATUSES)),
+        Column("reason", "string", "known error of the printed figure", "", True),
         Column("where", "string", "section or appendix"),
     ),
 )
@@ -433,17 +404,18 @@ def compare_with_runs(
     part = part_name(n)
     if part not in ("5", *(str(n) for n in range(7, 14))):
         raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
-    given: object = runs
-    if not (hasattr(given, "results") and hasattr(given, "failures")):
-        raise InputError(f"runs is {type(given).__name__}; expected what baseline_tables() returns")
-    known = list(dict.fromkeys(runs.results["run"]))
-    chosen = _run_of_model(part, [run for run in known if run != TOTAL], models)
-    if len(chosen) == len(known) - 1 == len(MODELS):
+    tables: object = runs
+    if not (hasattr(tables, "results") and hasattr(tables, "failures")):
+        kind = type(tables).__name__
+        raise InputError(f"runs is {kind}; expected what baseline_tables() returns")
+    names = list(dict.fromkeys(runs.results["run"]))
+    chosen = _run_of_model(part, [run for run in names if run != TOTAL], models)
+    if len(chosen) == len(names) - 1 == len(MODELS):
         chosen[TOTAL] = TOTAL
     schemas = _schema_of_domain(runs, domains) | {OVERALL: OVERALL}
     results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
     confidence = runs.results.attrs.get("confidence", _CONFIDENCE)
-    whole = next((domain for domain, n in DOMAIN_TABLES.items() if str(n) == part), OVERALL)
+    by_table = {str(table): domain for domain, table in DOMAIN_TABLES.items()}
     rows = []
     for figure in rows_of(part):
         if figure.row == HEADER:
@@ -455,31 +427,23 @@ def compare_with_runs(
             value, low, high = _failed(figure.row, results[run, OVERALL], failures, confidence)
         elif run is not None:
             name, _, last = figure.column.rpartition(" ")
-            row = results.get((run, schemas.get(name or whole)))
+            row = results.get((run, schemas.get(name or by_table.get(part, OVERALL))))
             value, low, high = (None, None, None) if row is None else _of_results(row, last)
-        status, difference = NO_RUN, None
+        status = NO_RUN
         if value is not None and figure.value is not None:
-            difference = value - figure.value
-            if status_of(figure, Cell(value, "")) == EQUAL:
-                status = EQUAL
-            else:
-                inside = low is not None and high is not None and low <= figure.value <= high
-                status = WITHIN if inside else DIFFERS
+            inside = low is not None and high is not None and low <= figure.value <= high
+            is_equal = status_of(figure, Cell(value, "")) == EQUAL
+            status = EQUAL if is_equal else WITHIN if inside else DIFFERS
         domain = figure.column.removesuffix(" rate")
         sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
-        rows.append(
-            (
-                *(figure.table, figure.row, figure.column, run),
-                *(figure.printed, written(figure, value), figure.value, value, difference),
-                *(low, high, figure.unit, status),
-                *((divided(domain) or None) if sums_up else None, figure.where),
-            )
-        )
-    return RUN_COMPARISON_COLUMNS.from_rows(rows)
+        reason = divided(domain) if sums_up else ""
+        texts = {"run": run, "status": status, "reason": reason or None}
+        rows.append(compared_figure(figure, value) | {"low": low, "high": high} | texts)
+    return RUN_COMPARISON_COLUMNS.from_records(rows)
 
 
-def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the run of each model; models that are not given are found by the run's name.
+def _run_of_model(part: str, runs: list[str], models: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the run of each model, by default the one whose name is the model's.
 
     Runs whose names end in ``structured`` are for Table 8, the others for all other tables.
     """
@@ -491,57 +455,46 @@ def _run_of_model(part: str, runs: list[str], given: Mapping[str, str] | None) -
         model = letters.get(re.sub(r"[\W_]+", "", name))
         if model and run.casefold().endswith("structured") == (part == "8"):
             named[run] = model
-    chosen = _choice("models", named, given, runs, MODELS, "runs {!r} and {!r} are both of")
-    if not chosen:
-        mode = ", in structured mode" if part == "8" else ""
-        raise InputError(
-            f"no run is named as a model of the paper{mode} ({', '.join(map(repr, runs))}); name "
-            f"them with models={{run: model}}, where a model is one of {', '.join(MODELS)}"
-        )
-    return chosen
+    mode = " in structured mode" if part == "8" else ""
+    absent = f"no run is named as a model of the paper{mode}"
+    return _by_target("models", "run", named if models is None else models, runs, MODELS, absent)
 
 
-def _schema_of_domain(runs: RunTables, given: Mapping[str, str] | None) -> dict[str, str]:
+def _schema_of_domain(runs: RunTables, domains: Mapping[str, str] | None) -> dict[str, str]:
     """Return the schema of each domain, by default that with the released schema's folder."""
     schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
-    folders = {name: name.rpartition("/")[2] for name in schemas}
-    named = {name: DOMAIN_OF_SCHEMA[f] for name, f in folders.items() if f in DOMAIN_OF_SCHEMA}
-    both = "schemas {!r} and {!r} both stand for"
-    chosen = _choice("domains", named, given, schemas, DOMAINS, both)
-    if not chosen:
-        raise InputError(
-            f"no schema of the runs is one of the paper's ({', '.join(map(repr, schemas))}); say "
-            f"by domains={{schema: domain}} which stands for which: {', '.join(DOMAINS)}"
-        )
-    return chosen
+    if domains is None:
+        folders = {name: name.rpartition("/")[2] for name in schemas}
+        domains = {n: DOMAIN_OF_SCHEMA[f] for n, f in folders.items() if f in DOMAIN_OF_SCHEMA}
+    absent = "no schema of the runs is one of the paper's"
+    return _by_target("domains", "schema", domains, schemas, DOMAINS, absent)
 
 
-def _choice(
+def _by_target(
     argument: str,
-    named: Mapping[str, str],
-    given: Mapping[str, str] | None,
+    kind: str,
+    targets: Mapping[str, str],
     names: list[str],
     allowed: tuple[str, ...],
-    both: str,
+    absent: str,
 ) -> dict[str, str]:
-    """Return the run of each model, or the schema of each domain; none may have two."""
-    for name, target in (given or {}).items():
-        for what, value, known in (
-            (argument, name, names),
-            (f"{argument}[{name!r}]", target, allowed),
-        ):
-            if value not in known:
-                raise InputError(f"{what}: no {value!r}; {nearest(value, known)}")
-    chosen: dict[str, str] = {}
-    for name, target in (named if given is None else given).items():
-        if target in chosen:
-            kind = "{run: model}" if argument == "models" else "{schema: domain}"
-            raise InputError(
-                f"{both.format(chosen[target], name)} {target}; say by {argument}={kind} which one "
-                "is meant"
-            )
-        chosen[target] = name
-    return chosen
+    """Invert a mapping of runs to models, or of schemas to domains, and check it."""
+    usage = f"pass {argument}={{{kind}: {argument[:-1]}}}"
+    found: dict[str, str] = {}
+    for name, target in targets.items():
+        if name not in names:
+            raise InputError(f"{argument}: no {name!r}; {nearest(name, names)}")
+        if target not in allowed:
+            problem = f"{argument}[{name!r}]: no {target!r}; {nearest(target, allowed)}"
+            raise InputError(problem)
+        if target in found:
+            both = f"{found[target]!r} and {name!r}"
+            raise InputError(f"{kind}s {both} both stand for {target}; {usage} to choose one")
+        found[target] = name
+    if not found:
+        choices = f"{argument} are {', '.join(allowed)}"
+        raise InputError(f"{absent} ({', '.join(map(repr, names))}); {usage}, where {choices}")
+    return found
 
 
 def _failed(

@@ -30,11 +30,11 @@ from extractbench_nb.pdf.search import (
 )
 from extractbench_nb.pdf.text import PdfText, index_of, shape_of
 
-#: A document of some twenty pages: a shorter one is taken to be as long.
+#: Words, numbers and dates of a document of some twenty pages; shorter ones count as that long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
 _YEARS_IN_USE, _MONTHS, _DAYS = 20, 12, 365
 _YEARS_OF_DATES = 10
-#: What each token after the first one tells, as a share: words do not come independently.
+#: Weight of the tokens after the rarest one, because words do not occur independently.
 _FOLLOWING = 0.5
 _BYTES, _RANK_OF_BYTE = 256, 100
 _HARMONIC = math.log(50_000) + 0.5772
@@ -46,7 +46,7 @@ _LONGEST = 400
 def specificity(value: str | float, index: PdfText) -> float:
     """Return how unlikely a chance match of a value in a document is, in (0, 1].
 
-    If the value truly occurs once, this is the share of places that are not chance.
+    If the value truly occurs once, this is the share of occurrences that are not due to chance.
     """
     return 1 / (1 + expected_by_chance(value, index))
 
@@ -56,14 +56,14 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
 
     Notes
     -----
-    Nothing is learned from any dataset. All counts are those of the document, but at least 10,000
+    The estimate is not fitted to a dataset. It uses the counts of the document, but at least 10,000
     words, 1,000 numbers and 10 dates.
 
     *Numbers.* Numbers with the same count of significant digits and the same order of magnitude
     are taken to be equally likely: of :math:`n` numbers with :math:`k` digits, :math:`n / (81
-    \cdot 10^{k-2})` would have these very digits (:math:`n / 9` where :math:`k = 1`). Zeros at the
-    end are not significant, so round numbers tell less. Years are one class, of twenty years in
-    use. The scales in which a number may be written (`spellings`) are added up.
+    \cdot 10^{k-2})` would have these very digits (:math:`n / 9` where :math:`k = 1`). Trailing
+    zeros are not significant, so round numbers are less specific. Years are one class, of twenty
+    years in use. The scales in which a number may be written (`spellings`) are added up.
 
     *Dates.* The dates of a document are taken to be spread over ten years; years over twenty.
 
@@ -71,8 +71,8 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
     (Zipf 1949): a token of rank :math:`r` has :math:`1 / ((r + 1) H)`, :math:`H` the harmonic
     number that makes them add up to 1. Ranks are those of GPT-2's vocabulary (Radford et al.
     2019), which is ordered much by how often a word is merged. The rarest token counts in full,
-    the logarithms of the others by half, because words come together. Common words of other
-    languages than English tell too much by this measure; each Chinese character counts 6.6 nats.
+    the logarithms of the others by half, because words co-occur. Common words of other
+    languages than English are rated too specific; each Chinese character counts 6.6 nats.
     """
     if not isinstance(value, str):
         return _of_number(value, index)
@@ -104,40 +104,40 @@ def _of_number(value: float, index: PdfText) -> float:
 
 @lru_cache(maxsize=16_384)
 def _probability(text: str) -> float:
-    """Return the probability of the likeliest of the forms that the search takes for one."""
+    """Return the probability of the likeliest form that the search treats as equal."""
     return math.exp(-min(map(_nats, {text, text.lower(), text.title()})))
 
 
 def _nats(text: str) -> float:
     characters = UNSPACED.findall(text)
     rest = UNSPACED.sub(" ", text).strip()
-    told = [_NATS_OF_CHARACTER] * len(characters)
+    nats = [_NATS_OF_CHARACTER] * len(characters)
     if rest:
         tokens = gpt2().encode_ordinary(f" {rest}")
         ranks = [token - _BYTES if token >= _BYTES else _RANK_OF_BYTE for token in tokens]
-        told += [math.log((rank + 1) * _HARMONIC) for rank in ranks]
-    strongest = max(told, default=0.0)
-    return strongest + _FOLLOWING * (sum(told) - strongest)
+        nats += [math.log((rank + 1) * _HARMONIC) for rank in ranks]
+    rarest = max(nats, default=0.0)
+    return rarest + _FOLLOWING * (sum(nats) - rarest)
 
 
 STATUSES = ("found", "not_found", "no_text_layer", "nothing_to_find")
 
 EVIDENCE_COLUMNS = FrameSpec(
     "evidence",
-    "one row per line of a place where the value stands",
+    "one row per line of an occurrence of the value",
     (
-        Column("hit", "int64", "which place: 1 is the best", "1 and up"),
-        Column("line", "int64", "which line of it", "1 and up"),
+        Column("hit", "int64", "number of the occurrence: 1 is the best", "1 and up"),
+        Column("line", "int64", "number of the line in it", "1 and up"),
         Column("page", "int64", "page of the PDF, counted from 1", "1 and up"),
         Column("x0", "float64", "left, in points from the left; before any rotation of the page"),
         Column("y0", "float64", "bottom, in points from the bottom"),
         Column("x1", "float64", "right, in points"),
         Column("y1", "float64", "top, in points"),
-        Column("text", "string", "what stands in this line, as the PDF has it"),
-        Column("context", "string", "the words around the place"),
-        Column("written", "string", "how the value stands there", ", ".join(WRITTEN)),
-        Column("similarity", "float64", "how much what stands there is like the value", "(0, 1]"),
-        Column("score", "float64", "similarity, less what chance would find", "[0, 1]"),
+        Column("text", "string", "text of this line in the PDF"),
+        Column("context", "string", "the words around the occurrence"),
+        Column("written", "string", "form in which the value occurs", ", ".join(WRITTEN)),
+        Column("similarity", "float64", "similarity of the text to the value", "(0, 1]"),
+        Column("score", "float64", "similarity, reduced by the odds of a chance match", "[0, 1]"),
     ),
 )
 
@@ -156,18 +156,17 @@ def find_evidence(
     value : str, int, float or datetime.date
         What to look for.
     limit : int, optional
-        The most places to return, 1 and up; the best ones.
+        Maximum number of occurrences to return, 1 and up; the best ones are kept.
 
     Returns
     -------
     pandas.DataFrame
-        One row per line of a place (see `EVIDENCE_COLUMNS`), the best places first, then in the
+        One row per line of an occurrence (see `EVIDENCE_COLUMNS`), the best ones first, then in the
         order of the document: hit, line, page, x0, y0, x1, y1, text, context, written,
-        similarity, score. Without rows where the value is not found. ``attrs["status"]`` says
-        why: ``found``, ``not_found``, ``no_text_layer`` (the pages are pictures: nothing can be
-        found) or ``nothing_to_find`` (a text without a letter or digit).
-        ``attrs["places"]`` is how many places there are, ``attrs["pages"]`` and
-        ``attrs["pages_without_text"]`` count pages.
+        similarity, score; no rows if the value is not found. ``attrs["status"]`` is ``found``,
+        ``not_found``, ``no_text_layer`` (the pages are images) or ``nothing_to_find`` (a text
+        without a letter or digit). ``attrs["places"]`` is the number of
+        occurrences, ``attrs["pages"]`` and ``attrs["pages_without_text"]`` count pages.
 
     Raises
     ------
@@ -183,13 +182,14 @@ def find_evidence(
     -----
     Texts are found whatever their case, spacing, punctuation, accents and line breaks; numbers in
     thousands, millions and percent too; dates in every written form. The similarity is 1 for
-    these, less for another sign, a scale that nobody states, words in another order or spelling.
+    these, lower for another sign, a scale that is not stated, words in another order or spelling.
 
     The score is the similarity times :math:`1 / (1 + \lambda)`, where :math:`\lambda` is how often
-    the value would stand by chance in another document like this one: all but 0 for a 1, nearly 1
-    for a name or 1,234.5. It is estimated from how many numbers and words the document has and how
-    common the value is, not learned from data. In the published dataset 0.3 % of the values with a
-    score of 0.9 or more stand in a PDF of another domain too, and 52 % of those below 0.1.
+    the value would occur by chance in a similar document: the score is almost 0 for a 1, and nearly
+    1 for a name or 1,234.5. It is estimated from the counts of numbers and words in the document
+    and the frequency of the value, not learned from data. In the published dataset 0.3 % of the
+    values with a score of 0.9 or more also occur in a PDF of another domain, and 52 % of those
+    below 0.1.
 
     Examples
     --------
@@ -230,22 +230,22 @@ def _rows(
     path: Path, index: PdfText, hits: Sequence[Hit], weight: float
 ) -> Iterator[tuple[Any, ...]]:
     """Yield one row per line of each hit, the hits in their order."""
-    found = [
+    pieces = [
         (number, hit, excerpt)
         for number, hit in enumerate(hits, 1)
         for span in hit.spans
         for excerpt in index.excerpts(*span)
     ]
-    if not found:
+    if not pieces:
         return
-    lines = lines_of(path, [excerpt for *_, excerpt in found])
+    lines = lines_of(path, [excerpt for *_, excerpt in pieces])
     line_counts: Counter[int] = Counter()
-    for (number, hit, _), group in zip(found, lines, strict=True):
+    for (number, hit, _), group in zip(pieces, lines, strict=True):
         for line in group:
             line_counts[number] += 1
-            place = (number, line_counts[number], line.excerpt.page, *line.box)
+            position = (number, line_counts[number], line.excerpt.page, *line.box)
             texts = index.original(line.excerpt), index.context(hit.start, hit.end)
-            yield (*place, *texts, hit.written, hit.similarity, hit.similarity * weight)
+            yield (*position, *texts, hit.written, hit.similarity, hit.similarity * weight)
 
 
 Side = Literal["predicted", "gold"]
@@ -259,11 +259,11 @@ GROUNDED_COLUMNS = FrameSpec(
         Column(
             "grounded",
             "boolean",
-            "whether the value stands in the PDF; missing where it cannot be looked for",
+            "whether the value occurs in the PDF; missing if it cannot be searched",
             nullable=True,
         ),
-        Column("evidence_page", "Int64", "page of the best place, from 1", "1 and up", True),
-        Column("evidence_score", "Float64", "score of the best place", "[0, 1]", True),
+        Column("evidence_page", "Int64", "page of the best occurrence, from 1", "1 and up", True),
+        Column("evidence_score", "Float64", "score of the best occurrence", "[0, 1]", True),
     ),
 )
 
@@ -280,7 +280,7 @@ LEAF_COLUMNS = FrameSpec(
 
 
 class HasFields(Protocol):
-    """What has one row per field, as an `Evaluation` and `Evaluations` have."""
+    """A result with one row per field, such as `Evaluation` and `Evaluations`."""
 
     @property
     def fields(self) -> pd.DataFrame:
@@ -288,7 +288,7 @@ class HasFields(Protocol):
 
 
 class Grounds(NamedTuple):
-    """Whether a value is in a PDF (None: it cannot be looked for), and its best place."""
+    """Whether a value is in a PDF (None if it cannot be searched), and its best occurrence."""
 
     grounded: bool | None = None
     page: int | None = None
@@ -305,8 +305,8 @@ def grounded(
 ) -> pd.DataFrame:
     """Check for each field whether its value is in the PDF, without a model.
 
-    A value that is nowhere in the document was made up, calculated, or put in other words. A value
-    that is there may still be the wrong one.
+    A value that does not occur in the document was made up, calculated or rephrased. A value that
+    occurs may still be the wrong one.
 
     Parameters
     ----------
@@ -315,26 +315,26 @@ def grounded(
     ds : Dataset or None
         As `load_dataset` returns it; None if `document` is a path.
     document : str, pathlib.Path or None, optional
-        The id of a document, or the path of any PDF. None: the column ``document`` of the result
-        tells it row by row, and each PDF is read once.
+        The id of a document, or the path of any PDF. By default the column ``document`` of the
+        result names the document of each row; each PDF is read once.
     side : {"predicted", "gold"}, optional
         Whose values.
     min_score : float, optional
-        The score that a place must have to count, in [0, 1]; see `find_evidence`.
+        Lowest score of an occurrence that counts, in [0, 1]; see `find_evidence`.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of ``fields`` and, beside them, grounded, evidence_page and evidence_score (see
+        The rows of ``fields`` with the columns grounded, evidence_page and evidence_score (see
         `GROUNDED_COLUMNS`). All three are missing for null, booleans, arrays, objects, texts
-        without a letter or digit, words that stand for nothing (``NA``), and where the PDF is
-        absent or has no text.
+        without a letter or digit, placeholders such as ``NA``, and if the PDF is missing or has no
+        text.
 
     Raises
     ------
     InputError
-        There is neither a document nor a column ``document``; or `side` or `min_score` is
-        something else; or the PDF cannot be read.
+        There is neither a document nor a column ``document``; `side` or `min_score` is invalid; or
+        the PDF cannot be read.
     DatasetError
         The dataset has no such document.
     MissingPdfError
@@ -370,14 +370,14 @@ def grounded(
         )
     else:
         found = [Grounds()] * len(fields)
-        for name, places in fields.groupby("document", sort=False).indices.items():
+        for name, rows in fields.groupby("document", sort=False).indices.items():
             try:
                 index = index_of(pdf_of(ds, name))
             except MissingPdfError:
                 continue
-            values = fields[side].iloc[places]
-            for place, grounds in zip(places, look_up(values, index, min_score), strict=True):
-                found[place] = grounds
+            values = fields[side].iloc[rows]
+            for row, grounds in zip(rows, look_up(values, index, min_score), strict=True):
+                found[row] = grounds
     return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
 
 
@@ -395,7 +395,7 @@ def ground_values(
     value : object
         A parsed JSON value, such as a gold document or a model's output.
     min_score : float, optional
-        The score that a place must have to count, in [0, 1]; see `find_evidence`.
+        Lowest score of an occurrence that counts, in [0, 1]; see `find_evidence`.
 
     Returns
     -------
@@ -435,7 +435,7 @@ def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
     while stack:
         path, field, top, level = stack.pop()
         if level > _DEEPEST:
-            raise InputError(f"value: nested deeper than {_DEEPEST:,} levels, or it holds itself")
+            raise InputError(f"value is nested deeper than {_DEEPEST:,} levels, or contains itself")
         if isinstance(top, dict):
             steps = [(member(str(key)), inner) for key, inner in top.items()]
             stack += [
@@ -454,24 +454,24 @@ def _check_score(min_score: object) -> None:
 
 
 def is_asked(value: Any) -> bool:
-    """Say whether a leaf says something that can be looked for."""
+    """Say whether a leaf has a value that can be searched."""
     return is_sought(value) and not (isinstance(value, str) and is_placeholder(value))
 
 
 def look_up(values: Iterable[Any], index: PdfText, min_score: float = 0.0) -> list[Grounds]:
-    """Look values up, each different one once."""
-    known: dict[Hashable, Grounds] = {}
+    """Look values up; equal values are searched once."""
+    looked_up: dict[Hashable, Grounds] = {}
     found = []
     for value in values:
         if not index.words or not is_asked(value):
             found.append(Grounds())
             continue
         key = (isinstance(value, str), value)
-        if key not in known:
+        if key not in looked_up:
             hits = search(value, index)
             score = hits[0].similarity * specificity(value, index) if hits else 0.0
             is_there = bool(hits) and score >= min_score
             page = index.page_of(hits[0].start) if is_there else None
-            known[key] = Grounds(is_there, page, score if is_there else None)
-        found.append(known[key])
+            looked_up[key] = Grounds(is_there, page, score if is_there else None)
+        found.append(looked_up[key])
     return found

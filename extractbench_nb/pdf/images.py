@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _UPRIGHT = 0.7
-#: PDFium may be entered by one thread at a time.
+#: PDFium is not thread-safe.
 _ONE_AT_A_TIME = Lock()
 
 
@@ -50,7 +50,7 @@ class Box(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A part of an excerpt that stands in one line, and the box around it."""
+    """The part of an excerpt in one line, and the box around it."""
 
     excerpt: Excerpt
     box: Box
@@ -97,7 +97,7 @@ def _lines(layer: PdfTextPage, excerpt: Excerpt) -> list[Line]:
 
 @runtime_checkable
 class HasPdfs(Protocol):
-    """What knows the PDFs of documents by their ids: a `Dataset`, or one of your own."""
+    """An object that finds the PDF of a document by its id: a `Dataset`, or your own."""
 
     def pdf_path(self, document: str, /) -> Path:
         """Return the PDF of a document."""
@@ -138,12 +138,11 @@ class PageImage:
     width, height : int
         Its size in pixels.
     page, pages : int
-        Which page it is, counted from 1, and how many the document has.
+        Number of the page, from 1, and number of pages in the document.
     points : tuple of (float, float)
-        Width and height of the page as it is seen, in PDF points: cropped and rotated.
+        Width and height of the displayed page, cropped and rotated, in PDF points.
     boxes : tuple of (int, int, int, int)
-        Where the marked boxes are in the picture: left, top, right, bottom in pixels from the top
-        left.
+        The marked boxes in the image: left, top, right, bottom in pixels from the top left.
     """
 
     png: bytes = field(repr=False)
@@ -179,12 +178,12 @@ def render_page(
     page : int
         Counted from 1.
     scale : float, optional
-        Pixels a point, above 0 and up to 10. At 1 a letter-size page has 612 x 792 pixels.
+        Pixels per point, above 0 and up to 10. At 1 a letter-size page has 612 x 792 pixels.
     boxes : iterable of (float, float, float, float) or pandas.DataFrame, optional
         Places on this page: x0, y0, x1, y1 in PDF points; or what `find_evidence` returned, of
         which the rows on this page are taken.
     mark : bool, optional
-        Whether to colour the boxes in the picture, as a marker pen does.
+        Whether to highlight the boxes in the image.
 
     Returns
     -------
@@ -244,7 +243,7 @@ def render_page(
         (left, right), (top, bottom) = (sorted(pair) for pair in zip(*corners, strict=True))
         marked.append((left, top, right, bottom))
         if mark:
-            # multiplied, as the colour of a marker pen, so that the writing stays
+            # multiplied, so that the text stays visible
             ends = (top, bottom), (left, right)
             area = tuple(slice(max(0, a - _MARGIN), max(0, b + _MARGIN)) for a, b in ends)
             pixels[area] = pixels[area] * np.array(_MARK, dtype=np.uint16) // 255

@@ -19,7 +19,7 @@ from extractbench_nb._files import file_hash
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf import worker as pdf_worker
 
-#: What one PDF may take: bytes of memory, seconds, characters of text, pixels of a picture.
+#: Limits for one PDF: bytes of memory, seconds, characters of text, pixels of an image.
 _MEMORY, _SECONDS, _CHARACTERS = 2 * 2**30, 300, 50_000_000
 MOST_PIXELS = 40_000_000
 
@@ -74,7 +74,7 @@ def _texts(path: Path, operation: str) -> tuple[str, ...]:
     texts: tuple[str, ...] | None = _TEXTS.get(key)
     if texts is None:
         texts = tuple(ask(path, operation, most=_CHARACTERS)[0]["texts"])
-        if content is not None and file_hash(path) == content:  # it was not replaced meanwhile
+        if content is not None and file_hash(path) == content:  # not replaced meanwhile
             _TEXTS.keep(key, texts, sum(map(len, texts)))
     return texts
 

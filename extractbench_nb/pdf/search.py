@@ -26,14 +26,14 @@ from extractbench_nb.pdf.text import (
     words_of,
 )
 
-#: How a hit stands in the PDF, each with its meaning.
+#: The forms in which a value may occur in the PDF, with their meanings.
 WRITTEN = {
     "as_is": "the same letters and digits",
-    "number": "the same number, in digits or words; the sign of a currency for its code",
+    "number": "the same number, in digits or words; or the sign of a currency",
     "date": "the same date",
     "apart": "the same words close together, in another order or with others between them",
     "in_pieces": "a long text in pieces of four words or more",
-    "similar": "a text that is spelt much alike",
+    "similar": "a text with a similar spelling",
 }
 
 
@@ -60,15 +60,15 @@ class Hit(NamedTuple):
 
 def without_overlaps(hits: Iterable[Hit]) -> list[Hit]:
     """Keep the best hit of those that overlap."""
-    by_place = sorted(hits, key=lambda hit: (hit.start, -hit.similarity))
-    kept: list[Hit] = []
-    for hit in by_place:
-        if kept and hit.start < kept[-1].spans[-1][1]:
-            if hit.similarity > kept[-1].similarity:
-                kept[-1] = hit
+    by_start = sorted(hits, key=lambda hit: (hit.start, -hit.similarity))
+    best: list[Hit] = []
+    for hit in by_start:
+        if best and hit.start < best[-1].spans[-1][1]:
+            if hit.similarity > best[-1].similarity:
+                best[-1] = hit
         else:
-            kept.append(hit)
-    return sorted(kept, key=lambda hit: (-hit.similarity, hit.start))
+            best.append(hit)
+    return sorted(best, key=lambda hit: (-hit.similarity, hit.start))
 
 
 #: Scripts that write without spaces between words: Thai and its neighbours, Chinese, Japanese.
@@ -113,47 +113,47 @@ def _alike(text: str, key: str, index: PdfText) -> Hit | None:
 
 def _exact(text: str, key: str, index: PdfText) -> Iterator[Hit]:
     digits = _DIGITS.findall(text)
-    # long ones, as of telephones, may be grouped in another way
+    # long numbers, such as telephone numbers, may be grouped differently
     any_grouping = not digits or len("".join(digits)) >= _LONG_DIGITS
     inside = len(key) >= _FEWEST_INSIDE and not key.isdigit()
     unspaced = bool(key and UNSPACED.match(key[0]) and UNSPACED.match(key[-1]))
     is_code = len(key) <= _SHORT_CODE and text.isupper()
     for start, end, is_whole in index.occurrences(key):
-        stands = index.text[start:end]
+        text_found = index.text[start:end]
         if not (is_whole or inside or unspaced):
             continue
-        if not any_grouping and digits != _DIGITS.findall(stands):
+        if not any_grouping and digits != _DIGITS.findall(text_found):
             continue
         quality = 1.0 if is_whole or unspaced else _INSIDE_WORDS
-        if is_code and not stands.isupper():
+        if is_code and not text_found.isupper():
             quality *= _OTHER_CASE
         yield Hit(((start, end),), quality, "as_is")
 
 
 def _words_apart(words: Sequence[str], index: PdfText) -> Hit | None:
-    """Find all words within a few words of the rarest one; digits alone do not count as words."""
+    """Find all words close to the rarest one; numbers do not count as words."""
     wanted = set(words)
     if sum(map(str.isalpha, wanted)) < _FEWEST_APART or not wanted <= index.places.keys():
         return None
     rarest = min(words, key=lambda word: len(index.places[word]))
-    for place in index.places[rarest][:_MOST_PLACES]:
-        first = max(0, place - len(words) - _SLACK)
-        window = range(first, min(len(index.words), place + len(words) + _SLACK))
+    for position in index.places[rarest][:_MOST_PLACES]:
+        first = max(0, position - len(words) - _SLACK)
+        window = range(first, min(len(index.words), position + len(words) + _SLACK))
         if not wanted.issubset(map(index.words.__getitem__, window)):
             continue
         nearest = {
-            min((i for i in window if index.words[i] == word), key=lambda i: abs(i - place))
+            min((i for i in window if index.words[i] == word), key=lambda i: abs(i - position))
             for word in wanted
         }
         starts = sorted(i for i in nearest if i - 1 not in nearest)
         ends = sorted(i + 1 for i in nearest if i + 1 not in nearest)
-        spans = tuple(map(index.span_of_words, starts, ends))  # neighbours share one
+        spans = tuple(map(index.span_of_words, starts, ends))  # adjacent words share a span
         return Hit(spans, _APART, "apart")
     return None
 
 
 def _in_pieces(text: str, index: PdfText) -> Hit | None:
-    """Find a long text in pieces of four words or more, each behind the last one if it can be."""
+    """Find a long text in pieces of four words or more, in order if possible."""
     words, found = pieces(text, index)
     share = sum(count for _, count in found) / len(words)
     if share < _LEAST_COVERED:
@@ -162,10 +162,10 @@ def _in_pieces(text: str, index: PdfText) -> Hit | None:
     after = 0
     for first, count in found:
         key = "".join(words[first : first + count])
-        at = index.squashed.find(key, after)
-        at = index.squashed.find(key) if at < 0 else at
-        spans.append(index.span(at, at + len(key)))
-        after = at + len(key)
+        start = index.squashed.find(key, after)
+        start = index.squashed.find(key) if start < 0 else start
+        after = start + len(key)
+        spans.append(index.span(start, after))
     return Hit(tuple(spans), share, "in_pieces")
 
 
@@ -250,13 +250,13 @@ def _figure_quality(figure: Figure, scale: float, value: float, index: PdfText) 
     if scale == 1:
         return quality
     stated = 1 / _PERCENT if figure.is_percent else figure.scale
-    if stated == 1 and scale > 1:  # the page may say it above the number; the last one counts
+    if stated == 1 and scale > 1:  # the page may state it above; the last one counts
         top = index.text.rfind("\n", 0, figure.start) + 1
         for match in _STATED.finditer(index.lower, top, figure.start):
             stated = _NAMES[match[1] or match[2]]
     if stated == scale:
         return quality * _SCALED
-    # A table may say its scale pages away, or in the heading of a column.
+    # a table may state its scale on another page, or in the heading of a column
     is_long = shape_of(figure.value)[0] >= _FEWEST_DIGITS
     return quality * _GUESSED if is_long and figure.scale == 1 else 0.0
 
@@ -324,7 +324,7 @@ def search(value: str | float, index: PdfText) -> list[Hit]:
         return without_overlaps(_of_text(value, index))
     found = find_number(value, index)
     if abs(value) > _EXACT and isinstance(value, int):
-        digits = str(abs(value))  # a float would not keep them
+        digits = str(abs(value))  # a float would lose digits
         found = find_text(digits, digits, index, exactly=True)
     return without_overlaps(islice(found, _MOST_HITS))
 

@@ -11,7 +11,7 @@ from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from extractbench_nb.errors import InputError
+from extractbench_nb._files import reading
 from extractbench_nb.language.dates import find_dates
 from extractbench_nb.language.quantities import (
     MONEY_SCALES,
@@ -127,7 +127,7 @@ class PdfText:
         return any(is_whole for _, is_whole in islice(self._finds(squashed), _MAX_PROBES))
 
     def _finds(self, squashed: str) -> Iterator[tuple[int, bool]]:
-        """Yield where letters and digits begin, and whether they are whole words."""
+        """Yield the start of each occurrence, and whether it consists of whole words."""
         start = self.squashed.find(squashed)
         while start >= 0:
             yield start, start in self._boundaries and start + len(squashed) in self._boundaries
@@ -224,10 +224,10 @@ class PdfText:
             origin = self._page_starts[page - 1]
             if page not in self._positions:
                 self._positions[page] = positions(self.layers[page - 1])[1]
-            places = self._positions[page]
-            first, last = max(0, start - origin), min(len(places), end - origin)
+            offsets = self._positions[page]
+            first, last = max(0, start - origin), min(len(offsets), end - origin)
             if first < last:
-                found.append(Excerpt(page, places[first], places[last - 1] + 1))
+                found.append(Excerpt(page, offsets[first], offsets[last - 1] + 1))
         return found
 
     def original(self, excerpt: Excerpt) -> str:
@@ -261,9 +261,9 @@ _MAX_COVERED_WORDS = 600
 def nearest_passage(text: str, pdf: PdfText) -> Passage | None:
     """Find the passage that is most similar to a text.
 
-    Each word of the text votes for the places where the text would begin if that word were the
-    one it meets in the PDF; rare words first. The few places with the most votes are compared by
-    their letters and digits.
+    Each word votes, rare words first, for the positions at which the text would begin if the word
+    occurred at its positions in the PDF. The positions with the most votes are compared by letters
+    and digits.
     """
     found = nearest_span(text, pdf)
     return None if found is None else pdf.passage(*found)
@@ -296,7 +296,7 @@ def _beginnings(words: Sequence[str], pdf: PdfText) -> list[int]:
     votes: Counter[int] = Counter()
     in_pdf = sorted({(len(pdf.places[w]), w, i) for i, w in enumerate(words) if w in pdf.places})
     voters = [(w, i) for _, w, i in in_pdf[:_MOST_VOTERS]]
-    if len(words) <= _SPELT_WORDS:  # unknown words vote by the word that is spelt most alike
+    if len(words) <= _SPELT_WORDS:  # unknown words vote with the word of the most similar spelling
         for i, word in enumerate(words):
             if word not in pdf.places and len(word) >= _MIN_PIECE:
                 near = process.extractOne(
@@ -304,15 +304,15 @@ def _beginnings(words: Sequence[str], pdf: PdfText) -> list[int]:
                 )
                 voters += [] if near is None else [(near[0], i)]
     for word, i in voters:
-        for place in pdf.places[word][:_MOST_PLACES]:
-            votes[(place - i) // 2] += 1
+        for position in pdf.places[word][:_MOST_PLACES]:
+            votes[(position - i) // 2] += 1
     return [2 * pair for pair, _ in votes.most_common(_WINDOWS)]
 
 
 def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
     """Return the share of a long text that is in the PDF, and the runs of words that are not.
 
-    Words count as in the PDF if four or more of them stand there in a row.
+    Words count as in the PDF if four or more of them occur there consecutively.
     """
     words, found = pieces(text, pdf)
     ends = [0, *(first + length for first, length in found)]
@@ -338,18 +338,18 @@ def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
 def _longest_piece(words: Sequence[str], i: int, pdf: PdfText) -> int:
     """Return how many words from index `i` are consecutive in the PDF; 0 for fewer than four."""
 
-    def stands(count: int) -> bool:
+    def occurs(count: int) -> bool:
         return pdf.has("".join(words[i : i + count]))
 
     left = len(words) - i
     low = min(_MIN_PIECE, left)
-    if not stands(low):
+    if not occurs(low):
         return 0
     length = low
-    while length < left and stands(min(2 * length, left)):
+    while length < left and occurs(min(2 * length, left)):
         length = min(2 * length, left)
     longer = range(length + 1, min(2 * length, left))
-    return length + bisect_left(longer, True, key=lambda count: not stands(count))
+    return length + bisect_left(longer, True, key=lambda count: not occurs(count))
 
 
 _ENGLISH = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?"
@@ -476,13 +476,13 @@ def positions(page: str) -> tuple[str, list[int]]:
     >>> positions("ﬁrst  re-\nsult")
     ('first result', [0, 0, 1, 2, 3, 5, 6, 7, 10, 11, 12, 13])
     """
-    kept: list[int] = []
+    before: list[int] = []
     end = 0
     for match in LINE_HYPHEN.finditer(page):
-        kept += range(end, match.start())
+        before += range(end, match.start())
         end = match.end()
-    places = [*kept, *range(end, len(page))]
-    text = "".join(map(page.__getitem__, places))
+    offsets = [*before, *range(end, len(page))]
+    text = "".join(map(page.__getitem__, offsets))
     words: list[str] = []
     found: list[int] = []
     for match in _TOKEN.finditer(text):
@@ -490,8 +490,8 @@ def positions(page: str) -> tuple[str, list[int]]:
         if not word:
             continue
         if words:
-            found.append(places[match.start() - 1])
-        found += _inside(word, match[0], places[match.start() : match.end()])
+            found.append(offsets[match.start() - 1])
+        found += _inside(word, match[0], offsets[match.start() : match.end()])
         words.append(word)
     return " ".join(words), found
 
@@ -500,11 +500,11 @@ def _inside(word: str, original: str, places: Sequence[int]) -> Sequence[int]:
     if original.isascii():
         return places
     found: list[int] = []
-    for place, character in zip(places, original, strict=True):
+    for offset, character in zip(places, original, strict=True):
         part = unify(character)
         if part and word.startswith(f" {part}", len(found)):  # 1½ becomes 1 1/2
             part = f" {part}"
-        found += [place] * len(part)
+        found += [offset] * len(part)
     if len(found) == len(word):
         return found
     return [places[index * len(places) // len(word)] for index in range(len(word))]
@@ -515,11 +515,8 @@ _INDICES = Recent(2_000_000)  # some 85 bytes per character
 
 def index_of(path: Path) -> PdfText:
     """Return the index of a PDF's text, made once per version of the file."""
-    try:
+    with reading(f"PDF {str(path)!r}"):
         status = path.stat()
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise InputError(f"PDF {str(path)!r} cannot be read: {problem}") from None
     key = (path.resolve(), status.st_mtime_ns, status.st_size)
     index: PdfText | None = _INDICES.get(key)
     if index is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -29,19 +29,18 @@ from extractbench_nb.schema.nodes import Schema
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """What a report contains, where it goes, and by which rules the documents are compared.
+    """Options of a report: its content, its files, and the rules of the evaluation.
 
     Parameters
     ----------
     output_dir : pathlib.Path or str, optional
-        Where reports are saved, each in a folder of its own.
+        Folder in which reports are saved, each in a subfolder.
     output_name : str or None, optional
-        Name of that folder, below `output_dir`; None makes one from time and content,
-        ``YYYYMMDD-HHMM-<8 hex digits>``.
+        Name of the subfolder; by default ``YYYYMMDD-HHMM-<8 hex digits>``, from time and content.
     max_reasoning_length : int, optional
-        Characters of a judge's reasoning to keep, 0 or more.
+        Maximum number of characters of a judge's reasoning, 0 or more.
     top_n_lowest_fields : int, optional
-        How many of the lowest judged scores to list, 0 or more.
+        Number of lowest judged scores to list, 0 or more.
     save_json, save_text, save_csv, save_markdown, save_html : bool, optional
         Which files to write: report.json, summary.txt, fields.csv, fields.md, report.html.
     profile, judge, alignment : object, optional
@@ -50,7 +49,7 @@ class ReportConfig:
     Raises
     ------
     InputError
-        A value cannot be used; it names all that cannot.
+        A value is invalid; the message lists all invalid values.
 
     Examples
     --------
@@ -123,7 +122,7 @@ class ReportBuilder:
     Parameters
     ----------
     config : ReportConfig, optional
-        What to report and where to save it.
+        Content and files of the report.
 
     Examples
     --------
@@ -156,11 +155,7 @@ class ReportBuilder:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        c = self.config
-        ev = evaluate(
-            schema, gold, extracted, judge=c.judge, alignment=c.alignment, profile=c.profile
-        )
-        return self.from_evaluation(ev)
+        return self.from_evaluation(evaluate(schema, gold, extracted, **self._options))
 
     async def build_async(
         self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
@@ -182,11 +177,11 @@ class ReportBuilder:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        c = self.config
-        ev = await evaluate_async(
-            schema, gold, extracted, judge=c.judge, alignment=c.alignment, profile=c.profile
-        )
-        return self.from_evaluation(ev)
+        return self.from_evaluation(await evaluate_async(schema, gold, extracted, **self._options))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {name: getattr(self.config, name) for name in ("judge", "alignment", "profile")}
 
     def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
         """Report on an existing evaluation; nothing is evaluated again.
@@ -240,7 +235,7 @@ class ReportBuilder:
         )
 
     def save(self, report: EvaluationReport) -> Path:
-        """Write the files of a report, all of them or none.
+        """Write the files of a report, or none if one of them fails.
 
         Parameters
         ----------
@@ -250,14 +245,14 @@ class ReportBuilder:
         Returns
         -------
         pathlib.Path
-            Their folder, ``output_dir / output_name``; made where it does not exist.
+            Their folder, ``output_dir / output_name``; created if it does not exist.
 
         Raises
         ------
         OutputError
             A file cannot be written.
         InputError
-            The report's name leads out of the output folder.
+            The report's name is a path outside the output folder.
         """
         for problem in _name_problems(report.output_name):
             raise InputError(problem)
@@ -265,7 +260,7 @@ class ReportBuilder:
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
-    """Write all five files of a report straight into a folder, which names the report."""
+    """Write all five files of a report into a folder; the report gets the folder's name."""
     report = ReportBuilder().from_evaluation(ev)
     name = folder.resolve().name or report.output_name
     return _written(replace(report, output_name=name), folder, ReportConfig())
@@ -273,19 +268,16 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
 
 def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
     rows, limit = report.field_outcomes, config.max_reasoning_length
-    texts = {}
-    if config.save_json:
-        texts["report.json"] = json_text(report)
-    if config.save_text:
-        texts["summary.txt"] = summary_text(report)
-    if config.save_csv:
-        texts["fields.csv"] = csv_text(rows)
-    if config.save_markdown:
-        texts["fields.md"] = markdown_text(rows, limit)
-    if config.save_html:
-        texts["report.html"] = html_text(report)
+    files: tuple[tuple[bool, str, Callable[[], str]], ...] = (
+        (config.save_json, "report.json", lambda: json_text(report)),
+        (config.save_text, "summary.txt", lambda: summary_text(report)),
+        (config.save_csv, "fields.csv", lambda: csv_text(rows)),
+        (config.save_markdown, "fields.md", lambda: markdown_text(rows, limit)),
+        (config.save_html, "report.html", lambda: html_text(report)),
+    )
+    texts = {folder / name: text() for is_wanted, name, text in files if is_wanted}
     make_folder(folder)
-    write_texts({folder / name: text for name, text in texts.items()})
+    write_texts(texts)
     return folder
 
 

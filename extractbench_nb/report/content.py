@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from math import isnan
+from operator import attrgetter
 from statistics import fmean, median
 from typing import Any
 
@@ -36,7 +38,7 @@ _REASONS = {
 
 
 def published_reason(reason: str) -> str:
-    """Return the published package's word for one of our reason words, else the word itself."""
+    """Return the published package's name for a reason; the reason itself if it has none."""
     return _REASONS.get(reason, reason)
 
 
@@ -69,7 +71,7 @@ def schema_paths(rows: Iterable[tuple[str | None, str, str]]) -> list[str]:
 
 
 def _placed(schema_path: str, path: str) -> str:
-    """Insert the steps of an instance path in a schema path, or append it if they do not fit."""
+    """Insert an instance path's steps into a schema path, or append the path if they do not fit."""
     keywords, steps = _KEYWORD.findall(schema_path), _STEP.findall(path)
     branches = [keyword.startswith((".anyOf[", ".oneOf[")) for keyword in keywords]
     complete = "$" + "".join(keywords) == schema_path and "$" + "".join(steps) == path
@@ -154,7 +156,7 @@ def _leaf_paths(document: Any) -> Iterator[str]:
 
 
 def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
-    """Yield the paths of required keys that only gold has; below an absent parent none."""
+    """Yield the paths of required keys that only gold has, except below an absent parent."""
     stack = [("", root, gold, extracted)]
     while stack:
         path, node, gold_value, extracted_value = stack.pop()
@@ -204,6 +206,12 @@ def array_breakdowns(
     ]
 
 
+def warning_groups(report: models.EvaluationReport) -> list[tuple[Any, list[Any]]]:
+    """Group the warnings of a report by side and kind, in alphabetical order."""
+    key = attrgetter("side", "kind")
+    return [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key)]
+
+
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a frame, with None for what is missing."""
     return [
@@ -222,14 +230,16 @@ def field_outcomes(
 ) -> list[models.FieldOutcome]:
     """Turn the counted rows of an evaluation into rows of a report.
 
-    A judge's words are cut to `limit` characters, with ``...`` after them.
+    A judge's reasoning is cut to `limit` characters, followed by ``...``.
     """
     rows = _records(fields[fields["counted"]])
     paths = schema_paths((r["schema_path"], r["path"], r["metric"]) for r in rows)
     by_path = {array.normalized_path: array for array in arrays}
     outcomes = []
     for row, path in zip(rows, paths, strict=True):
-        name, words = normalized(row["path"]), row["reasoning"]
+        name, reasoning = normalized(row["path"]), row["reasoning"]
+        if reasoning is not None and len(reasoning) > limit:
+            reasoning = reasoning[:limit] + "..."
         array = by_path.get(name)
         outcome = models.FieldOutcome(
             path=path,
@@ -240,7 +250,7 @@ def field_outcomes(
             reason=published_reason(row["reason"]) or None,
             gold_value=row["gold"],
             extracted_value=row["predicted"],
-            reasoning=words[:limit] + "..." if words is not None and len(words) > limit else words,
+            reasoning=reasoning,
             **{count: getattr(array, count, None) for count in COUNTS},
             outcome=row["outcome"],
             gold_state=row["gold_state"],

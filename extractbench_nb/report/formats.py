@@ -9,13 +9,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from itertools import groupby
-from operator import attrgetter
 from textwrap import wrap
 from typing import Any
 
 from extractbench_nb.display.text import document_json, dollars, fitted, trimmed, value_text
-from extractbench_nb.report.content import COUNTS
+from extractbench_nb.report.content import COUNTS, warning_groups
 from extractbench_nb.report.models import (
     ArrayBreakdown,
     ConfusionCounts,
@@ -61,7 +59,7 @@ def _overall(report: EvaluationReport) -> Iterator[str]:
     counts = f"{o.total_passed} passed, {o.total_failed} failed"
     yield f"Evaluated: {o.total_evaluated} {fields} ({counts})"
     if not o.total_evaluated:
-        yield "No field is scored: the scores say nothing."
+        yield "No field is scored: the scores are meaningless."
     if report.problem is not None:
         yield fitted(f"The extracted text is not JSON: {report.problem}", _WIDTH - 2)
     if o.judge_errors:
@@ -183,8 +181,7 @@ def _coverage(report: EvaluationReport) -> Iterator[str]:
 
 
 def _warnings(report: EvaluationReport) -> Iterator[str]:
-    key = attrgetter("side", "kind")
-    groups = [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key=key)]
+    groups = warning_groups(report)
     for (side, kind), group in groups[:_MOST_WARNINGS]:
         paths = ", ".join(w.path for w in group[:3]) + (", …" if len(group) > 3 else "")  # noqa: PLR2004
         yield fitted(f"{side} {kind}: {len(group)} ({paths})", _WIDTH - 2)
@@ -209,7 +206,7 @@ _SECTIONS: tuple[tuple[str, Callable[[EvaluationReport], Iterator[str]]], ...] =
 )
 
 
-#: The columns of the README in its order, then ours.
+#: The columns of the published package in its order, then further ones.
 CSV_COLUMNS = tuple(
     (
         "path normalized_path metric_id score passed gold_value extracted_value reasoning matched "
@@ -227,7 +224,7 @@ _LONGEST_CELL = 80
 
 
 def json_text(report: EvaluationReport) -> str:
-    """Write ``report.json``: strict JSON, whatever the documents hold."""
+    """Write ``report.json`` as strict JSON, whatever the documents contain."""
     return json.dumps(_record(report), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
@@ -254,7 +251,7 @@ def _record(value: Any) -> Any:
 
 
 def _published_breakdown(array: ArrayBreakdown) -> dict[str, Any]:
-    """Write an array as the published package's repository does: counts, and the bare items."""
+    """Write an array as in the published package's repository: counts and the bare items."""
     missed = [*array.partial_items, *array.missed_items]
     spurious = [*array.partial_items, *array.spurious_items]
     return {name: getattr(array, name) for name in COUNTS} | {
@@ -286,7 +283,7 @@ def _cell(value: Any) -> str:
 
 
 def markdown_text(rows: Iterable[FieldOutcome], limit: int) -> str:
-    """Write ``fields.md``: a table of the counted fields for GitHub and its like."""
+    """Write ``fields.md``: a Markdown table of the counted fields."""
     lines = [
         "| Path | Metric | Score | Passed | Outcome | Gold | Extracted | Reason |",
         "|---|---|---:|---|---|---|---|---|",
@@ -311,7 +308,7 @@ _MARKUP = re.compile(r"[\\*\[\]~$]|(?<!\w)_|_(?!\w)")
 
 
 def _escaped(text: str, limit: int) -> str:
-    """Escape a text for a cell: no line end, no pipe, no code, no HTML, no emphasis."""
+    """Escape a text for a cell: line ends, pipes, code, HTML and emphasis."""
     line = " ".join(trimmed(text, limit).split())
     marked = _MARKUP.sub(r"\\\g<0>", line).translate(_ENTITIES)
     return re.sub(r"(https?|ftp|www)(?=:|\.)", r"\1&#8203;", marked, flags=re.IGNORECASE)

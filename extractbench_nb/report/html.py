@@ -6,13 +6,12 @@ import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered
 from extractbench_nb.display.sides import Segment, Sides, alone, compared
 from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
+from extractbench_nb.report.content import warning_groups
 from extractbench_nb.report.models import ArrayBreakdown, ArrayItem, EvaluationReport, FieldOutcome
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _LONGEST_WHY = 560
 #: Characters of a value under a key of an item.
 _IN_ITEM = 160
 _LONGEST_PATH = 200
-#: Levels of a value that are compared to tell whether a key differs.
+#: Depth to which the values of a key are compared.
 _LEVELS = 100
 _MOST_ITEMS = 20
 _MOST_ITEMS_IN_ALL = 400
@@ -50,12 +49,12 @@ class Listed(NamedTuple):
 
 #: A key of an item, and its value on either side; the second is empty where there is one side.
 ItemRow = tuple[str, list[Segment], list[Segment]]
-#: What a template shows of a row, an item or an array.
+#: The data of a row, an item or an array for a template.
 View = dict[str, Any]
 
 
 def listed(things: Sequence[Any], most: int) -> Listed:
-    """Keep the first `most` of a sequence, and count the rest."""
+    """Return the first `most` elements of a sequence, and the number of others."""
     return Listed(list(things[:most]), max(0, len(things) - most))
 
 
@@ -132,7 +131,7 @@ def _array_view(array: ArrayBreakdown, most: int) -> View:
 
 
 def _item_view(item: ArrayItem) -> View:
-    """Prepare an item: its place in either array, and its values key by key or as a whole."""
+    """Prepare an item: its index in either array, and its values by key or as a whole."""
     indices = {"gold": item.gold_index, "extracted": item.extracted_index}
     places = [f"{side} [{index}]" for side, index in indices.items() if index is not None]
     gold, extracted = item.gold_value, item.extracted_value
@@ -221,13 +220,11 @@ def _environment() -> Environment:
 def _content(report: EvaluationReport) -> dict[str, Any]:
     arrays = [array for array in report.array_breakdowns if not array.is_empty]
     lowest, more = listed(sorted(arrays, key=lambda array: array.f1 or 0.0), _MOST_ARRAYS)
-    most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(lowest)))
+    items_shown = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // max(1, len(lowest)))
     anchors = {array.normalized_path: n for n, array in enumerate(lowest, 1)}
     failed = listed([r for r in report.field_outcomes if not r.passed], _MOST_FAILED)
     every = listed(report.field_outcomes, _MOST_FIELDS)
     coverage, parts = report.coverage, outcome_parts(report)
-    key = attrgetter("side", "kind")
-    warnings = [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key)]
     return {
         "report": report,
         "labels": LABELS,
@@ -238,14 +235,16 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
         "more_failed": failed.more,
         "fields": [_row_view(r, anchors) for r in every.shown],
         "more_fields": every.more,
-        "arrays": Listed([_array_view(array, most) for array in lowest], more),
+        "arrays": Listed([_array_view(array, items_shown) for array in lowest], more),
         "open_arrays": _OPEN_ARRAYS,
         "coverage_lists": [
             ("Required but missing", listed(coverage.required_missing_paths, _MOST_PATHS)),
             ("Missing in the extraction", listed(coverage.missing_paths, _MOST_PATHS)),
             ("In the extraction only", listed(coverage.spurious_paths, _MOST_PATHS)),
         ],
-        "warnings": [(*names, len(w), listed(w, _MOST_WARNINGS)) for names, w in warnings],
+        "warnings": [
+            (*key, len(w), listed(w, _MOST_WARNINGS)) for key, w in warning_groups(report)
+        ],
         "passes": _passes(report),
     }
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SchemaStats:
-    """The shape of the schema, references unfolded, a recursive one once.
+    """The shape of the schema, with references resolved, recursive ones once.
 
     Attributes
     ----------
     total_nodes : int
-        Constructs of the schema: the root, properties, items, maps, branches.
+        Nodes of the schema: the root, properties, items, maps, branches.
     counts_by_type : dict of str to int
-        Nodes by type; ``anyof`` for every kind of union, ``any`` where no type is given.
+        Nodes by type; ``anyof`` for every kind of union, ``any`` for nodes without a type.
     required_keys_count, optional_keys_count : int
         Properties that their object requires, and the other properties.
     required_by_type, optional_by_type : dict of str to int
@@ -60,7 +60,7 @@ class ArrayStats:
 
 @dataclass(frozen=True)
 class ContentStats:
-    """What one document holds.
+    """The content of one document.
 
     Attributes
     ----------
@@ -69,13 +69,13 @@ class ContentStats:
     total_keys : int
         Keys of all objects, at any depth.
     counts_by_type : dict of str to int
-        The values of those keys by JSON type; items of arrays are not among them.
+        The values of those keys by JSON type, without array items.
     array_stats : ArrayStats or None
         None if there is no array.
     null_count : int
         Keys whose value is null.
     missing_count : int
-        Evaluated fields that this document has no key for.
+        Evaluated fields whose key this document lacks.
     """
 
     label: str
@@ -88,7 +88,7 @@ class ContentStats:
 
 @dataclass(frozen=True)
 class CoverageStats:
-    """Which leaves the two documents have, whatever their values; array items by index.
+    """The leaves of the two documents, regardless of their values; array items by index.
 
     A leaf is a scalar, a null, or an empty array or object under a key.
 
@@ -101,8 +101,7 @@ class CoverageStats:
     spurious_in_extracted, spurious_paths : int, list of str
         Leaves in the extracted document only, and their paths, sorted.
     required_missing, required_missing_paths : int, list of str
-        Keys that the schema requires, gold has and the extracted document has not, outside of
-        arrays.
+        Keys outside of arrays that the schema requires, gold has and the extracted document lacks.
     """
 
     present_in_both: int
@@ -116,18 +115,18 @@ class CoverageStats:
 
 @dataclass(frozen=True)
 class ReportWarning:
-    """Something that is wrong without being a score.
+    """A problem that does not affect the scores.
 
     Attributes
     ----------
     side : str
         ``gold``, ``predicted`` or ``schema``.
     path : str
-        Where.
+        Path of the value.
     kind : str
         ``undeclared``, ``ignored_param``, or the violated keyword.
     message : str
-        What was found.
+        The problem.
     """
 
     side: str
@@ -143,11 +142,11 @@ class ArrayItem:
     Attributes
     ----------
     gold_index, extracted_index : int or None
-        Its index in either array; None where it has no partner.
+        Its index in either array; None without a partner.
     similarity : float or None
-        Mean score of its fields, in [0, 1]; None if it has no partner.
+        Mean score of its fields, in [0, 1]; None without a partner.
     failed_fields : list of str
-        The fields that keep the pair from matching.
+        The fields that prevent a match.
     gold_value, extracted_value : object
         The item on either side.
     """
@@ -173,12 +172,12 @@ class ArrayBreakdown:
     counted : bool
         Whether the array is a field of its own; in profile ``strict`` its leaves count instead.
     matched, missed_gold : int or None
-        Gold items that were found, and those that were not; None, as the next two, where the items
-        were not aligned.
+        Gold items that were found, and gold items that were not. These and the next two are None if
+        the items were not aligned.
     spurious_pred : int or None
         Extracted items that gold does not have.
     partial : int or None
-        Pairs that are alike without matching.
+        Pairs that are similar but do not match.
     precision, recall : float or None
         matched / (matched + spurious_pred) and matched / (matched + missed_gold), in [0, 1]; None
         for 0 / 0.
@@ -189,7 +188,7 @@ class ArrayBreakdown:
     passed : bool or None
         Whether the score passes.
     matched_items, partial_items : list of ArrayItem
-        Pairs that match, and pairs that are alike.
+        Pairs that match, and pairs that are only similar.
     missed_items, spurious_items : list of ArrayItem
         Gold items and extracted items without a partner.
     """
@@ -261,7 +260,7 @@ class ConfusionCounts:
 
 @dataclass(frozen=True)
 class ErrorSplit:
-    """What went wrong: every evaluated field that did not pass is in exactly one count.
+    """The failed fields by cause: each evaluated field that did not pass is in exactly one count.
 
     A field with several metrics counts once, with its most severe outcome; the sum is
     ``OutcomeStats.total_failed``.
@@ -271,11 +270,11 @@ class ErrorSplit:
     omission, hallucination : int
         Only gold, or only the extracted document, has a value.
     wrong_value : int
-        Both have one, and they differ.
+        Both have a value, and the values differ.
     structural : int
-        The extracted value is of a type that neither schema nor gold has.
+        The extracted value has a type that neither schema nor gold has.
     judge_error : int
-        No verdict: a judge or a metric failed.
+        There is no verdict, because a judge or a metric failed.
     """
 
     omission: int
@@ -298,7 +297,7 @@ class LowScoringField:
     score : float
         In [0, 1].
     reasoning : str
-        The judge's words, shortened; ``""`` where it gave none.
+        The judge's reasoning, shortened; ``""`` if there is none.
     """
 
     path: str
@@ -316,13 +315,13 @@ class ModelCalls:
     calls : int
         Rows of ``Evaluation.judge_calls``.
     cached, failed : int
-        Answers from the cache, for which nothing was asked; calls without a readable answer.
+        Answers from the cache, without a request; calls without a readable answer.
     requests : int
-        Requests that were made, retries included.
+        Requests, retries included.
     prompt_tokens, completion_tokens : int
-        Tokens of all requests, as far as the provider counts them.
+        Tokens of all requests, as far as the provider reports them.
     cost_usd : float or None
-        In US dollars; None if the price or the tokens of an answer are not known.
+        In US dollars; None if the price or the tokens of an answer are unknown.
     """
 
     calls: int
@@ -336,7 +335,7 @@ class ModelCalls:
 
 @dataclass(frozen=True)
 class LlmStats:
-    """What a judge decided, and what that cost.
+    """The scores of a judge, and their cost.
 
     Attributes
     ----------
@@ -351,7 +350,7 @@ class LlmStats:
     judged_fields : int
         Counted rows in which both values are present and a judge gave the verdict.
     cost_usd : float or None
-        Cost of the calls in US dollars; None if the price or the tokens of an answer are not known.
+        Cost of the calls in US dollars; None if the price or the tokens of an answer are unknown.
     by_model : dict of str to ModelCalls
         The calls of each model; empty with the offline judge.
     """
@@ -421,26 +420,26 @@ class FieldOutcome:
     passed : bool
         Whether the score passes; False where no verdict was given.
     reason : str or None
-        Why, in the words of the published package.
+        The reason, with the names of the published package.
     gold_value, extracted_value : object
         The values; None if null or missing.
     reasoning : str or None
-        A judge's words, shortened.
+        A judge's reasoning, shortened.
     matched, missed_gold, spurious_pred, precision, recall, f1 : int or float or None
-        Those of `array_breakdown`; None where the field is not an array.
+        Those of `array_breakdown`; None if the field is not an array.
     outcome : str
         ``correct``, ``incorrect``, ``omission``, ``hallucination``, ``structural``,
         ``both_absent`` or ``judge_error``.
     gold_state, extracted_state : str
         ``present``, ``null``, ``missing`` or ``empty``.
     field : str
-        The normalized path with the indices taken out.
+        The normalized path without indices.
     required : bool
         Whether the schema requires the key.
     weight : float
         The node's ``aggregation_weight``.
     array_breakdown : ArrayBreakdown or None
-        Counts and items, where the field is an array.
+        Counts and items if the field is an array.
     """
 
     path: str
@@ -469,7 +468,7 @@ class FieldOutcome:
 
 @dataclass(frozen=True)
 class OutcomeStats:
-    """Counts over what was evaluated.
+    """Counts over the evaluated fields.
 
     The totals count fields, a field with several metrics once. The ``pass_by_...`` counts and the
     confusion matrix count rows, one per field and metric.
@@ -481,18 +480,18 @@ class OutcomeStats:
     total_failed : int
         ``total_evaluated - total_passed``, which includes fields without a verdict.
     pass_rate : float
-        In [0, 1], weighted by ``aggregation_weight`` where the profile says so.
+        In [0, 1], weighted by ``aggregation_weight`` if the profile uses weights.
     pass_by_metric, pass_by_type, pass_by_required : dict of str to dict
         ``{"passed": rows, "failed": rows}`` by metric, by the type of the metric or else of the
         value, and by ``required`` and ``optional``.
     confusion : ConfusionCounts
         Rows with a verdict.
     llm_stats : LlmStats or None
-        None if no judge was needed.
+        None if no field was judged.
     error_breakdown : ErrorBreakdown or None
         None if every row passed.
     split : ErrorSplit
-        What went wrong; sums to ``total_failed``.
+        The failed fields by cause; sums to ``total_failed``.
     judge_errors : int
         Fields without a verdict.
     pass_rate_judged : float or None
@@ -516,7 +515,7 @@ class OutcomeStats:
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """Everything a report says about one document. `ReportBuilder` makes it.
+    """The content of a report on one document. Made by `ReportBuilder`.
 
     Attributes
     ----------
@@ -530,11 +529,11 @@ class EvaluationReport:
     schema_stats : SchemaStats
         The shape of the schema.
     gold_stats, extracted_stats : ContentStats
-        What the two documents hold.
+        The content of the two documents.
     coverage : CoverageStats
-        Which leaves both have.
+        Leaves that both have, or only one.
     outcomes : OutcomeStats
-        Counts over what was evaluated.
+        Counts over the evaluated fields.
     field_outcomes : list of FieldOutcome
         One per counted field and metric.
     overall_score : float
@@ -550,13 +549,13 @@ class EvaluationReport:
     warnings : list of ReportWarning
         Undeclared keys, violations of the schema, faults of gold.
     problem : str or None
-        The parser's message where the extracted text is not JSON.
+        The parser's message if the extracted text is not JSON.
     profile, judge, alignment : str
-        The rules, the judge, and how items were aligned.
+        The profile, the judge, and the alignment of items.
     versions : dict of str to str
-        Of ``extractbench_nb``, ``pandas`` and ``python``.
+        Versions of ``extractbench_nb``, ``pandas`` and ``python``.
     evaluation : Evaluation
-        What all of this was derived from; not in ``report.json``.
+        The evaluation behind the report; not in ``report.json``.
     """
 
     output_name: str

@@ -517,10 +517,10 @@ def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
 
 def _names(rows: list[Node]) -> list[str]:
     """Return the names of sibling rows; branches of one type get what tells them apart."""
-    alike = Counter((node.field, node.name, node.label) for node in rows)
+    kinds = Counter((node.field, node.name, node.label) for node in rows)
     names = []
     for node in rows:
-        several = alike[node.field, node.name, node.label] > 1
+        several = kinds[node.field, node.name, node.label] > 1
         names.append(f"{node.name} ({_called(node)})" if several else node.name)
     counts = Counter(names)
     return [

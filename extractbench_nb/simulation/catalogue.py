@@ -1,4 +1,4 @@
-"""The corruptions by name: what each changes, where, and whether the meaning is kept."""
+"""The corruptions by name: what each one changes, where, and whether the meaning is kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from extractbench_nb.simulation.documents import (
     some,
 )
 
-#: Whether what is corrupted still says the same.
+#: Whether a corrupted value still has the same meaning.
 KEPT, UNCLEAR, CHANGED = "kept", "unclear", "changed"
 
 #: What a corruption works on.
@@ -97,8 +97,8 @@ def _replacing(pattern: re.Pattern[str], change: Callable[[str, random.Random], 
         chosen = dict(some(found, strength, rng))
 
         def swap(match: re.Match[str]) -> str:
-            own = chosen.get(match.start())
-            return match[0] if own is None else change(match[0], random.Random(own))
+            seed = chosen.get(match.start())
+            return match[0] if seed is None else change(match[0], random.Random(seed))
 
         return pattern.sub(swap, text)
 
@@ -124,15 +124,15 @@ def _word_order(text: str, strength: float, rng: random.Random) -> str | None:
 
 
 def _misspell(word: str, rng: random.Random) -> str:
-    at = rng.randrange(1, len(word) - 1)
+    i = rng.randrange(1, len(word) - 1)
     kind = rng.choice(("swap", "drop", "other"))
     if kind == "swap":
-        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-    return word[:at] + (rng.choice(_LETTERS) if kind == "other" else "") + word[at + 1 :]
+        return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+    return word[:i] + (rng.choice(_LETTERS) if kind == "other" else "") + word[i + 1 :]
 
 
 def _dropped_word(text: str, strength: float, rng: random.Random) -> str | None:
-    """Leave words out; one at least stays."""
+    """Leave out words, but not all."""
     words = _TOKEN.findall(text)
     if len(words) < _PAIR:
         return None
@@ -141,9 +141,9 @@ def _dropped_word(text: str, strength: float, rng: random.Random) -> str | None:
 
 
 def _truncation(text: str, strength: float, _: random.Random) -> str | None:
-    """Cut off the end; at least one character goes and one stays."""
-    kept = min(len(text) - 1, max(1, round(len(text) * (1 - strength))))
-    return text[:kept] if kept > 0 else None
+    """Cut off the end; at least one character is removed and one remains."""
+    length = min(len(text) - 1, max(1, round(len(text) * (1 - strength))))
+    return text[:length] if length > 0 else None
 
 
 def _other_digit(digit: str, rng: random.Random) -> str:
@@ -164,19 +164,19 @@ _DATE = re.compile(
 
 
 def _rewritten(found: str, rng: random.Random) -> str:
-    """Write a date in another way."""
+    """Write a date in another format."""
     match = _DATE.fullmatch(found)
     assert match is not None  # noqa: S101 - the pattern found it
     part = match.groupdict()
     year = part["iso"] or part["year"] or part["year_last"]
     day = int(part["day"] or part["day_first"] or part["day_second"])
     month = int(part["month"] or 1 + _MONTHS.index(part["name"] or part["name_first"]))
-    ways = (
+    formats = (
         f"{year}-{month:02}-{day:02}",
         f"{day} {_MONTHS[month - 1]} {year}",
         f"{_MONTHS[month - 1]} {day}, {year}",
     )
-    return rng.choice([way for way in ways if way != found])
+    return rng.choice([text for text in formats if text != found])
 
 
 _changed_digit = _replacing(_DIGIT, _other_digit)
@@ -191,26 +191,26 @@ def _changed_digits(number: float, strength: float, rng: random.Random) -> float
 def _rounding(number: float, strength: float, _: random.Random) -> float | None:
     """Keep the leading significant digits: fewer of them at a higher strength."""
     digits = len(_DIGIT.findall(repr(abs(number)).strip("0").lstrip(".")))
-    kept = min(digits - 1, max(1, round(digits * (1 - strength))))
-    return _like(number, f"{number:.{kept}g}") if kept > 0 else None
+    significant = min(digits - 1, max(1, round(digits * (1 - strength))))
+    return _like(number, f"{number:.{significant}g}") if significant > 0 else None
 
 
 def _scale(number: float, strength: float, _: random.Random) -> float:
-    """Read thousands for units, or millions at a strength above a half."""
+    """Multiply by a thousand, or by a million at a strength above a half."""
     return number * (1_000 if strength <= 1 / 2 else 1_000_000)
 
 
 def _like(number: float, text: str) -> float:
-    whole = isinstance(number, int)
-    return int(text) if whole and text.lstrip("-").isdigit() else type(number)(float(text))
+    is_integer = isinstance(number, int)
+    return int(text) if is_integer and text.lstrip("-").isdigit() else type(number)(float(text))
 
 
-#: Numbers up to here are corrupted: a million times as much is still a number.
+#: Greatest number that is corrupted: a million times as much is still finite.
 LARGEST = 1e300
 
 _TRIES = 20
 
-#: By name: what becomes of the meaning, what is done, and the function for each kind of value.
+#: By name: whether the meaning is kept, what is done, and the function for each kind of value.
 VALUE_CORRUPTIONS: Mapping[str, tuple[str, str, Mapping[str, _Function]]] = {
     "whitespace": (KEPT, "more space between words", {"string": _whitespace}),
     "case": (
@@ -244,7 +244,7 @@ VALUE_CORRUPTIONS: Mapping[str, tuple[str, str, Mapping[str, _Function]]] = {
 
 
 def kind_of(value: object) -> str | None:
-    """Return ``string`` or ``number``; None for a value that these corruptions leave alone."""
+    """Return ``string`` or ``number``; None for a value that is not corrupted."""
     if isinstance(value, str):
         return "string" if value else None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -253,17 +253,17 @@ def kind_of(value: object) -> str | None:
 
 
 def kinds(name: str) -> list[str]:
-    """Return the kinds of value that a corruption is for; none for those of whole documents."""
+    """Return the kinds of value that a corruption applies to; none if it needs a document."""
     return list(VALUE_CORRUPTIONS[name][2]) if name in VALUE_CORRUPTIONS else []
 
 
 def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
-    """Corrupt one value; None where the corruption does not apply."""
+    """Corrupt one value; None if the corruption does not apply."""
     kind = kind_of(value)
     if kind is None or kind not in kinds(name):
         return None
     function = VALUE_CORRUPTIONS[name][2][kind]
-    for attempt in range(_TRIES):  # a swap of equal words, or of a letter with itself
+    for attempt in range(_TRIES):  # swapping equal words changes nothing
         found = function(value, strength, generator(f"{seed}\x1f{attempt}"))
         if found is None or found != value:
             return found
@@ -272,12 +272,12 @@ def corrupt(name: str, value: Any, strength: float, seed: str) -> Any:
 
 # --- values -----------------------------------------------------------------------------------
 
-#: A function that returns what a place is to hold; `MISSING` leaves the place as it is.
+#: A function that returns the new value of a place; `MISSING` leaves the place unchanged.
 After = Callable[[Task, Place], Any]
 
 
 def _each(places: Iterable[Place], task: Task, after: After) -> list[Change]:
-    """Replace the value at each drawn place by what a function returns."""
+    """Replace the value at each drawn place with the result of a function."""
     changes = []
     for place in places:
         if task.draws.hits(place.path):
@@ -382,7 +382,7 @@ def _each_array(
 
 
 def _rewriting(places: str, summary: str) -> Callable[[RewriteItem], RewriteItem]:
-    """Register the corruption that rewrites each drawn item by a function."""
+    """Register a function as the corruption that rewrites each drawn item with it."""
 
     def register(rewrite_item: RewriteItem) -> RewriteItem:
         def change(places: list[Place], task: Task) -> tuple[list[Change], list[Any]]:
@@ -414,7 +414,7 @@ def _rewriting(places: str, summary: str) -> Callable[[RewriteItem], RewriteItem
 
 @_registered(ITEM, KEPT, _ITEMS, "items moved")
 def _shuffle_items(task: Task) -> list[Change]:
-    """Permute the drawn items of each array, so that none keeps its position."""
+    """Permute the drawn items of each array so that none keeps its position."""
 
     def move(places: list[Place]) -> tuple[list[Change], list[Any]]:
         items = [place.value for place in places]
@@ -444,7 +444,7 @@ def _duplicate_items(place: Place, *_: Any) -> Rewrite:
 
 @_rewriting("items of arrays that have two parts or words", "an item broken in two")
 def _split_items(place: Place, rng: random.Random, _: Sequence[Pool]) -> Rewrite | None:
-    """Break an item in two: a text between words, an object or array between its parts."""
+    """Split an item in two: a text between words, an object or array between members."""
     item = place.value
     parts: list[Any] = item.split() if isinstance(item, str) else []
     if isinstance(item, dict | list):
@@ -483,7 +483,7 @@ def _merge_items(task: Task) -> list[Change]:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """Join two texts, arrays or objects; None for values of other or different types."""
+    """Join two texts, two arrays or two objects; None for all other values."""
     if type(first) is not type(second) or not isinstance(first, str | dict | list):
         return None
     if isinstance(first, str):
@@ -520,8 +520,8 @@ def _spurious_items(place: Place, rng: random.Random, donors: Sequence[Pool]) ->
 def _wrong_nesting(task: Task) -> list[Change]:
     """Put an object's members one level too high, or an array one level too deep.
 
-    Of members of objects; empty ones are left alone. A member that is lifted gives way where its
-    new level has one of that name already.
+    Only members of objects are changed, and no empty ones. A lifted member is dropped if its new
+    level already has a member of that name.
     """
     containers = {"object": dict, "array": list}
     changes = []
@@ -542,7 +542,7 @@ def _wrong_nesting(task: Task) -> list[Change]:
     STRUCTURE, UNCLEAR, "scalars of a declared type", "a number as text, a text in an array"
 )
 def _wrong_type(task: Task) -> list[Change]:
-    """Write a scalar as a type that neither the schema nor gold has there."""
+    """Write a scalar as a type that neither the schema nor gold has at its place."""
 
     def after(_: Task, place: Place) -> Any:
         value, types = place.value, place.node.types
@@ -562,7 +562,7 @@ CORRUPTION_COLUMNS = FrameSpec(
     (
         Column("corruption", "string", "name"),
         Column("level", "string", "what it works on", "value, presence, item, structure"),
-        Column("meaning", "string", "what becomes of the meaning", "kept, unclear, changed"),
+        Column("meaning", "string", "whether the meaning is kept", "kept, unclear, changed"),
         Column("places", "string", "what can be corrupted"),
         Column("summary", "string", "what is done"),
     ),
@@ -582,8 +582,7 @@ def corruptions() -> pd.DataFrame:
     >>> corruptions().set_index("corruption").loc["shuffle_items", "meaning"]
     'kept'
     """
-    columns = zip(*(c[:5] for c in CORRUPTIONS.values()), strict=True)
-    return CORRUPTION_COLUMNS.build(dict(zip(CORRUPTION_COLUMNS.names, columns, strict=True)))
+    return CORRUPTION_COLUMNS.from_rows(corruption[:5] for corruption in CORRUPTIONS.values())
 
 
 def chosen(names: str | Iterable[str]) -> list[Corruption]:

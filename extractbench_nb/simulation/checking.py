@@ -27,20 +27,20 @@ from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.simulation.catalogue import CHANGED, CORRUPTIONS, ITEM, KEPT, VALUE
 from extractbench_nb.simulation.outputs import Simulation
 
-#: Why a change may be found as something else than what it is.
+#: Reasons why the outcome of a change can differ from the expected one.
 REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "no value": "the output is not valid, and none of its fields is scored",
-        "unpaired": "inside an item of an array that alignment gives no partner, so that the whole "
-        "item is missed",
-        "paired with another": "an item of an array that alignment pairs with another one, as like "
-        "it or more so, or something inside of such an item",
-        "compared as a whole": "in an array or object that has one outcome, and nothing inside it",
-        "another type": "the value of another document is of another JSON type, which is found as "
+        "no value": "the output is not valid, so none of its fields is scored",
+        "unpaired": "inside an array item that alignment leaves without a partner, so that the "
+        "whole item is missed",
+        "paired with another": "an array item, or a value inside it, that alignment pairs with a "
+        "different item that is at least as similar",
+        "compared as a whole": "inside an array or object that has a single outcome",
+        "another type": "the value of another document is of a different JSON type, which is "
         "structural",
-        "tolerated": "the meaning was changed, and the field's metric forgives as much: a near "
-        "number, a text that is alike",
-        "not tolerated": "the meaning was kept, and the field's metric does not know it",
+        "tolerated": "the meaning was changed, but the field's metric accepts the difference: a "
+        "close number, a similar text",
+        "not tolerated": "the meaning was kept, but the field's metric rejects the difference",
     }
 )
 
@@ -52,20 +52,20 @@ FOUND_COLUMNS = FrameSpec(
         Column("document", "string", "document id"),
         Column("path", "string", "place in gold, with gold's indices"),
         Column("corruption", "string", "what was done"),
-        Column("expected", "string", "what is to be found; missing where two things may", "", True),
-        Column("found", "string", "what it finds; outcomes of several fields by commas", "", True),
-        Column("agrees", "bool", "whether that is what was expected"),
-        Column("reason", "string", "why not", ", ".join(REASONS), True),
+        Column("expected", "string", "expected outcome; missing if two are possible", "", True),
+        Column("found", "string", "outcome; those of several fields with commas", "", True),
+        Column("agrees", "bool", "whether the outcome is the expected one"),
+        Column("reason", "string", "why it is not", ", ".join(REASONS), True),
     ),
 )
 
 _SPURIOUS, _MISSED = "spurious item", "missed item"
 _RIGHT, _WRONG = "correct", "incorrect"
 _OWN, _UNPAIRED, _PAIRED, _WHOLE = "own", "unpaired", "paired with another", "compared as a whole"
-_THERE = ("present", "empty")
+_PRESENT = ("present", "empty")
 
 
-#: What is to be found, where what becomes of the meaning does not say it.
+#: Expected outcomes that do not follow from whether the meaning is kept.
 _EXPECTED: Mapping[str, str] = MappingProxyType(
     {
         "omit": "omission",
@@ -84,14 +84,14 @@ _EXPECTED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class SimulationCheck:
-    """The recorded changes of a simulation that were found; made by `check_simulation`.
+    """Which recorded changes of a simulation were found. Made by `check_simulation`.
 
     Parameters
     ----------
     run : str
         Name of the simulated run.
     failures : pandas.DataFrame
-        How many outputs were made to fail in one way (rows) and found to fail in which (columns).
+        Number of outputs by injected failure (rows) and failure found (columns).
     changes : pandas.DataFrame
         One row per change; see `FOUND_COLUMNS`.
     """
@@ -113,12 +113,12 @@ class SimulationCheck:
 
     @property
     def unexplained(self) -> pd.DataFrame:
-        """The changes that were found as something else for no reason that is known."""
+        """The changes with an unexpected outcome and no known reason."""
         rows = self.changes
         return rows[~rows["agrees"] & rows["reason"].isna()]
 
     def __repr__(self) -> str:
-        """Say how much was found."""
+        """Count the failures and changes that were found."""
         table = self.failures.to_numpy()
         seen = self.changes["reason"].ne("no value").fillna(value=True)
         return (
@@ -143,16 +143,15 @@ def check_simulation(
     simulation : Simulation
         From `simulate`.
     dataset : Dataset, str or path
-        The one that it was made from; or what `load_dataset` takes.
+        The dataset that it was made from; or what `load_dataset` takes.
     judge, alignment, profile : object, optional
-        See `evaluate`. A metric of your own, in the schema, is tested like any other.
+        See `evaluate`. Custom metrics in the schema are tested too.
 
     Returns
     -------
     SimulationCheck
-        ``failures``, the injected ones by those that were found; ``changes``, one row per change,
-        with a reason (see `REASONS`) where it is found as something else; ``summary``,
-        ``unexplained``.
+        ``failures``, injected against found; ``changes``, one row per change, with a reason (see
+        `REASONS`) if its outcome is not the expected one; ``summary``, ``unexplained``.
 
     Raises
     ------
@@ -161,16 +160,15 @@ def check_simulation(
 
     Notes
     -----
-    What is expected: omissions where something was left out or made null, hallucinations where
-    something was invented, spurious items for invented, doubled and split ones, a missed item for
-    two that were run together, ``incorrect`` where a value's meaning was changed and ``correct``
-    where it was kept. Where it is not clear what became of the meaning, both will do. An invention
-    is looked for on the predicted side, everything else at its place in gold.
+    Expected outcomes: omissions for values that were left out or set to null, hallucinations for
+    invented values, spurious items for invented, duplicated and split items, a missed item for two
+    merged ones, ``incorrect`` if the meaning of a value was changed and ``correct`` if it was kept.
+    If it is unclear whether the meaning was kept, both are accepted. Invented values are looked up
+    on the predicted side, all others at their path in gold.
 
-    Nothing is taken on trust. The output must hold what the record says, at the place where the
-    items of its arrays went; and gold's value must be compared with what was put there, or its item
-    with a partner that the output has at that index. A change of which this is not so neither
-    agrees nor has a reason.
+    The record is verified as well. The output must contain the recorded value, at the index that
+    its array item moved to; and gold's value must be compared with that value, or its item with a
+    partner that the output has at that index. Otherwise the change neither agrees nor has a reason.
 
     Examples
     --------
@@ -181,9 +179,9 @@ def check_simulation(
     >>> len(check_simulation(made, ds).unexplained)
     0
     """
-    given: object = simulation
-    if not isinstance(given, Simulation):
-        raise InputError(f"simulation is {type(given).__name__}; expected what simulate() makes")
+    source: object = simulation
+    if not isinstance(source, Simulation):
+        raise InputError(f"simulation is {type(source).__name__}; expected a result of simulate()")
     dataset = documents_of(dataset)
     attempts = read_outputs(simulation.outputs, dataset)
     failures = pd.crosstab(
@@ -193,20 +191,20 @@ def check_simulation(
     order = [name for name in FAILURES if name in {*failures.index, *failures.columns}]
     changes: dict[str, list[_Change]] = defaultdict(list)
     record = []
-    made: Any = simulation.record.itertuples(index=False)
-    for row in made:
+    recorded: Any = simulation.record.itertuples(index=False)
+    for row in recorded:
         item = None if pd.isna(row.item) else int(row.item)
         change = _Change(row.path, row.corruption, item, row.before, row.after)
         changes[row.document].append(change)
         record.append((row.run, row.document, change))
     options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}
-    found: dict[str, _Found] = {}
+    found: dict[str, _Outcomes] = {}
     for valid in attempts[attempts["valid"]].to_dict("records"):
         document, value = valid["document"], valid["value"]
         gold = dataset.gold(document)
         output = _TracedOutput(gold, value, changes[document])
         ev = evaluate(dataset.schema(valid["schema"]), gold, value, **options)
-        found[document] = _Found(ev, output)
+        found[document] = _Outcomes(ev, output)
     rows = []
     for run, document, change in record:
         verdict: tuple[str | None, bool, str | None] = None, False, "no value"
@@ -221,7 +219,7 @@ def check_simulation(
 
 
 class _Change(NamedTuple):
-    """A recorded change; of an item with gold's index, or None where it has none."""
+    """A recorded change; `item` is gold's index of an array item, or None."""
 
     path: str
     corruption: str
@@ -257,11 +255,11 @@ _STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|\[\+?(\d+)\]"
 
 
 class _Layout(NamedTuple):
-    """Where the items of a gold array went.
+    """Where the items of a gold array are in the output.
 
-    ``own`` are the indices of what stands for an item of gold, ``added`` those of what was put
-    there by a change, one of which is too many. ``written`` is what the output holds if the record
-    is right, with `MISSING` for an item that is changed inside.
+    ``own`` maps gold's index of an item to its indices in the output, ``added`` to the indices of
+    what a change put there, at least one of which is spurious. ``written`` holds the items that the
+    record implies, with `MISSING` for items that are changed inside.
     """
 
     own: dict[int, list[int]]
@@ -269,8 +267,8 @@ class _Layout(NamedTuple):
     written: list[Any]
 
 
-class _Stop(NamedTuple):
-    """An item on the way to a place: its array, gold's index, and what the output has there."""
+class _TracedItem(NamedTuple):
+    """An array item above a place: its array, gold's index, and the output's items and layout."""
 
     array: str
     number: int
@@ -279,26 +277,26 @@ class _Stop(NamedTuple):
 
     @property
     def own(self) -> list[int]:
-        """The indices in the output of what stands for the item."""
+        """The indices of the item in the output."""
         return self.layout.own[self.number]
 
 
-class _Way(NamedTuple):
-    """The way to a place of gold in the output: the items on it, what holds it, and what it is."""
+class _Trace(NamedTuple):
+    """A place of gold in the output: the array items above it, its container and its value."""
 
-    stops: list[_Stop]
+    items: list[_TracedItem]
     box: Any
     value: Any
 
     def holds(self, change: _Change) -> bool:
-        """Whether the output has there what the record says; of items `_Layout` sees to it."""
+        """Whether the output agrees with the record; items were checked by their `_Layout`."""
         if change.corruption == "omit":
             return self.value is MISSING and isinstance(self.box, dict)
-        return change.level == ITEM or _alike(self.value, change.after)
+        return change.level == ITEM or _equal(self.value, change.after)
 
 
 class _TracedOutput:
-    """The output that a record is about: where gold's places are in it, and what they hold."""
+    """An output and its record: where gold's places are in it, and their values."""
 
     def __init__(self, gold: Any, value: Any, changes: Iterable[_Change]) -> None:
         self._gold, self._value = gold, value
@@ -318,10 +316,10 @@ class _TracedOutput:
             else:
                 self._rewrites[above[-1]][change.item] = change
 
-    def way(self, path: str) -> _Way | None:
-        """Return the way to a place of gold; None if the output is not as the record says."""
+    def trace(self, path: str) -> _Trace | None:
+        """Return the trace of a place of gold; None if the output contradicts the record."""
         gold, value, box = self._gold, self._value, None
-        stops: list[_Stop] = []
+        items: list[_TracedItem] = []
         for above, key in _steps(path):
             box = value
             if isinstance(key, str):
@@ -333,19 +331,25 @@ class _TracedOutput:
             layout = self._layout(above, gold, value)
             if layout is None or key not in layout.own:
                 return None
-            stop = _Stop(above, key, value, layout)
-            stops.append(stop)
-            gold, value = gold[key], value[stop.own[0]] if len(stop.own) == 1 else MISSING
-        return _Way(stops, box, value)
+            traced = _TracedItem(above, key, value, layout)
+            items.append(traced)
+            gold = gold[key]
+            value = value[traced.own[0]] if len(traced.own) == 1 else MISSING
+        return _Trace(items, box, value)
+
+    def value(self, path: str) -> Any:
+        """Return the value at a place of gold; `MISSING` if there is none."""
+        trace = self.trace(path)
+        return MISSING if trace is None else trace.value
 
     def _layout(self, array: str, gold: Any, value: Any) -> _Layout | None:
-        """Return where the items of an array are, if they are there."""
+        """Return the layout of an array's items if the output agrees with it."""
         if array not in self._layouts:
-            lists = isinstance(gold, list) and isinstance(value, list)
-            layout = self._laid_out(array, gold) if lists else None
+            are_lists = isinstance(gold, list) and isinstance(value, list)
+            layout = self._laid_out(array, gold) if are_lists else None
             if layout is not None:
                 same = len(layout.written) == len(value) and all(
-                    item is MISSING or _alike(item, other)
+                    item is MISSING or _equal(item, other)
                     for item, other in zip(layout.written, value, strict=True)
                 )
                 layout = layout if same else None
@@ -357,7 +361,7 @@ class _TracedOutput:
         order = list(range(len(gold)))
         moved = sorted(self._moves[array], key=lambda change: change.item)
         for change, other in zip(moved, moved[1:] + moved[:1], strict=True):
-            if change.item < len(gold) and _alike(other.before, change.after):
+            if change.item < len(gold) and _equal(other.before, change.after):
                 order[change.item] = other.item
         rewrites = self._rewrites[array]
         merged = {i + 1 for i, change in rewrites.items() if change.corruption == "merge_items"}
@@ -379,18 +383,18 @@ class _TracedOutput:
         return layout
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Any) -> bool:
     """Whether two values are the same JSON."""
     return one is not MISSING and canonical(one) == canonical(other)
 
 
 def _prefixes(path: str) -> list[str]:
-    """Return a path and those of what it is inside of, the root first."""
+    """Return the paths of everything that contains a path, root first, and the path itself."""
     return ["$", *(path[: step.end()] for step in _STEP.finditer(path))]
 
 
 def _steps(path: str) -> Iterator[tuple[str, str | int]]:
-    """Yield the steps of a path: that of what it is a step in, and the key or index."""
+    """Yield the steps of a path: the path of the container, and the key or index in it."""
     for step in _STEP.finditer(path):
         name, quoted, index = step.groups()
         key = name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
@@ -415,15 +419,15 @@ _Item: TypeAlias = tuple[str, int]
 _UNKNOWN: _Item = ("", -1)
 
 
-class _Theirs(NamedTuple):
-    """A predicted item, and which item of gold it is paired with."""
+class _Predicted(NamedTuple):
+    """A predicted item, and the gold item that it is paired with."""
 
     item: Any
     partner: _Item | None
 
 
-class _Found:
-    """An evaluation, to look up what became of places and items."""
+class _Outcomes:
+    """The outcomes of an evaluation by place and by array item."""
 
     def __init__(self, ev: Evaluation, output: _TracedOutput) -> None:
         self.output = output
@@ -431,7 +435,7 @@ class _Found:
         self.arrays: dict[str, list[_Leaf]] = {}
         self.values: dict[str, Any] = {}
         self.partners: dict[_Item, _Item | None] = {}
-        self.theirs: dict[str, dict[int, _Theirs]] = defaultdict(dict)
+        self.theirs: dict[str, dict[int, _Predicted]] = defaultdict(dict)
         arrays = set(ev.arrays["path"])
         columns = (ev.fields[name].tolist() for name in _Leaf._fields)
         for leaf in map(_Leaf, *columns):
@@ -450,28 +454,28 @@ class _Found:
                     self.partners[one[0]] = None if other is None else other[0]
                 if other is not None:
                     (array, index), item = other
-                    self.theirs[array][index] = _Theirs(item, None if one is None else one[0])
+                    self.theirs[array][index] = _Predicted(item, None if one is None else one[0])
         self.aligned = {array for array, _ in self.partners}
 
     def verdict(self, change: _Change) -> tuple[str | None, bool, str | None]:
-        """Return what is found of a change, whether that is what is expected, and why not."""
+        """Return the outcome of a change, whether it is the expected one, and why not."""
         if change.level == ITEM and change.item is None:
             return None, False, None
         outcomes = self._outcomes(change)
         names = ", ".join(outcomes) or None
-        way = self.output.way(change.path)
-        if way is None or not way.holds(change):
+        trace = self.output.trace(change.path)
+        if trace is None or not trace.holds(change):
             return names, False, None
         wanted = {change.expected} if change.expected else {_RIGHT, _WRONG}
         agrees = bool(outcomes) and {*outcomes} <= wanted
-        if change.level == VALUE:  # an outcome counts only if it is about what was put there
+        if change.level == VALUE:  # the outcome must be that of the changed value
             agrees = agrees and self._compares(change)
         elif change.corruption in ("hallucinate", "shuffle_items"):
-            agrees = agrees and all(self._state(stop) == _OWN for stop in way.stops)
-        return names, agrees, None if agrees else self._reason(change, way, outcomes)
+            agrees = agrees and all(self._state(traced) == _OWN for traced in trace.items)
+        return names, agrees, None if agrees else self._reason(change, trace, outcomes)
 
     def _outcomes(self, change: _Change) -> list[str]:
-        """Return what is found where something was changed, each outcome once."""
+        """Return the different outcomes at the place of a change."""
         if change.corruption == "merge_items":
             pair = ((change.array, change.item + n) for n in (0, 1))
             return [_MISSED] if any(self.partners.get(one, 0) is None for one in pair) else []
@@ -488,7 +492,7 @@ class _Found:
         return outcomes
 
     def _own_leaves(self, change: _Change) -> list[_Leaf]:
-        """Return the leaves at or inside of a change, but for those that others changed too."""
+        """Return the leaves at or below a change that no other change affects."""
         side = "predicted_state" if change.corruption == "hallucinate" else "gold_state"
         leaves = self.leaves.get(change.path) or self.arrays.get(change.path, [])
         found = []
@@ -496,31 +500,33 @@ class _Found:
             inside = (above for above in _prefixes(leaf.path) if len(above) > len(change.path))
             other = leaf.path != change.path and leaf.path in self.output.touched
             other = other or any(above in self.output.changed for above in inside)
-            if getattr(leaf, side) in _THERE and not other:
+            if getattr(leaf, side) in _PRESENT and not other:
                 found.append(leaf)
         return found
 
     def _compares(self, change: _Change) -> bool:
-        """Whether what was put in gold's place is what gold is compared with."""
+        """Whether gold's value is compared with the value that replaced it."""
         leaves = self.leaves.get(change.path, ())
-        there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _THERE)
-        return any(_alike(value, change.after) for value in there)
+        there = (leaf.predicted for leaf in leaves if leaf.predicted_state in _PRESENT)
+        return any(_equal(value, change.after) for value in there)
 
-    def _reason(self, change: _Change, way: _Way, outcomes: list[str]) -> str | None:
-        """Return why something else is found than expected, or None."""
+    def _reason(self, change: _Change, trace: _Trace, outcomes: list[str]) -> str | None:
+        """Return why the outcome is not the expected one, or None."""
         of_item = change.level == ITEM
-        for stop in way.stops[:-1] if of_item else way.stops:
-            if stop.array in self.aligned and (state := self._state(stop)) != _OWN:
+        for traced in trace.items[:-1] if of_item else trace.items:
+            if traced.array in self.aligned and (state := self._state(traced)) != _OWN:
                 missed = {*outcomes} <= {"omission"}
                 return state if state != _UNPAIRED or missed else None
-        whole = self._whole(change.path)
-        if whole is not None:
-            at = self.output.way(whole)
-            return _WHOLE if at is not None and _alike(at.value, self.values[whole]) else None
-        return self._of_item(change, way.stops[-1]) if of_item else self._of_value(change, outcomes)
+        container = self._enclosing(change.path)
+        if container is not None:
+            value = self.output.value(container)
+            return _WHOLE if _equal(value, self.values[container]) else None
+        if of_item:
+            return self._of_item(change, trace.items[-1])
+        return self._of_value(change, outcomes)
 
     def _of_value(self, change: _Change, outcomes: list[str]) -> str | None:
-        """Return why a value is found as something else, where it is what gold is compared with."""
+        """Return why the outcome of a changed value is not the expected one, or None."""
         if change.level != VALUE:
             return None
         if outcomes == ["structural"] and json_type(change.before) != json_type(change.after):
@@ -531,62 +537,64 @@ class _Found:
             return "tolerated"
         return "not tolerated" if change.expected == _RIGHT and outcomes == [_WRONG] else None
 
-    def _whole(self, path: str) -> str | None:
-        """Return what a place is inside of that has an outcome, where nothing inside has one."""
+    def _enclosing(self, path: str) -> str | None:
+        """Return the path of the container above a place that is scored as a whole, or None."""
         for above in _prefixes(path)[:-1]:
             inside = (leaf.path for leaf in self.leaves.get(above, ()))
             if above in self.values and all(leaf == above for leaf in inside):
                 return above
         return None
 
-    def _state(self, stop: _Stop) -> str | None:
-        """Return what an item of gold is paired with; None if the output does not hold that."""
-        partner = self.partners.get((stop.array, stop.number), _UNKNOWN)
-        own = [(stop.array, i) for i in stop.own]
-        if partner == _UNKNOWN or not all(map(self._shows, [partner] if partner else own)):
+    def _state(self, traced: _TracedItem) -> str | None:
+        """Return how an item of gold is paired; None if the output does not have the partner."""
+        partner = self.partners.get((traced.array, traced.number), _UNKNOWN)
+        own = [(traced.array, i) for i in traced.own]
+        if partner == _UNKNOWN or not all(map(self._holds, [partner] if partner else own)):
             return None
         if partner is None:
             return _PAIRED if any(map(self._partner, own)) else _UNPAIRED
-        there = self.theirs[partner[0]][partner[1]].item
-        same = partner[0] == stop.array and any(_alike(stop.items[i], there) for i in stop.own)
+        predicted = self.theirs[partner[0]][partner[1]].item
+        same = partner[0] == traced.array and any(
+            _equal(traced.items[i], predicted) for i in traced.own
+        )
         return _OWN if same else _PAIRED
 
     def _partner(self, theirs: _Item) -> _Item | None:
         return self.theirs[theirs[0]][theirs[1]].partner
 
-    def _shows(self, theirs: _Item) -> bool:
-        """Whether an item that the evaluator has is the one that the output holds."""
+    def _holds(self, theirs: _Item) -> bool:
+        """Whether the output holds the evaluator's item at that index."""
         array, index = theirs
-        known, way = self.theirs.get(array, {}), self.output.way(array)
-        items = way.value if way is not None and isinstance(way.value, list) else []
-        return index in known and index < len(items) and _alike(items[index], known[index].item)
+        known, items = self.theirs.get(array, {}), self.output.value(array)
+        items = items if isinstance(items, list) else []
+        return index in known and index < len(items) and _equal(items[index], known[index].item)
 
-    def _of_item(self, change: _Change, stop: _Stop) -> str | None:
-        """Return what became of an item that is changed itself, where that is why."""
+    def _of_item(self, change: _Change, traced: _TracedItem) -> str | None:
+        """Return why the outcome of a changed item is not the expected one, or None."""
         if change.expected == _SPURIOUS:
-            added = [(stop.array, i) for i in stop.layout.added.get(stop.number, ())]
-            paired = added and all(self._shows(i) and self._partner(i) for i in added)
+            added = [(traced.array, i) for i in traced.layout.added.get(traced.number, ())]
+            paired = added and all(self._holds(i) and self._partner(i) for i in added)
             return _PAIRED if paired else None
         if change.corruption == "merge_items":
-            states = {self._state(stop._replace(number=stop.number + n)) for n in (0, 1)}
+            states = {self._state(traced._replace(number=traced.number + n)) for n in (0, 1)}
             return _PAIRED if _PAIRED in states and None not in states else None
-        state = self._state(stop)
+        state = self._state(traced)
         if change.corruption != "shuffle_items":
             return state if state == _PAIRED else None
         if state != _OWN:
             return state
-        reasons = []  # what became of items inside the item
+        reasons = []  # how items inside the item are paired
         for leaf in self._own_leaves(change):
             if leaf.outcome != _RIGHT:
-                way = self.output.way(leaf.path)
-                stops = [] if way is None else way.stops
-                inner = (self._state(one) for one in stops if len(one.array) > len(change.path))
+                trace = self.output.trace(leaf.path)
+                items = [] if trace is None else trace.items
+                inner = (self._state(one) for one in items if len(one.array) > len(change.path))
                 reasons.append(next((state for state in inner if state != _OWN), None))
         return reasons[0] if reasons and None not in reasons else None
 
 
 def _placed(path: str, rows: pd.DataFrame, side: str) -> dict[Any, tuple[_Item, Any]]:
-    """Return place and value of items by index; those of a map of arrays in their own arrays."""
+    """Return place and value of items by index; items of a map of arrays are in its arrays."""
     known = rows[rows[f"{side}_index"].notna()].sort_values(f"{side}_index")
     found: dict[Any, tuple[_Item, Any]] = {}
     seen: dict[str, int] = defaultdict(int)

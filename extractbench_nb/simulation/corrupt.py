@@ -49,8 +49,8 @@ RECORD_COLUMNS = FrameSpec(
         Column("field", "string", "path without indices"),
         Column("corruption", "string", "what was done"),
         Column("item", "Int64", "index of gold's item in its array", "0 and up", True),
-        Column("before", "object", "what stood there; both items where two are merged", "", True),
-        Column("after", "object", "what stands there; both parts of a split item", "", True),
+        Column("before", "object", "gold's value; both items if two are merged", "", True),
+        Column("after", "object", "the new value; both parts of a split item", "", True),
     ),
 )
 
@@ -94,7 +94,7 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
         JSON Schema: a dict, JSON text, a file, or parsed. Only what it declares and does not skip
         is corrupted.
     gold : object
-        The right document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text). It is
+        The gold document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text). It is
         not changed.
     corruption : str
         A name that `corruptions` lists.
@@ -102,15 +102,15 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
         Probability that a place is corrupted, in [0, 1], independently of all other places.
         `corruptions` lists what counts as a place.
     strength : float, optional
-        How much of a value changes where values are corrupted, above 0 and up to 1: the share of
-        its words, letters, digits or units, at least one.
+        Share of a corrupted value's words, letters, digits or units that changes, above 0 and up to
+        1; at least one changes.
     donors : iterable of object, optional
         Gold values of other documents under the same schema. ``hallucinate``, ``substitute`` and
-        ``spurious_items`` borrow from them, and change nothing without donors.
+        ``spurious_items`` borrow values from them, and change nothing without donors.
     seed : int or str, optional
         The same seed gives the same result. A place that is corrupted at one rate is corrupted in
-        the same way at every higher rate. The same holds for which items are moved, but not for
-        where they go.
+        the same way at every higher rate; of moved items this holds for the choice of items, not
+        for their new positions.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     SchemaError, ConfigError
         The schema cannot be read.
     InputError
-        Gold is not JSON, the corruption is not known, or a number is out of range.
+        Gold is not JSON, the corruption is unknown, or a number is out of range.
 
     Notes
     -----
@@ -150,7 +150,7 @@ How: TypeAlias = tuple[float, Sequence[Pool]]
 
 
 def _read(schema: Any, gold: Any, strength: float, donors: Iterable[Any]) -> tuple[Document, How]:
-    """Read what a user hands over to be corrupted."""
+    """Read the schema, gold and donors of a user."""
     check_share("strength", strength, above=0)
     root = parse_schema(schema).root
     values = []
@@ -195,12 +195,12 @@ def corrupt_mixed(
     schema : dict, str, pathlib.Path or Schema
         JSON Schema: a dict, JSON text, a file, or parsed.
     gold : object
-        The right document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+        The gold document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
     rates : mapping of str to float
-        Probability of each corruption that `corruptions` lists, in [0, 1]. Where two are drawn for
-        one place the one that the list has first is done.
+        Probability of each corruption that `corruptions` lists, in [0, 1]. If two are drawn for one
+        place, the one that is listed first is applied.
     strength : float, optional
-        How much of a value changes, above 0 and up to 1; see `corrupt_document`.
+        Share of a value that changes, above 0 and up to 1; see `corrupt_document`.
     donors : iterable of object, optional
         Gold values of other documents under the same schema.
     seed : int or str, optional
@@ -210,15 +210,15 @@ def corrupt_mixed(
     -------
     Corrupted
         ``.value`` is the corrupted document, ``.record`` has one row per change, with gold's paths.
-        No path has two, and nothing inside a dropped, doubled, split or merged item, or inside an
-        object or array at a wrong level, is changed by itself.
+        No path changes twice, and nothing changes inside a dropped, duplicated, split or merged
+        item, or inside an object or array that was moved to a wrong level.
 
     Raises
     ------
     SchemaError, ConfigError
         The schema cannot be read.
     InputError
-        Gold is not JSON, a corruption is not known, or a number is out of range.
+        Gold is not JSON, a corruption is unknown, or a number is out of range.
 
     Examples
     --------
@@ -286,7 +286,7 @@ class _Array:
     _origin: list[int] = field(default_factory=list)
 
     def _moves(self) -> list[tuple[tuple[Place, Any], tuple[Place, Any]]]:
-        """Pair each moved item with the next, which takes its place; one alone cannot move."""
+        """Pair each moved item with the next one, which takes its place; a single one stays."""
         moved = self.moved if len(self.moved) > 1 else []
         return list(zip(moved, moved[1:] + moved[:1], strict=True))
 
@@ -407,8 +407,8 @@ class _Mixture:
             if CORRUPTIONS[name].level == ITEM:
                 continue
             allowed_here = self.nested.__contains__ if name == _NESTING else is_free
-            own = replace(draws, allowed=allowed_here)
-            changes = CORRUPTIONS[name].apply(Task(name, self.document, own, *self.how))
+            task = Task(name, self.document, replace(draws, allowed=allowed_here), *self.how)
+            changes = CORRUPTIONS[name].apply(task)
             self.done.extend(changes)
             self.taken.update(change.place.path for change in changes)
         while allowed is not None:

@@ -48,7 +48,7 @@ _SCALARS = frozenset({"string", "number", "integer", "boolean"})
 class _Subject:
     """A profile, or a metric under a profile.
 
-    `declared` is the metric's ``evaluation_config`` as the user gave it, to be put on plain values.
+    `declared` is the metric's ``evaluation_config`` as the user wrote it, for plain values.
     """
 
     metric: str | None
@@ -61,11 +61,10 @@ class _Subject:
         schema = read_schema(source, self.profile)
         if self.config is None:
             return schema
-        types = _SCALARS | {"array"}  # those that all metrics of the config are meant for
+        types = _SCALARS | {"array"}  # those that all metrics of the config apply to
         for spec in self.config.metrics:
-            meant = set(REGISTRY.get(spec.metric_id).applies_to)
-            meant = (meant - {"any"}) or set(_SCALARS)
-            types &= meant | ({"integer"} if "number" in meant else set())
+            applies_to = set(REGISTRY.get(spec.metric_id).applies_to) - {"any"} or set(_SCALARS)
+            types &= applies_to | ({"integer"} if "number" in applies_to else set())
         return replace(schema, root=_with_metric(schema.root, self.config, types))
 
 
@@ -110,14 +109,14 @@ def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
     """Return a node whose fields have the metric; skipped fields stay skipped."""
     if node.config is not None and node.config.skip:
         return node
-    own = node.config
+    own_config = node.config
     if _is_meant(node, types):
-        own = replace(config, weight=node.weight)
+        own_config = replace(config, weight=node.weight)
     elif node.kind == "union" and "array" not in types:
-        own = None  # its branches have their own
+        own_config = None  # its branches have their own
     return replace(
         node,
-        config=own,
+        config=own_config,
         loaded=None,
         loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, types)),
         _choices={},
@@ -173,11 +172,11 @@ SENSITIVITY_COLUMNS = FrameSpec(
         Column("profile", "string", "rules of the evaluation"),
         Column("measure", "string", "what the score is: an entry of the summary, or field mean"),
         Column("corruption", "string", "what was done"),
-        Column("meaning", "string", "what becomes of the meaning", "kept, unclear, changed"),
+        Column("meaning", "string", "whether the meaning is kept", "kept, unclear, changed"),
         Column("rate", "float64", "probability of each place; of a value: share", "[0, 1]"),
-        Column("n", "int64", "documents or values in which there is something to corrupt"),
+        Column("n", "int64", "documents or values that can be corrupted"),
         Column("changed", "Float64", "places that were changed, mean over n", "0 and up", True),
-        Column("score", "Float64", "mean over n; missing where nothing was scored", "[0, 1]", True),
+        Column("score", "Float64", "mean over n; missing if nothing was scored", "[0, 1]", True),
         Column("low", "Float64", "lower end of the interval over documents", "[0, 1]", True),
         Column("high", "Float64", "upper end", "[0, 1]", True),
         Column("interval", "string", "how it was made", "BCa, percentile, all equal, none"),
@@ -186,8 +185,8 @@ SENSITIVITY_COLUMNS = FrameSpec(
         Column("errors", "int64", "scores without a verdict, all repeats", "0 and up"),
         Column("document", "string", "an example, of the lowest score: where", "", True),
         Column("path", "string", "the example: path in gold", "", True),
-        Column("gold", "object", "the example: what stood there", "", True),
-        Column("corrupted", "object", "the example: what became of it", "", True),
+        Column("gold", "object", "the example: gold's value", "", True),
+        Column("corrupted", "object", "the example: the corrupted value", "", True),
     ),
 )
 
@@ -252,9 +251,7 @@ def _table(
         )
     for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
         row |= {"low": low, "high": high, "interval": "none" if low is None else method}
-    return SENSITIVITY_COLUMNS.build(
-        {name: [row[name] for row in rows] for name in SENSITIVITY_COLUMNS.names}
-    )
+    return SENSITIVITY_COLUMNS.from_records(rows)
 
 
 def _over_units(units: Mapping[str, list[_Reading]], name: str) -> float | None:
@@ -264,15 +261,13 @@ def _over_units(units: Mapping[str, list[_Reading]], name: str) -> float | None:
 
 # --- plain values -----------------------------------------------------------------------------
 
-#: How much of a value changes where it is only asked whether it can be corrupted at all.
+#: Strength with which values are tried at rate 0, to see whether they can be corrupted.
 _SOME = 0.5
 _WIDEST = 120
 
 
-class _Case(NamedTuple):
-    unit: str
-    gold: Any
-    corrupted: Any
+#: The unit, gold, and gold as it is corrupted.
+_Case: TypeAlias = tuple[str, Any, Any]
 
 
 def _distinct_values(values: Iterable[Any]) -> list[Any]:
@@ -299,9 +294,9 @@ def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Set
         for gold in golds:
             unit = f"{settings.seed}/{corruption.name}/{gold!r}"
             for repeat in range(settings.repeats if rate else 1):
-                made = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
-                if made is not None:
-                    cases.append(_Case(unit, gold, made if rate else gold))
+                corrupted = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
+                if corrupted is not None:
+                    cases.append((unit, gold, corrupted if rate else gold))
         for subject in settings.subjects if cases else ():
             for reading in _scored(subject, cases, settings):
                 yield subject, rate, reading
@@ -309,14 +304,11 @@ def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Set
 
 def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Iterator[_Reading]:
     """Evaluate all cases as the properties of one object."""
-    names = [str(n) for n in range(len(cases))]
     config = {} if subject.declared is None else {"evaluation_config": subject.declared}
-    nodes = [{"type": kind_of(case.gold), **config} for case in cases]
-    schema = {"type": "object", "properties": dict(zip(names, nodes, strict=True))}
-    gold, predicted = (
-        {name: getattr(case, side) for name, case in zip(names, cases, strict=True)}
-        for side in ("gold", "corrupted")
-    )
+    nodes = {str(n): {"type": kind_of(gold), **config} for n, (_, gold, _) in enumerate(cases)}
+    schema = {"type": "object", "properties": nodes}
+    _, golds, made = zip(*cases, strict=True)
+    gold, predicted = (dict(zip(nodes, values, strict=True)) for values in (golds, made))
     ev = evaluate(schema, gold, predicted, judge=settings.judge, profile=subject.profile)
     rows = _by_path(ev.fields)
     if len(rows) != len(cases):
@@ -325,10 +317,11 @@ def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Itera
             "single values"
         )
     for case, score, passed in zip(cases, rows["score"], rows["passed"], strict=True):
+        unit, gold, corrupted = case
         known = None if pd.isna(score) else float(score)
-        reading = _Reading(case.unit, known, passed, int(known is None))
-        if case.corrupted is not case.gold:
-            reading = reading._replace(changed=1, gold=case.gold, corrupted=case.corrupted)
+        reading = _Reading(unit, known, passed, int(known is None))
+        if corrupted is not gold:
+            reading = reading._replace(changed=1, gold=gold, corrupted=corrupted)
         yield reading
 
 
@@ -471,26 +464,26 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
 ) -> pd.DataFrame:
     """Score gold against copies of it that are corrupted at increasing rates.
 
-    A score should stay high where a corruption keeps the meaning, and fall where it changes it.
+    A score should stay high if a corruption keeps the meaning, and fall if it changes the meaning.
 
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
         A profile's name: documents are scored as their schemas declare. The name of a metric or
-        preset, a function registered with `metric`, or an ``evaluation_config`` with params: it is
-        put on every field of a type that it is meant for, but not on fields that are skipped, and
-        all other fields stay as they are declared. (On plain values it is put whatever their type.)
-        Or several of all these.
+        preset, a function registered with `metric`, or an ``evaluation_config`` with params: it
+        scores every field of a type that it applies to, skipped fields excepted; all other fields
+        keep their declared metrics. (Plain values are scored whatever their type.) Or a sequence of
+        these.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
         Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
-        values, such as a column of texts; null and empty ones are left out, equal ones count once.
+        values, such as a column of texts; null, empty and duplicate values are left out.
     corruption : str or iterable of str, optional
         Names that `corruptions` lists; all that apply by default. For plain values: those of texts
         and numbers.
     rates : sequence of float, optional
-        In [0, 1]. In documents the probability that a place is corrupted; at 0 gold meets itself.
-        Each plain value is corrupted, and the rate is the share of its words, letters, digits or
-        units that change, at least one.
+        In [0, 1]. In documents the probability that a place is corrupted; at 0 gold is compared
+        with itself. Each plain value is corrupted, and the rate is the share of its words, letters,
+        digits or units that change, at least one.
     measure : str, optional
         The entry of ``Evaluation.summary`` that is the score of a profile: overall_score,
         field_score, pass_rate, pass_rate_judged or gold_coverage. A metric's score is the mean over
@@ -500,17 +493,17 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     documents : iterable of str, optional
         Ids, to take only these of a dataset.
     strength : float, optional
-        How much of a value in a document changes, above 0 and up to 1; at least one word, letter or
-        digit.
+        Share of a value in a document that changes, above 0 and up to 1; at least one word, letter
+        or digit.
     repeats : int, optional
-        How many corrupted copies of each document or value, 1 and up.
+        Number of corrupted copies of each document or value, 1 and up.
     judge : str or Judge, optional
         See `evaluate`.
     confidence : float, optional
         Of the intervals, between 0 and 1.
     seed : int, optional
-        The same seed gives the same corruptions, whatever is scored. What is corrupted at one rate
-        is corrupted at every higher one, so that a curve moves by the rate alone.
+        The same seed gives the same corruptions, whatever is scored. Places that are corrupted at
+        one rate are corrupted at every higher one, so that a curve depends on the rate alone.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -520,8 +513,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         One row per metric or profile, corruption and rate: metric, profile, measure, corruption,
         meaning, rate, n, changed, score, low, high, interval, lowest, pass_rate, errors, and an
         example of the lowest score: document, path, gold, corrupted. ``n`` counts the documents or
-        values in which there is something to corrupt; score and interval are over these, the mean
-        of the repeats standing for each.
+        values that can be corrupted; score and interval are over the means of their repeats.
 
     Raises
     ------
@@ -532,11 +524,11 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
 
     Notes
     -----
-    This is how the GriTS paper validates its metrics [1]_: keep each part with probability x, and
-    see that the score follows x. Where each item is dropped with probability r, an array's recall
-    is expected to be 1 - r, its precision 1 and its F1 about 2 (1 - r) / (2 - r). The interval is a
-    bootstrap over documents (BCa, 1,999 resamples). Below some ten documents it is too narrow, and
-    of one there is none.
+    The GriTS paper validates its metrics in this way [1]_: each part is kept with probability x,
+    and the score should follow x. If each item is dropped with probability r, an array's expected
+    recall is 1 - r, its precision 1 and its F1 about 2 (1 - r) / (2 - r). The interval is a
+    bootstrap over documents (BCa, 1,999 resamples). It is too narrow for fewer than about ten
+    documents, and missing for a single one.
 
     References
     ----------

@@ -33,7 +33,7 @@ class Draws:
     allowed: Callable[[str], bool] | None = None
 
     def hits(self, path: str) -> bool:
-        """Say whether the place at a path is drawn."""
+        """Whether the place at a path is drawn."""
         if self.allowed is not None and not self.allowed(path):
             return False
         return _number(f"{self.seed}\x1f{path}") < self.rate * _ALL
@@ -68,8 +68,8 @@ def copied(value: Any) -> Any:
         box, key = stack.pop()
         part = box[key]
         if isinstance(part, Mapping):
-            box[key] = own = dict(part)
-            stack.extend((own, name) for name in own)
+            box[key] = members = dict(part)
+            stack.extend((members, name) for name in members)
         elif isinstance(part, list | tuple):
             box[key] = items = list(part)
             stack.extend((items, i) for i in range(len(items)))
@@ -77,7 +77,7 @@ def copied(value: Any) -> Any:
 
 
 class Place(NamedTuple):
-    """A place in a document: its path, its schema, and what it is a member or an item of."""
+    """A place in a document: its path, its schema, its container and key, and the place above."""
 
     path: str
     node: Node
@@ -87,7 +87,7 @@ class Place(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """What stands there now; None also where nothing does."""
+        """The value there now; None also if there is none."""
         return self.box.get(self.key) if isinstance(self.box, dict) else self.box[self.key]
 
     def put(self, value: Any) -> None:
@@ -95,14 +95,14 @@ class Place(NamedTuple):
         self.box[self.key] = value
 
     def ancestors(self) -> Iterator[Place]:
-        """Walk up: what the place is a member or an item of, the root last."""
+        """Yield the containers of the place, the root last."""
         above = self.above
         while above is not None:
             yield above
             above = above.above
 
     def is_inside(self, paths: Container[str]) -> bool:
-        """Say whether the place is inside one of some paths; the path itself does not count."""
+        """Whether the place is below one of some paths, the path itself excepted."""
         return any(above.path in paths for above in self.ancestors())
 
     def item(self, index: int) -> Place:
@@ -114,8 +114,7 @@ class Place(NamedTuple):
 class Document:
     """A copy of a document, with the places that its schema declares and scores.
 
-    Places under ``skip``, keys that the schema does not know, and values of no declared type are
-    left out.
+    Skipped nodes, undeclared keys and values of no declared type are left out.
     """
 
     def __init__(self, root: Node, value: Any) -> None:
@@ -149,7 +148,7 @@ class Document:
 
     @cached_property
     def absent(self) -> list[Place]:
-        """Declared properties of objects that are there, but are null, empty or have no key."""
+        """Declared properties that are null, an empty array or missing in an existing object."""
         found = []
         for place in self.places:
             if place.node.kind != "object" or not isinstance(place.value, dict):
@@ -203,7 +202,7 @@ _TRIES = 20
 
 
 class Change(NamedTuple):
-    """One change: the corruption, the place in gold, what stood there and what stands there."""
+    """One change: the corruption, the place in gold, its old value and its new one."""
 
     corruption: str
     place: Place
@@ -212,7 +211,7 @@ class Change(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a corruption works on: the document, the draws, how much changes, who lends values."""
+    """The input of a corruption: document, draws, strength, and values of other documents."""
 
     corruption: str
     document: Document
@@ -242,7 +241,7 @@ def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: ra
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Compare two values; what is nested too deep to be compared counts as different."""
+    """Compare two values; values that are nested too deep count as different."""
     try:
         return bool(one == other)
     except RecursionError:

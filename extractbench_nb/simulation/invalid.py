@@ -33,8 +33,8 @@ _REASONS = {"other": "server_error"}
 
 def call_error(failure: str, provider: str) -> dict[str, str]:
     """Return the error of a call that gave no answer."""
-    said = _MESSAGES[failure]
-    message = said.get(provider) or said.get("any") or next(iter(said.values()))
+    messages = _MESSAGES[failure]
+    message = messages.get(provider) or messages.get("any") or next(iter(messages.values()))
     return {"reason": _REASONS.get(failure, failure), "message": message}
 
 
@@ -108,8 +108,8 @@ def _comment(text: str, rng: random.Random) -> str | None:
     ends = [t.start() for t in _TOKEN.finditer(text) if t[0] == "\n"]
     if not ends:
         return None
-    at = rng.choice(ends)
-    return text[:at] + _NOTE + text[at:]
+    end = rng.choice(ends)
+    return text[:end] + _NOTE + text[end:]
 
 
 @_variant
@@ -166,8 +166,8 @@ def _trailing_comma(value: Any, rng: random.Random) -> Spoken:
 def _truncated_json(value: Any, rng: random.Random) -> Spoken:
     """Cut the text off at a random position."""
     text = json_of(value, rng)
-    at = max(1, int(len(text) * rng.uniform(_LEAST, _MOST)))
-    return Spoken(text[: min(at, len(text) - 1)], "length", None)
+    length = max(1, int(len(text) * rng.uniform(_LEAST, _MOST)))
+    return Spoken(text[: min(length, len(text) - 1)], "length", None)
 
 
 def _empty_response(_: Any, rng: random.Random) -> Spoken:

@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from random import Random
@@ -57,11 +57,11 @@ SIMULATED_COLUMNS = FrameSpec(
         Column("document", "string", "document id"),
         Column("domain", "string", "domain of its schema"),
         Column("schema", "string", "schema id"),
-        Column("raw", "object", "the text; None where there was none", "", True),
-        Column("meta", "object", "what is known of the call, a dict"),
-        Column("failure", "string", "the failure that was made", "as `parse_output` names them"),
-        Column("variant", "string", "how exactly it fails", "", True),
-        Column("wrapping", "string", "what stands around the text", "fence, bom", True),
+        Column("raw", "object", "the text; None if there was none", "", True),
+        Column("meta", "object", "details of the call, a dict"),
+        Column("failure", "string", "the injected failure", "as `parse_output` names them"),
+        Column("variant", "string", "variant of the failure", "", True),
+        Column("wrapping", "string", "what surrounds the text", "fence, bom", True),
     ),
 )
 
@@ -86,7 +86,7 @@ class Simulation:
     run : str
         Its name.
     profile : ModelProfile
-        What the model does.
+        The profile of the simulated model.
     seed : int or str
         The same seed gives the same simulation.
     outputs : pandas.DataFrame
@@ -103,7 +103,7 @@ class Simulation:
     record: pd.DataFrame
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the outputs as a run, to be read like one of a real model, and by `open`.
+        """Write the outputs as a run, which reads like a real one, and for `open`.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Simulation:
         Raises
         ------
         InputError
-            The folder holds something, or is not a path.
+            The folder is not empty, or is not a path.
         OutputError
             It cannot be written.
         """
@@ -130,23 +130,23 @@ class Simulation:
         description = describe_run(
             "simulation", self.run, mode=mode, parameters=parameters, documents=places
         )
-        kept = RunFolder.create(folder_path(folder), description)
-        about = {
-            "profile": {one.name: getattr(self.profile, one.name) for one in fields(self.profile)},
+        run = RunFolder.create(folder_path(folder), description)
+        settings = {
+            "profile": vars(self.profile),
             "seed": self.seed,
             # texts and metas are in files of their own
             "outputs": _columns_of(self.outputs.drop(columns=["raw", "meta"])),
             "record": _columns_of(self.record),
         }
-        text = json.dumps(about, default=_plain)
-        write_texts({kept.path / SIMULATION_FILE: f"{text}\n"})
+        text = json.dumps(settings, default=_plain)
+        write_texts({run.path / SIMULATION_FILE: f"{text}\n"})
         for row in rows:
-            kept.write(row["document"], row["raw"], row["meta"])
-        return kept.path
+            run.write(row["document"], row["raw"], row["meta"])
+        return run.path
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Simulation:
-        """Read a simulation from its folder, to be checked or served again.
+        """Read a simulation from its folder.
 
         Parameters
         ----------
@@ -156,38 +156,36 @@ class Simulation:
         Returns
         -------
         Simulation
-            As it was saved; only a lone surrogate in a text is its escape now.
+            As it was saved, except that lone surrogates in texts are escaped.
 
         Raises
         ------
         InputError
-            There is no simulation, an output is not there, or a file cannot be read.
+            There is no simulation, an output is missing, or a file cannot be read.
         """
         run = RunFolder.open(folder_path(folder))
         path = run.path / SIMULATION_FILE
         if not path.is_file():
             where = str(run.path)
             raise InputError(f"no simulation in {where!r}: expected a folder with {path.name}")
-        kept = read_own_json(path, "simulation")
+        saved = read_own_json(path, "simulation")
         try:
-            profile = ModelProfile(**kept["profile"])
-            if unknown := kept.keys() - {"profile", "seed", "outputs", "record"}:
+            profile = ModelProfile(**saved["profile"])
+            if unknown := saved.keys() - {"profile", "seed", "outputs", "record"}:
                 raise KeyError(", ".join(sorted(unknown)))
             for name in ("outputs", "record"):
-                columns = kept[name]
-                if not isinstance(columns, dict) or not all(
-                    isinstance(cells, list) for cells in columns.values()
-                ):
+                cells = saved[name].values() if isinstance(saved[name], dict) else [None]
+                if not all(isinstance(column, list) for column in cells):
                     raise TypeError(f"{name} has no columns")
-            found = [run.read(document) for document in kept["outputs"]["document"]]
-            texts: list[Any] = [one.raw for one in found]
-            metas: list[Any] = [one.meta for one in found]
-            outputs = SIMULATED_COLUMNS.build({**kept["outputs"], "raw": texts, "meta": metas})
-            record = SIMULATED_RECORD_COLUMNS.build(kept["record"])
-            seed = _seed(kept["seed"])
+            outputs = [run.read(document) for document in saved["outputs"]["document"]]
+            raw: list[Any] = [output.raw for output in outputs]
+            meta: list[Any] = [output.meta for output in outputs]
+            frame = SIMULATED_COLUMNS.build({**saved["outputs"], "raw": raw, "meta": meta})
+            record = SIMULATED_RECORD_COLUMNS.build(saved["record"])
+            seed = _seed(saved["seed"])
         except (AttributeError, TypeError, KeyError, ValueError) as error:
             raise InputError(f"{str(path)!r} is not a simulation: {error}") from None
-        return cls(run.description["model"], profile, seed, outputs, record)
+        return cls(run.description["model"], profile, seed, frame, record)
 
     def __repr__(self) -> str:
         """Count the outputs by failure, and the changes."""
@@ -214,35 +212,35 @@ def simulate(
     dataset : Dataset, str or path
         A dataset, or what `load_dataset` takes; None is the sample dataset.
     profile : ModelProfile or str
-        What the model does; or one of the paper's six models by name, calibrated on its published
-        validity, failures and pass rates by domain.
+        A profile, or the name of one of the paper's six models, whose profile is calibrated on its
+        published validity, failures and pass rates by domain.
     seed : int or str, optional
         The same seed gives the same simulation.
     run : str, optional
-        Name of the run; by default ``simulated`` and the profile's name, and its mode where that
-        is ``structured``.
+        Name of the run; by default ``simulated`` and the profile's name, and its mode if that is
+        ``structured``.
 
     Returns
     -------
     Simulation
-        ``.outputs`` has the texts, ``.record`` what was done to which path.
+        ``.outputs`` has the texts, ``.record`` the changes by path.
 
     Raises
     ------
     InputError
-        The profile is not known, `dataset`, `seed` or `run` is something else, or a document
-        cannot fail as it should.
+        The profile is unknown, `dataset`, `seed` or `run` has a wrong type, or a document cannot
+        fail in the way the profile demands.
     DatasetError
         The dataset cannot be read.
 
     Notes
     -----
     Failures are drawn without replacement for each kind of document, so that their counts are the
-    profile's, rounded by largest remainders. An output that is to be valid has only changes that
-    the schema allows, violations of gold's own aside; that of a ``schema_violation`` has one more.
-    Texts that fail otherwise carry their changes too, for what a repair brings back; where nothing
-    would be left to break, or no place for a violation, the document is not changed before.
-    ``completion_tokens`` are GPT-2's.
+    profile's, rounded by largest remainders. Valid outputs have only changes that the schema
+    allows, or violations that gold has too; a ``schema_violation`` has one more. Texts with other
+    failures are corrupted as well, so that repaired outputs are realistic; if the changes would
+    leave nothing to break, or no place for a violation, the document is not corrupted first.
+    ``completion_tokens`` are GPT-2 tokens.
 
     Examples
     --------
@@ -329,9 +327,9 @@ class _Maker:
         if failure in CALL_FAILURES and not (failure == "refused" and rng.random() < 1 / 2):
             error = call_error(failure, self.profile.provider)
         else:
-            value, made = self._corrupted(document, failure, rng)
+            value, corruptions = self._corrupted(document, failure, rng)
             spoken, wrapping = self._spoken(document, failure, value, rng)
-            changes = [] if failure in _EMPTY else made
+            changes = [] if failure in _EMPTY else corruptions
         meta = {
             "finish_reason": spoken.finish_reason,
             "prompt_tokens": None,
@@ -368,14 +366,14 @@ class _Maker:
     def _corrupted(
         self, document: _Document, failure: str, rng: Random
     ) -> tuple[Any, list[Change]]:
-        """Corrupt gold; what the schema does not allow is done only where that is the failure."""
+        """Corrupt gold, against the schema only if the failure is a schema violation."""
         schema, gold = self.schemas[document.schema], self.gold[document.id]
         others = [d for d in self.documents if d.schema == document.schema and d is not document]
         how = self.profile.strength, [self.pools[other.id] for other in others]
         seed = f"{self.seed}\x1f{document.id}"
         breaks = failure == "schema_violation"
         allowed = Conformance(schema, gold) if breaks or failure == "none" else None
-        # where nothing is left to break, as in a document with one value, it is not changed before
+        # corrupted first; not at all if that leaves nothing to break, as in a one-value document
         for rates in (self.profile.corruptions_of(document.kind), {}):
             copy = Document(schema.root, gold)
             changes = corrupt_several_ways(copy, rates, seed, how, allowed)
@@ -386,11 +384,11 @@ class _Maker:
             elif copy.value or not rates or failure not in TEXT_FAILURES:
                 return copy.value, changes
         raise InputError(
-            f"document {document.id!r}: no schema_violation is possible, its schema allows every "
-            "type at every place"
+            f"document {document.id!r}: no schema_violation is possible, since its schema allows "
+            "every type at every place"
         )
 
 
-#: Failures whose text shows nothing of the document, and those that have nothing around them.
+#: Failures whose text has nothing of the document, and those that are not wrapped.
 _EMPTY = ("empty_response", "refused")
 _BARE = (*_EMPTY, "malformed_json")

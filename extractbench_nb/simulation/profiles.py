@@ -6,8 +6,10 @@ The profiles of the paper's six models are calibrated on the printed figures.
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,8 +36,8 @@ def quotas(shares: Mapping[str, float], total: int) -> dict[str, int]:
 
 
 def assigned(shares: Mapping[str, float], to: Sequence[T], seed: str) -> dict[T, str]:
-    """Give each item one of the names, at random, so that the names' counts are their quotas."""
-    names = [name for name, count in quotas(shares, len(to)).items() for _ in range(count)]
+    """Assign a name to each item at random, so that the count of each name is its quota."""
+    names = list(Counter(quotas(shares, len(to))).elements())
     generator(seed).shuffle(names)
     return dict(zip(to, names, strict=True))
 
@@ -49,11 +51,11 @@ FAILED: Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]] = _DATA["fai
 #: Tables 8 and 10 to 13 (under the rules of the profile ``paper`` and the offline judge).
 SEVERITY: Mapping[str, Mapping[str, Mapping[str, float]]] = _DATA["severity"]
 
-#: Where there is nothing to calibrate on: no valid output in that domain.
+#: Severity for a domain without a valid output to calibrate on.
 USUAL_SEVERITY = 0.1
 
-#: Rates of corruptions at severity 1, calibrated or not: mostly values that are wrong or left out,
-#: items that are missed, and some that change nothing in the meaning.
+#: Rates of corruptions at severity 1: mostly wrong or missing values and missed items, and some
+#: changes that keep the meaning.
 MIXTURE: Mapping[str, float] = _DATA["mixture"]
 
 #: Domains of schemas: those of the released dataset, and those of the sample dataset.
@@ -71,10 +73,12 @@ class ModelProfile:
     Parameters
     ----------
     name : str
-        The model's name; a run is called ``simulated`` and that, and ``structured`` where it is.
+        The model's name. A run is called ``simulated`` and this name; the mode ``structured`` is
+        added.
     failures : mapping of str to mapping
         By kind of document, weight of each failure that `parse_output` knows, ``none`` included.
-        The kind ``*`` stands for every other one. Counts are met exactly on as many documents.
+        The kind ``*`` stands for every other one. On as many documents as the weights add up to,
+        the counts are the weights.
     corruptions : mapping of str to mapping, optional
         By kind of document, probability of each corruption that `corruptions` lists.
     kinds : mapping of str to str, optional
@@ -82,16 +86,16 @@ class ModelProfile:
     wrappings : mapping of str to float, optional
         Probability of a code ``fence`` around a text and of a ``bom`` before it.
     strength : float, optional
-        How much of a value changes, above 0 and up to 1.
+        Share of a value that changes, above 0 and up to 1.
     provider : str, optional
-        Whose errors it gives: ``openai``, ``anthropic`` or ``google``.
+        The provider whose error messages are used: ``openai``, ``anthropic`` or ``google``.
     mode : str, optional
-        How it was asked: ``prompt``, or ``structured`` with the schema as the answer's format.
+        Mode of the run: ``prompt``, or ``structured`` with the schema as the response format.
 
     Raises
     ------
     InputError
-        A name is not known, or a number out of range.
+        A name is unknown, or a number is out of range.
 
     Examples
     --------
@@ -127,11 +131,11 @@ class ModelProfile:
 
     @property
     def label(self) -> str:
-        """The name, and the mode if it is not the plain one: what a run is called after it."""
+        """The name, and the mode unless it is ``prompt``; used in the names of runs."""
         return self.name if self.mode == MODES[0] else f"{self.name} {self.mode}"
 
     def kind_of(self, schema: str, domain: str) -> str:
-        """Return the kind of a schema's documents; ``*`` where the profile has none for them.
+        """Return the kind of a schema's documents; ``*`` if the profile does not list one.
 
         Parameters
         ----------
@@ -147,8 +151,8 @@ class ModelProfile:
         """
         folder = schema.rpartition("/")[2]
         known = (self.kinds.get(schema), self.kinds.get(folder), schema, folder, domain)
-        mine = {*self.failures, *self.corruptions}
-        return next((kind for kind in known if kind is not None and kind in mine), ANY)
+        own_kinds = {*self.failures, *self.corruptions}
+        return next((kind for kind in known if kind is not None and kind in own_kinds), ANY)
 
     def failures_of(self, kind: str) -> Mapping[str, float]:
         """Return the weights of failures for a kind; those of all kinds if it has none.
@@ -187,11 +191,10 @@ class ModelProfile:
 
 
 def _summed(mappings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for one in mappings:
-        for name, number in one.items():
-            total[name] = total.get(name, 0) + number
-    return total
+    total: defaultdict[str, float] = defaultdict(float)
+    for name, number in chain.from_iterable(mapping.items() for mapping in mappings):
+        total[name] += number
+    return dict(total)
 
 
 def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
@@ -255,12 +258,12 @@ def model_profiles(mode: str = "prompt") -> dict[str, ModelProfile]:
     Parameters
     ----------
     mode : str, optional
-        ``prompt`` or ``structured``: how they were asked.
+        Mode of their runs, ``prompt`` or ``structured``.
 
     Returns
     -------
     dict of str to ModelProfile
-        Each named as its model; what they make is named a simulation.
+        Each has the name of its model; its runs are named as simulations.
 
     Raises
     ------

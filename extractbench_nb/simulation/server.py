@@ -38,12 +38,12 @@ from extractbench_nb.simulation.outputs import Simulation
 
 REQUEST_COLUMNS = FrameSpec(
     "requests",
-    "one row per output that can be asked for, in the order of simulations and outputs",
+    "one row per output that can be requested, in the order of simulations and outputs",
     (
         Column("model", "string", "name of the simulated model"),
-        Column("mode", "string", "how it is asked", "prompt, structured"),
+        Column("mode", "string", "mode of the request", "prompt, structured"),
         Column("document", "string", "document id"),
-        Column("requests", "int64", "how often it was asked for", "0 and up"),
+        Column("requests", "int64", "number of requests", "0 and up"),
     ),
 )
 
@@ -108,7 +108,7 @@ def _read_request(body: bytes) -> _Asked:
     if not isinstance(request, dict) or not isinstance(request.get("model"), str):
         raise _RefusedError("expected an object with the name of a model")
     if request.get("stream"):
-        raise _RefusedError("no answer is streamed here; ask without stream")
+        raise _RefusedError("streaming is not supported; send the request without stream")
     messages = request.get("messages")
     if not isinstance(messages, list) or not all(isinstance(item, dict) for item in messages):
         raise _RefusedError("expected messages, a list of objects")
@@ -155,28 +155,28 @@ class _Recognition:
         self._lock = Lock()
 
     def document(self, asked: _Asked) -> str:
-        """Find the document that a request is about."""
-        said = "\n".join(asked.texts)
+        """Find the document of a request."""
+        request_text = "\n".join(asked.texts)
         if asked.files:
             sent = {sha256(data).hexdigest() for data in asked.files if data}
             documents = [d for d, pdf in self._pdfs.items() if file_hash(pdf) in sent]
             what = "PDF"
         else:
-            documents = [d for d in self._pdfs if self.text(d) and self.text(d) in said]
+            documents = [d for d in self._pdfs if self.text(d) and self.text(d) in request_text]
             documents, what = _longest(documents, self.text), "text"
         if len(documents) > 1:
             for text in {self.text(document) for document in documents} - {""}:
-                said = said.replace(text, " ")
-            rest = "\n".join([*asked.names, said])
+                request_text = request_text.replace(text, " ")
+            rest = "\n".join([*asked.names, request_text])
             patterns = {d: rf"(?<!\w){re.escape(sendable(d))}(?!\w)" for d in documents}
             named = [d for d in documents if re.search(patterns[d], rest)]
             documents = _longest(named, str) or documents
         if len(documents) == 1:
             return documents[0]
         names = ", ".join(map(repr, documents))
-        message = f"it may be about {names}; name the one that is meant"
+        message = f"the request fits {names}; add the name of the document"
         if not documents:
-            message = f"the {what} of no document of the dataset is in the request"
+            message = f"the request contains the {what} of no document of the dataset"
         raise _RefusedError(message, _NOT_FOUND, "document_not_found")
 
     def text(self, document: str) -> str:
@@ -233,8 +233,8 @@ class Replay:
 
     def listing(self) -> dict[str, Any]:
         """List the models in OpenAI's form."""
-        about = {"object": "model", "created": 0, "owned_by": "extractbench_nb"}
-        return {"object": "list", "data": [{"id": model, **about} for model in self.served]}
+        details = {"object": "model", "created": 0, "owned_by": "extractbench_nb"}
+        return {"object": "list", "data": [{"id": model, **details} for model in self.served]}
 
     def reply(self, body: bytes) -> Reply:
         """Answer a request."""
@@ -255,7 +255,7 @@ class Replay:
         if asked.mode not in modes:
             hint = "a response_format of type json_schema is not supported by this model"
             if "structured" in modes:
-                hint = "ask with a response_format of type json_schema"
+                hint = "add a response_format of type json_schema"
             only = f"{model!r} is simulated in the mode {next(iter(modes))!r} only"
             raise _RefusedError(f"{only}; {hint}")
         return modes[asked.mode]
@@ -302,11 +302,11 @@ class Replay:
 
 def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
     """Group simulations by model and mode."""
-    several = [simulations] if isinstance(simulations, Simulation) else simulations
-    if isinstance(several, str | bytes) or not isinstance(several, Iterable):
+    sources = [simulations] if isinstance(simulations, Simulation) else simulations
+    if isinstance(sources, str | bytes) or not isinstance(sources, Iterable):
         raise InputError(f"simulations is {simulations!r}; expected results of simulate()")
     served: dict[str, dict[str, Simulation]] = {}
-    for simulation in several:
+    for simulation in sources:
         if not isinstance(simulation, Simulation):
             raise InputError(f"simulations contains {simulation!r}; expected results of simulate()")
         name, mode = simulation.profile.name, simulation.profile.mode
@@ -315,7 +315,7 @@ def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
         for other in modes.values():
             if other.profile.name != name:
                 names = f"{other.profile.name!r} and {name!r}"
-                raise InputError(f"simulations of {names}: both would be asked as {model!r}")
+                raise InputError(f"simulations of {names}: both would be served as {model!r}")
         if mode in modes:
             raise InputError(
                 f"two simulations of {name!r} in the mode {mode!r}, {modes[mode].run!r} and "
@@ -330,9 +330,9 @@ def _by_model(simulations: Any) -> dict[str, dict[str, Simulation]]:
 # --- the server -------------------------------------------------------------------------------
 
 _HOST = "127.0.0.1"
-_MODELS, _COMPLETIONS = "/v1/models", "/v1/chat/completions"
+_MODELS, _COMPLETIONS = "GET /v1/models", "POST /v1/chat/completions"
 _NAME = "extractbench-simulations"
-#: Seconds: between looks at whether to stop, and for what is under way to end.
+#: Seconds between checks whether to stop, and for open requests to end.
 _POLL, _PATIENCE = 0.02, 5.0
 _LONGEST = 3600
 #: Bytes of a request.
@@ -359,28 +359,29 @@ def serve_simulations(
     Returns
     -------
     SimulationServer
-        Running, at an address of this machine that no other one reaches. To be used with ``with``,
-        or closed.
+        A running server that only this machine can reach. Use it in a ``with`` statement, or close
+        it.
 
     Raises
     ------
     InputError
-        There is no simulation, or two of one model and mode; `dataset` is something else, or a
-        document is not in it; or `latency` is not such a number.
+        There is no simulation, or there are two of one model and mode; `dataset` is not a dataset
+        or lacks a document; or `latency` is out of range.
     DatasetError
         The dataset cannot be read.
 
     Notes
     -----
     A request is answered with the simulation's text, finish reason and completion tokens, or with
-    its error as an HTTP error. The document is known by the PDF that is sent, or else by its text;
-    the mode by the ``response_format``. So ``prompt=`` of `extract` may be anything; only where two
-    documents have the same PDF or text, the document's name must be in it. ``prompt_tokens`` are
-    GPT-2's, of all texts of the messages, and of the PDF's where the file itself is sent.
+    its error as an HTTP error. The document is identified by the PDF that is sent, or else by its
+    text, the mode by the ``response_format``. The ``prompt`` of `extract` may therefore be any
+    text; it must contain the document's name only if two documents have the same PDF or text.
+    ``prompt_tokens`` are GPT-2 tokens of all texts of the messages, and of the PDF's text if the
+    file itself is sent.
 
-    What is not simulated has no answer: a model or document that is not known is HTTP error 404, a
-    mode that the model is not simulated in is 400. Where ``schema_rejected`` is simulated in the
-    mode ``prompt``, a run keeps it as ``other``: no schema was given that could be rejected.
+    Requests for an unknown model or document get HTTP error 404, requests in a mode that is not
+    simulated 400. If ``schema_rejected`` is simulated in the mode ``prompt``, a run records it as
+    ``other``, since no schema was sent that could be rejected.
 
     Examples
     --------
@@ -389,7 +390,7 @@ def serve_simulations(
     ...     server.models
     {'GPT-5': 'openai/simulated-gpt-5'}
 
-    While it runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` asks it.
+    While it runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` uses it.
     """
     value: object = latency
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LONGEST:
@@ -398,19 +399,19 @@ def serve_simulations(
 
 
 class SimulationServer:
-    """A server that answers as simulated models do; made by `serve_simulations`.
+    """A server that returns the outputs of simulated models. Made by `serve_simulations`.
 
     Parameters
     ----------
     replay : Replay
-        Knows the answers.
+        The source of the answers.
     latency : float, optional
         Seconds that every answer takes.
 
     Attributes
     ----------
     url : str
-        What to give as ``api_base``.
+        The ``api_base`` for `extract`.
     """
 
     def __init__(self, replay: Replay, *, latency: float = 0.0) -> None:
@@ -421,32 +422,32 @@ class SimulationServer:
         )
         try:
             self._thread.start()
-        except BaseException:  # no more threads: the port is given back
+        except BaseException:  # no thread could be started: release the port
             self._http.server_close()
             raise
         self.url = f"http://{_HOST}:{self._http.server_address[1]}/v1"
 
     @property
     def models(self) -> dict[str, str]:
-        """By the name of a simulated model the LiteLLM id to give to `extract`."""
+        """LiteLLM ids for `extract`, by name of the simulated model."""
         return {
-            one.profile.name: f"{_PROVIDER}{model}"
+            simulation.profile.name: f"{_PROVIDER}{model}"
             for model, modes in self._replay.served.items()
-            for one in modes.values()
+            for simulation in modes.values()
         }
 
     @property
     def requests(self) -> pd.DataFrame:
-        """How often each output was asked for: model, mode, document, requests.
+        """Number of requests for each output: model, mode, document, requests.
 
-        One row per output, also where nobody asked. Requests that have no answer are not counted.
+        One row per output, also without requests. Requests without an answer are not counted.
         """
         return self._replay.requests
 
     def close(self) -> None:
         """Stop, and close all connections; further calls do nothing.
 
-        Ctrl-C waits until it is done. A second one does not; what is left then closes next time.
+        A first Ctrl-C waits until this is done. A second one does not; call `close` again then.
         """
         with undisturbed():
             self._http.stop(self._thread)
@@ -485,14 +486,14 @@ class _HTTPServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a new connection, and drop those that have ended."""
-        given = (request, client_address)
-        thread = Thread(target=self.process_request_thread, args=given, name=_NAME, daemon=True)
+        arguments = (request, client_address)
+        thread = Thread(target=self.process_request_thread, args=arguments, name=_NAME, daemon=True)
         thread.start()
-        still = {one: by for one, by in self._served.items() if by.is_alive()}
-        self._served = {**still, request: thread}
+        alive = {other: own for other, own in self._served.items() if own.is_alive()}
+        self._served = {**alive, request: thread}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the error: a client that went away is not one."""
+        """Ignore errors: a client that disconnects is not an error."""
 
     @property
     def is_closed(self) -> bool:
@@ -506,12 +507,12 @@ class _HTTPServer(ThreadingHTTPServer):
         if thread.is_alive():
             self.shutdown()
         self.server_close()
-        for request, by in self._served.items():
+        for request, server_thread in self._served.items():
             with suppress(OSError):
-                if by.is_alive():
+                if server_thread.is_alive():
                     request.shutdown(socket.SHUT_RDWR)
-        for one in (thread, *self._served.values()):
-            one.join(max(0.0, deadline - monotonic()))
+        for open_thread in (thread, *self._served.values()):
+            open_thread.join(max(0.0, deadline - monotonic()))
         self._served = {}
 
 
@@ -525,38 +526,38 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """List the models."""
-        if self._path() == _MODELS:
-            self._send(Reply(200, self.server.replay.listing()))
-        else:
-            self._send(self._nothing_here())
+        known = self._address == _MODELS
+        self._send(Reply(_OK, self.server.replay.listing()) if known else self._nothing_here())
 
     def do_POST(self) -> None:
         """Answer for a model."""
         length = self.headers.get("content-length", "")
+        problem = None
         if not length.isdecimal():
-            self.close_connection = True  # nobody knows where the next request begins
-            self._send(failed(_NO_LENGTH, "expected a Content-Length"))
-            return
-        if len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
-            self.close_connection = True
-            self._send(failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes"))
+            problem = failed(_NO_LENGTH, "expected a Content-Length")
+        elif len(length) > len(str(_LARGEST)) or int(length) > _LARGEST:
+            problem = failed(_TOO_LARGE, f"expected at most {_LARGEST:,} bytes")
+        if problem is not None:
+            self.close_connection = True  # where the next request begins is not known
+            self._send(problem)
             return
         body = self.rfile.read(int(length))
         reply = self._nothing_here()
-        if self._path() == _COMPLETIONS:
+        if self._address == _COMPLETIONS:
             try:
                 reply = self.server.replay.reply(body)
-            except Exception as error:  # noqa: BLE001 - whoever asks is to know, not the screen
+            except Exception as error:  # noqa: BLE001 - the client is told, the screen stays clear
                 reply = _fault(error)
         if not self.server.stopped.wait(self.server.latency):
             self._send(reply)
 
-    def _path(self) -> str:
-        return self.path.partition("?")[0].rstrip("/")
+    @property
+    def _address(self) -> str:
+        """Method and path of the request."""
+        return f"{self.command} {self.path.partition('?')[0].rstrip('/')}"
 
     def _nothing_here(self) -> Reply:
-        message = f"no {self.command} {self._path()}; there are GET {_MODELS}, POST {_COMPLETIONS}"
-        return failed(_NOT_FOUND, message)
+        return failed(_NOT_FOUND, f"no {self._address}; available are {_MODELS} and {_COMPLETIONS}")
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer an unknown request with an error in OpenAI's form."""
@@ -566,7 +567,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Reply) -> None:
         try:
             data = json.dumps(reply.body, allow_nan=False).encode()
-        except (TypeError, ValueError) as error:  # the body has what JSON has not
+        except (TypeError, ValueError) as error:  # the body is not JSON
             reply = _fault(error)
             data = json.dumps(reply.body).encode()
         self.send_response(reply.status)

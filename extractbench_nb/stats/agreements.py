@@ -60,7 +60,7 @@ class Agreement:
     unmatched : Unmatched
         Rows that only `a` has, and that only `b` has.
     unjudged : int
-        Rows of both in which a side gave no verdict; no other count includes them.
+        Rows of both in which at least one side gave no verdict; no other count includes them.
     drawing : Drawing
         Confidence, number of resamples and seed.
     rows : int
@@ -78,7 +78,7 @@ class Agreement:
     kappa_method : str
         Method of that interval: ``BCa``, ``percentile`` or ``undefined``.
     unit : str
-        What was resampled: ``documents`` if there are several, else ``rows``.
+        Unit of resampling: ``documents`` if there are several, else ``rows``.
     units : int
         Number of documents or rows resampled.
     """
@@ -197,18 +197,18 @@ def agreement(
 ) -> Agreement:
     """Compare the verdicts of two judges, two profiles or two runs row by row.
 
-    Rows are joined on path and metric, and on run and document where both sides have them. `run` is
-    left out where each side has one run, so that two runs can be compared. All rows count, also
-    those that no judge sees; pass frames to look at some of them, as
+    Rows are joined on path and metric, and on run and document if both sides have them. `run` is
+    left out if each side has a single run, so that two runs can be compared. All rows count,
+    including those that no judge decides; pass frames to compare a part of them, for example
     ``fields[fields["metric"] == "string_semantic"]``.
 
     Parameters
     ----------
     a, b : Evaluation, results of a batch, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are; a mapping goes from run to one of the others, or from run
-        to document to `Evaluation`.
+        Results with `fields`; a mapping goes from run to one of the others, or from run to document
+        to `Evaluation`.
     on : str, optional
-        ``passed``, or ``outcome`` for its finer words.
+        ``passed``, or ``outcome`` for finer categories.
     confidence : float, optional
         Of the interval of kappa, between 0 and 1.
     resamples : int, optional
@@ -220,14 +220,14 @@ def agreement(
     -------
     Agreement
         `raw` agreement, Cohen's `kappa` with its interval, the `table` of counts, the
-        `disagreements`, and what could not be compared. Documents are resampled where there are
-        several, for rows of one document are not independent; otherwise rows.
+        `disagreements`, and counts of rows that could not be compared. Documents are resampled if
+        there are several, since rows of one document are not independent; otherwise rows.
 
     Raises
     ------
     InputError
         A column is missing, `on` is unknown, the sides have no row in common, or one side has
-        several runs or documents and the other does not name its own.
+        several runs or documents and the other has no such column.
 
     Examples
     --------
@@ -362,8 +362,8 @@ def _identities(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
         for side, count, other in zip(_SIDES, counts, _SIDES[::-1], strict=True):
             if None in counts and count is not None and count > 1:
                 raise InputError(
-                    f"{side} has {count} {name}s and {other} does not say which {name} its rows "
-                    f"are of; add a column {name!r} to {other}, or pass one {name} of {side}"
+                    f"{side} has {count} {name}s and {other} has no column {name!r}; add it to "
+                    f"{other}, or pass a single {name} of {side}"
                 )
         if None not in counts and (name == "document" or counts != [1, 1]):
             names.append(name)

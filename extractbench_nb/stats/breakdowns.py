@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,8 +32,8 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
             if len(several) > 1:
                 names = ", ".join(repr(str(name)) for name in several[:4])
                 raise InputError(
-                    f"{key!r} would stand for {len(several)} {level}s ({names}); pass one {level} "
-                    "per key, or one DataFrame with a column of your own to tell them apart"
+                    f"{key!r} has {len(several)} {level}s ({names}); pass one {level} per key, or "
+                    "one DataFrame with a column that distinguishes them"
                 )
         named = [_named(frame, level, str(key)) for key, frame in frames.items()]
         return pd.concat(named, ignore_index=True)
@@ -75,25 +76,28 @@ def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str
     return fields.merge(summary[[*keys, *extra]], on=keys, how="left", validate="many_to_one")
 
 
-def known_columns(
-    by: str | Iterable[str], frame: pd.DataFrame, *, without: Iterable[str] = ()
-) -> list[str]:
+def known_columns(by: object, frame: pd.DataFrame, *, without: Collection[str] = ()) -> list[Any]:
     """Return the columns that `by` names, or raise `InputError` with the nearest names."""
-    names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    names = list(by) if isinstance(by, Iterable) and not isinstance(by, str) else [by]
     if not names:
-        raise InputError("`by` is empty; name a column, for example 'run'")
-    known = [str(c) for c in frame.columns if c not in set(without)]
+        raise InputError("by is empty; name a column, for example 'run'")
+    known = [column for column in frame.columns if column not in without]
     for name in names:
-        if name not in known:
-            raise InputError(f"there is no column {name!r} to group by; {nearest(name, known)}")
-    return names
+        if isinstance(name, str) and name in without:
+            raise InputError(f"by is {name!r}, which does not name groups; name another column")
+        if not isinstance(name, Hashable) or name not in known:
+            # the column may be of another type: 1 for "1"
+            same_text = [repr(column) for column in known if str(column) == str(name)]
+            hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
+            raise InputError(f"by is {name!r}; {hint}")
+    return list(dict.fromkeys(names))
 
 
 def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:
     """Raise `InputError` that names a column which a frame does not have, if any."""
-    given: object = frame
-    if not isinstance(given, pd.DataFrame):
-        raise InputError(f"{what} is {type(given).__name__}; expected a DataFrame")
+    source: object = frame
+    if not isinstance(source, pd.DataFrame):
+        raise InputError(f"{what} is {type(source).__name__}; expected a DataFrame")
     for name in names:
         if name not in frame.columns:
             known = [str(c) for c in frame.columns]
@@ -123,7 +127,7 @@ BREAKDOWN_COLUMNS = FrameSpec(
 #: Columns of `fields` that measure or hold a value rather than name a group.
 _NO_GROUPS = ("score", "passed", "gold", "predicted", "reasoning", "weight")
 
-#: Groups that have an order of their own; all others are sorted by how badly they do.
+#: Columns with an order of their own; groups of others are sorted by pass rate.
 _OWN_ORDER = ("outcome", "depth", "required", "counted")
 
 
@@ -135,16 +139,14 @@ def breakdown(
     Parameters
     ----------
     source : Evaluation, results of a batch, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are; a mapping goes from run to one of the others, or from run
-        to document to `Evaluation`.
+        Results with `fields`; a mapping goes from run to one of the others, or from run to document
+        to `Evaluation`.
     by : str or iterable of str, optional
-        What makes a group: ``outcome``, ``metric``, ``field``, ``depth``, ``required``, ``reason``;
-        of a batch also ``run``, ``document``, ``domain``, ``schema`` and its extra columns; or
-        several of them. Fields of two schemas may share a name: ``["schema", "field"]`` keeps them
-        apart.
+        Columns that define the groups: ``outcome``, ``metric``, ``field``, ``depth``, ``required``,
+        ``reason``; of a batch also ``run``, ``document``, ``domain``, ``schema`` and its extra
+        columns. Fields of two schemas may share a name: ``["schema", "field"]`` separates them.
     counted : bool, optional
-        True: the rows that enter the scores. False: also those inside array items, of which there
-        are as many as items were paired.
+        True: only rows that enter the scores. False: also rows inside paired array items.
 
     Returns
     -------
@@ -152,13 +154,13 @@ def breakdown(
         One row per group: the columns of `by`, then rows, documents, judged, passed, pass_rate,
         pass_rate_judged, mean_score, and one column per outcome, which add up to rows. A node with
         several metrics has one row per metric and counts once for each; nothing is weighted.
-        Outcome, depth and required are in their own order, everything else the worst first; of
-        several columns that is the order within the last.
+        Outcome, depth and required are in their own order, all other groups are sorted worst first;
+        with several columns this is the order within the last one.
 
     Raises
     ------
     InputError
-        `by` names no column (the nearest are named), or the source holds no fields.
+        `by` is not a column, or the source has no fields.
 
     Examples
     --------
@@ -191,7 +193,7 @@ def breakdown(
         documents=pd.Series(document).groupby(group).nunique(),
         pass_rate=sums["passed"] / sums["rows"],
         pass_rate_judged=sums["passed"] / sums["judged"],
-        mean_score=(sums["score"] / sums["rows"]).round(12),  # whatever the order of the rows
+        mean_score=(sums["score"] / sums["rows"]).round(12),  # independent of the order of rows
     )
     table = groups.size().reset_index()[names].astype(dict(rows[names].dtypes))
     table = pd.concat([table, BREAKDOWN_COLUMNS.from_records(measures)], axis=1)
@@ -214,7 +216,7 @@ def _rank(column: pd.Series) -> pd.Series:
 
 
 def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
-    """Return the rows that are asked for, or raise `InputError` where columns are missing."""
+    """Return the counted rows, or all of them; raise `InputError` if columns are missing."""
     refuse_missing(fields, ("outcome", "score", "passed", *(("counted",) if counted else ())))
     unknown = set(fields["outcome"].dropna().unique()) - set(OUTCOMES)
     if unknown or fields["outcome"].isna().any():
@@ -232,16 +234,16 @@ DIFFICULTY_COLUMNS = FrameSpec(
         Column("field", "string", "path with the indices taken out"),
         Column("rows", "int64", "rows in which gold is present", "1 and up"),
         Column("documents", "int64", "documents in which gold is present", "1 and up"),
-        Column("runs", "int64", "runs that were asked for them", "1 and up"),
+        Column("runs", "int64", "runs with these rows", "1 and up"),
         Column("passed", "int64", "rows that pass", "0 to rows"),
         Column("pass_rate", "float64", "passed / rows", "0 to 1"),
         Column("mean_score", "float64", "mean score; a row without a verdict adds 0", "0 to 1"),
         Column("runs_failing", "int64", "runs in which no row passes", "0 to runs"),
-        Column("failed_by_all", "bool", "whether that is so in all runs"),
+        Column("failed_by_all", "bool", "whether no row passes in any run"),
         Column("outcome", "string", "commonest outcome of the rows that fail", nullable=True),
         Column("reason", "string", "commonest reason of the rows that fail", nullable=True),
-        Column("best_run", "string", "run that does best; missing where all do alike", "", True),
-        Column("hallucinations", "int64", "rows with a value where gold has none"),
+        Column("best_run", "string", "best run; missing if all are equal", "", True),
+        Column("hallucinations", "int64", "rows with a value although gold has none"),
     ),
 )
 
@@ -249,18 +251,18 @@ DIFFICULTY_COLUMNS = FrameSpec(
 def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     """Rank the fields by how hard they are.
 
-    Only rows in which gold is present count: a field that is absent on both sides passes, and says
-    nothing of how hard it is to read. What was invented where gold has nothing is a column of its
-    own.
+    Only rows in which gold is present count: a field that is absent on both sides passes, which
+    does not show how hard it is. Values invented where gold has none are counted in a separate
+    column.
 
     Parameters
     ----------
     source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as in `breakdown`. In a batch the fields of an invalid
-        document are rows that fail, so they count.
+        Results with `fields`, as in `breakdown`. In a batch the fields of an invalid document are
+        failing rows, so they count.
     counted : bool, optional
-        True: the rows that enter the scores. False: also the fields of array items; those have
-        rows only where the item was paired, so their rates are over paired items.
+        True: only rows that enter the scores. False: also the fields of array items; these have
+        rows only if the item was paired, so their rates are over paired items.
 
     Returns
     -------
@@ -331,15 +333,15 @@ def _rates(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     )
     table["documents"] = groups["document"].nunique().clip(lower=1)
     table["pass_rate"] = table["passed"] / table["rows"]
-    return table.round({"mean_score": 12})  # whatever the order of the rows
+    return table.round({"mean_score": 12})  # independent of the order of rows
 
 
 def _best_run(rows: pd.DataFrame) -> pd.Series:
-    """Return the run with the best results on each field where not all are alike."""
+    """Return the run with the best results on each field on which the runs differ."""
     rates = ["pass_rate", "mean_score"]
     runs = _rates(rows, ["key", "run"])[rates].reset_index()
     groups = runs.groupby("key")[rates]
-    alike = (groups.max() == groups.min()).all(axis=1)
+    are_equal = (groups.max() == groups.min()).all(axis=1)
     ranked = runs.sort_values([*rates, "run"], ascending=[False, False, True], kind="stable")
     best = ranked.drop_duplicates("key").set_index("key")["run"]
-    return best[~alike.reindex(best.index)].rename("best_run")
+    return best[~are_equal.reindex(best.index)].rename("best_run")

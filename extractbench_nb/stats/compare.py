@@ -232,15 +232,17 @@ _IDENTITY = ("run", "document", "domain", "schema", "outcome", "message", "line"
 
 
 class _Outputs(NamedTuple):
-    """Outputs by document and group, which are the index of both frames, in their order.
+    """Outputs in tables with a row per document, sorted by name, and a column per group.
 
-    `cells` counts ``outputs`` and ``invalid`` ones and has the document's ``domain``; `scores` has
-    the mean of the outputs for each measure.
+    `counts` and `invalid` count outputs; `scores` has a table of means for each measure, NaN where
+    there is no output. `domains` are those of the documents.
     """
 
-    groups: pd.Index
-    cells: pd.DataFrame
-    scores: pd.DataFrame
+    groups: list[str]
+    domains: pd.Series
+    counts: npt.NDArray[np.int64]
+    invalid: npt.NDArray[np.int64]
+    scores: dict[str, Numbers]
 
 
 def _outputs(summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]) -> _Outputs:
@@ -261,29 +263,31 @@ def _outputs(summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[
                 "drop these rows or fill the column"
             )
     group = _groups(summary, names)
-    document = pd.Series(summary["document"].astype(TEXT).array, name="document")
+    document, documents = pd.factorize(summary["document"].astype(TEXT), sort=True)
     domain = pd.Series(summary.get("domain", [None] * len(summary)), dtype=TEXT)
-    rows = pd.DataFrame({"document": document, "group": group, "domain": domain.array})
-    pairs = rows[["document", "domain"]].dropna().drop_duplicates()
-    again = pairs.index[pairs["document"].duplicated()]
+    pairs = pd.DataFrame({"document": document, "domain": domain.array}).dropna().drop_duplicates()
+    again = pairs["document"][pairs["document"].duplicated()]
     if len(again):
-        name = summary["document"].iloc[again[0]]
+        name = documents[again.iloc[0]]
         raise InputError(f"document {name!r} is in two domains; document names must be unique")
-    rows["domain"] = rows.groupby("document")["domain"].transform("first")
-    rows["invalid"] = False
+    domains = pairs.set_index("document")["domain"].reindex(range(len(documents)))
+    invalid = np.zeros(len(summary), dtype=bool)
     if "outcome" in summary.columns:
-        rows["invalid"] = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
-    keys = [document, rows["group"]]
-    cells = rows.groupby(keys, observed=True).agg(
-        domain=("domain", "first"), outputs=("invalid", "size"), invalid=("invalid", "sum")
+        invalid = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
+    shape = len(documents), len(group.categories)
+    cell_of = np.ravel_multi_index((document, group.codes), shape)
+    counts, invalid_counts = (
+        np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+        for cells in (cell_of, cell_of[invalid])
     )
-    # sorted, as sums must not depend on the order of rows
-    scores = {
-        measure: values.sort_values().groupby(keys, observed=True).mean()
-        for measure in measures
-        for values in [_numbers(summary, measure, rows["invalid"].to_numpy())]
-    }
-    return _Outputs(group.categories, cells, pd.DataFrame(scores))
+    scores = {}
+    for measure in measures:
+        # sorted, as sums must not depend on the order of rows
+        values = _numbers(summary, measure, invalid).sort_values()
+        means = values.groupby(cell_of[values.index]).mean()
+        scores[measure] = np.full(shape, np.nan)
+        scores[measure].flat[means.index] = means
+    return _Outputs(list(group.categories), domains, counts, invalid_counts, scores)
 
 
 def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
@@ -410,23 +414,29 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")
     outputs = _outputs(gather(source, "summary"), names, asked)
-    pairs, reference = list(combinations(outputs.groups, 2)), None
+    groups = outputs.groups
+    pairs, reference = list(combinations(range(len(groups)), 2)), None
     if baseline is not None:
         reference = label(baseline)
-        if reference not in outputs.groups:
-            known = nearest(reference, outputs.groups)
-            raise InputError(f"baseline={reference!r} is not a group; {known}")
-        pairs = [(reference, group) for group in outputs.groups if group != reference]
-    documents = outputs.cells.reset_index().groupby("group", observed=True)["document"].agg(set)
-    for pair in pairs:
-        if documents[pair[0]].isdisjoint(documents[pair[1]]):
-            counts = " and ".join(f"{name!r} has {len(documents[name])} documents" for name in pair)
+        if reference not in groups:
+            raise InputError(f"baseline={reference!r} is not a group; {nearest(reference, groups)}")
+        base = groups.index(reference)
+        pairs = [(base, other) for other in range(len(groups)) if other != base]
+    has_output = outputs.counts > 0
+    for a, b in pairs:
+        if not (has_output[:, a] & has_output[:, b]).any():
+            sizes = " and ".join(
+                f"{groups[i]!r} has {has_output[:, i].sum()} documents" for i in (a, b)
+            )
             raise InputError(
-                f"{counts}, none of them in common; differences are paired by document, so both "
+                f"{sizes}, none of them in common; differences are paired by document, so both "
                 "need outputs for the same ones"
             )
-    everything: Parts = {None: outputs.cells}
-    domains: Parts = dict(iter(outputs.cells.groupby("domain")))
+    everything: Parts = {None: np.ones(len(outputs.domains), dtype=bool)}
+    domains: Parts = {
+        domain: (outputs.domains == domain).to_numpy(dtype=bool, na_value=False)
+        for domain in sorted(outputs.domains.dropna().unique())
+    }
     return Comparison(
         names,
         asked,
@@ -440,24 +450,27 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
 
 Row = dict[str, Any]
-#: The cells of each domain, or all of them under None.
-Parts = Mapping[Any, pd.DataFrame]
+#: A mask of documents for each domain, or of all of them under None.
+Parts = Mapping[Any, npt.NDArray[np.bool_]]
 
 
 def _score_rows(outputs: _Outputs, parts: Parts, drawing: Drawing) -> list[Row]:
     rows, samples = [], []
-    for domain, cells in parts.items():
-        for group, own in cells.groupby(level="group", observed=True):
+    for domain, inside in parts.items():
+        for column, group in enumerate(outputs.groups):
+            scored = inside & (outputs.counts[:, column] > 0)
+            if not scored.any():
+                continue
             row = {
                 "domain": domain,
                 "group": group,
-                "documents": len(own),
-                "outputs": int(own["outputs"].sum()),
-                "invalid": int(own["invalid"].sum()),
+                "documents": int(scored.sum()),
+                "outputs": int(outputs.counts[scored, column].sum()),
+                "invalid": int(outputs.invalid[scored, column].sum()),
             }
-            for measure, scores in outputs.scores.loc[own.index].items():
+            for measure, table in outputs.scores.items():
                 rows.append(row | {"measure": measure})
-                samples.append(scores.to_numpy())
+                samples.append(table[scored, column])
     intervals = mean_intervals(samples, drawing)
     return [
         row | {"mean": float(sample.mean())} | interval._asdict()
@@ -466,37 +479,33 @@ def _score_rows(outputs: _Outputs, parts: Parts, drawing: Drawing) -> list[Row]:
 
 
 def _difference_rows(
-    outputs: _Outputs, parts: Parts, pairs: list[tuple[str, str]], drawing: Drawing
+    outputs: _Outputs, parts: Parts, pairs: list[tuple[int, int]], drawing: Drawing
 ) -> list[Row]:
     """Test all pairs; a domain in which a pair shares no document has neither interval nor test."""
     rows: list[Row] = []
     tested: list[tuple[Row, Numbers]] = []
-    for domain, cells in parts.items():
-        tables = {
-            measure: {name: wide[name].to_numpy() for name in wide}
-            for measure, scores in outputs.scores.loc[cells.index].items()
-            for wide in [scores.unstack("group").reindex(columns=outputs.groups)]  # noqa: PD010
-        }
-        for (a, b), (measure, table) in product(pairs, tables.items()):
-            has_a, has_b = ~np.isnan(table[a]), ~np.isnan(table[b])
-            left, right = (table[name][has_a & has_b] for name in (a, b))
+    for domain, inside in parts.items():
+        for (a, b), (measure, table) in product(pairs, outputs.scores.items()):
+            has_a, has_b = (inside & (outputs.counts[:, column] > 0) for column in (a, b))
+            left, right = (table[has_a & has_b, column] for column in (a, b))
+            difference = right - left
             row = {
                 "domain": domain,
-                "a": a,
-                "b": b,
+                "a": outputs.groups[a],
+                "b": outputs.groups[b],
                 "measure": measure,
                 "documents": len(left),
                 "only_a": int(has_a.sum()) - len(left),
                 "only_b": int(has_b.sum()) - len(left),
-                "a_higher": int((np.round(right - left, DIGITS) < 0).sum()),
-                "b_higher": int((np.round(right - left, DIGITS) > 0).sum()),
+                "a_higher": int((np.round(difference, DIGITS) < 0).sum()),
+                "b_higher": int((np.round(difference, DIGITS) > 0).sum()),
             }
             rows.append(row)
             if len(left):
                 row["mean_a"], row["mean_b"] = float(left.mean()), float(right.mean())
-                row["b_minus_a"] = float((right - left).mean())
-                row["detectable"] = detectable_difference(right - left, drawing)
-                tested.append((row, right - left))
+                row["b_minus_a"] = float(difference.mean())
+                row["detectable"] = detectable_difference(difference, drawing)
+                tested.append((row, difference))
     samples = [sample for _, sample in tested]
     intervals, tests = mean_intervals(samples, drawing), sign_flip_tests(samples, drawing)
     adjusted = pd.Series([test.p for test in tests], dtype=np.float64)

@@ -30,16 +30,16 @@ CONSISTENCY_COLUMNS = FrameSpec(
         Column("run", "string", "run, in results of a batch", nullable=True),
         Column("document", "string", "document, in results of a batch", nullable=True),
         Column("path", "string", "instance path"),
-        Column("field", "string", "path with the indices taken out"),
-        Column("metric", "string", "metric that asked"),
-        Column("models", "int64", "different models that were asked", "1 and up"),
+        Column("field", "string", "path without indices"),
+        Column("metric", "string", "judged metric"),
+        Column("models", "int64", "number of models called", "1 and up"),
         Column("calls", "int64", "calls", "2 and up"),
-        Column("answered", "int64", "calls with a score; the rest of this row is of these"),
+        Column("answered", "int64", "calls with a score; the next columns are about these"),
         Column("mean", "Float64", "mean score", "0 to 1", True),
         Column("sd", "Float64", "standard deviation, of two answers or more", "0 to 0.71", True),
         Column("lowest", "Float64", "lowest score", "0 to 1", True),
         Column("highest", "Float64", "highest score", "0 to 1", True),
-        Column("passes", "int64", "answers that pass by the field's mark", "0 to answered"),
+        Column("passes", "int64", "answers that pass by the field's threshold", "0 to answered"),
         Column(
             "agreement",
             "Float64",
@@ -66,20 +66,19 @@ class SelfConsistency:
     Attributes
     ----------
     agreement : float
-        Mean share of the answers that are on the majority's side, 0.5 to 1. Where there are several
-        documents it is the mean over documents of their means over fields. NaN if no field has
-        two answers.
+        Mean share of answers on the majority side, 0.5 to 1. With several documents it is the mean
+        over documents of their means over fields. NaN if no field has two answers.
     low : float or None
-        Lower end of its bootstrap interval, over documents where there are several, else over
-        fields; None for a single one. Where all answers agree it is Wilson's interval over as many.
+        Lower end of its bootstrap interval, over documents if there are several, else over fields;
+        None for a single one. If all answers agree it is Wilson's interval for that sample size.
     high : float or None
         Upper end of the interval.
     method : str
-        How the interval was made.
+        Method of the interval.
     split : int
         Fields on which some answers pass and some fail.
     once : int
-        Fields that were asked about once; they are in nothing else.
+        Fields with a single call; all other figures leave them out.
     drawing : Drawing
         Confidence, number of resamples and seed.
     """
@@ -135,7 +134,7 @@ class SelfConsistency:
         )
 
     def _least(self) -> list[tuple[list[Any], str, str]]:
-        """Return the fields that answers agree on least: their names, verdicts and scores."""
+        """Return the fields with the lowest agreement: names, verdicts and scores."""
         split = self._fields[self._fields["agreement"] < 1]
         rows = split.sort_values("agreement", kind="stable").head(_FIELDS).to_dict("records")
         return [
@@ -160,7 +159,7 @@ def self_consistency(
     Parameters
     ----------
     evaluations : Evaluation, results of a batch, pandas.DataFrame, mapping or list
-        Where the rows of ``judge_calls`` are, of a judge that asks several times:
+        Results with ``judge_calls`` of a judge that makes several calls per question:
         ``LLMJudge(n=5)``, or an `Ensemble` of models.
     confidence : float, optional
         Of the interval of the mean, between 0 and 1.
@@ -172,19 +171,19 @@ def self_consistency(
     Returns
     -------
     SelfConsistency
-        `fields` has one row per field and metric: how many answers, their mean, spread and
-        extremes, how many pass and which share is on the majority's side. `agreement` is the mean
-        of the latter, with its interval.
+        `fields` has one row per field and metric: number of answers, their mean, standard deviation
+        and extremes, how many pass, and the share on the majority side. `agreement` is the mean of
+        these shares, with its interval.
 
     Raises
     ------
     InputError
-        No model was asked, none was asked twice about the same field, or a column is missing.
+        There are no model calls, no field has two calls, or a column is missing.
 
     Notes
     -----
-    Answers of one model at temperature 0 that agree say little of whether they are right: a judge
-    may be wrong in the same way each time. `judge_agreement` compares with others.
+    Agreement of one model's answers at temperature 0 does not show that they are right: a judge may
+    make the same mistake each time. `judge_agreement` compares different judges.
 
     Examples
     --------
@@ -213,16 +212,17 @@ def self_consistency(
     keys = [name for name in _KEYS if name in calls.columns]
     groups = calls.groupby(keys, sort=False, dropna=False)
     rows = [dict(zip(keys, key, strict=True)) | _row(group) for key, group in groups]
-    several = [row for row in rows if row["calls"] >= _FEWEST]
-    if not several:
-        found = "no model was asked: judge_calls has no verdicts"
+    repeated = [row for row in rows if row["calls"] >= _FEWEST]
+    if not repeated:
+        problem = "judge_calls has no verdicts of models"
         if rows:
-            what = "1 field was" if len(rows) == 1 else f"each of {len(rows)} fields was"
-            found = f"{what} asked about once, so there is nothing to compare"
+            fields_found = "1 field has" if len(rows) == 1 else f"each of {len(rows)} fields has"
+            problem = f"{fields_found} a single call, so there is nothing to compare"
         raise InputError(
-            f"{found}; ask several times with LLMJudge(n=5), or several models with Ensemble([...])"
+            f"{problem}; make several calls with LLMJudge(n=5), or use several models with "
+            "Ensemble([...])"
         )
-    fields = CONSISTENCY_COLUMNS.from_records(several)
+    fields = CONSISTENCY_COLUMNS.from_records(repeated)
     known = fields[fields["agreement"].notna()]
     shares = known["agreement"].astype(float)
     if len(known["document"].dropna().unique()) > 1:
@@ -236,7 +236,7 @@ def self_consistency(
         float(sample.mean()) if len(sample) else np.nan,
         *interval,
         split=int((fields["agreement"] < 1).sum()),
-        once=len(rows) - len(several),
+        once=len(rows) - len(repeated),
         drawing=drawing,
         _fields=fields,
     )

@@ -44,8 +44,8 @@ class Drawing:
             raise InputError(f"confidence={self.confidence!r}; it lies between 0 and 1, as 0.95")
         for name, least in (("resamples", _FEWEST), ("seed", 0)):
             value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not whole or value < least:
+            is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not is_integer or value < least:
                 raise InputError(f"{name}={value!r}; it is a whole number from {least} up")
 
     @property
@@ -180,7 +180,7 @@ def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
     return Interval(max(0.0, min(low, share)), min(1.0, max(high, share)), "Wilson")
 
 
-#: Up to so many documents that differ, all sign flips are looked at.
+#: Maximum number of differing documents for which all sign flips are tried.
 _EXACT = 16
 _POWER = 0.8
 

@@ -37,7 +37,7 @@ JUDGE_PAIRS = FrameSpec(
         *_JUDGES,
         Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
         Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
-        Column("identical", "int64", "fields whose two values are the same; left out", "0 and up"),
+        Column("identical", "int64", "fields whose two values are equal; left out", "0 and up"),
         Column("unmatched", "int64", "fields that only one side has; left out", "0 and up"),
         Column("agree", "float64", "share of `fields` on which both say the same", "0 to 1", True),
         Column("agree_low", "float64", "lower end of its interval", "0 to 1", True),
@@ -58,10 +58,10 @@ JUDGE_DISAGREEMENTS = FrameSpec(
     "one row per field that passes by one judge of a pair and fails by the other",
     (
         *_JUDGES,
-        Column("run", "string", "run, where rows are told apart by it", nullable=True),
-        Column("document", "string", "document, where rows have one", nullable=True),
+        Column("run", "string", "run, if rows are distinguished by it", nullable=True),
+        Column("document", "string", "document, if rows have one", nullable=True),
         Column("path", "string", "instance path"),
-        Column("field", "string", "path with the indices taken out", nullable=True),
+        Column("field", "string", "path without indices", nullable=True),
         Column("metric", "string", "judged metric"),
         Column("gold", "object", "gold's value", nullable=True),
         Column("predicted", "object", "predicted value", nullable=True),
@@ -168,9 +168,9 @@ def judge_agreement(
 ) -> JudgeAgreement:
     """Compare the verdicts of several judges on the same fields.
 
-    Only the rows count that a judge decides: those of judged metrics in which both sides have a
-    value, and not the same one. Rows are joined on path and metric, and on run and document as in
-    `agreement`.
+    Only rows that a judge decides are compared: those of judged metrics in which gold and
+    prediction both have a value, and not the same one. Rows are joined on path and metric, and on
+    run and document as in `agreement`.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def judge_agreement(
     reference : str, optional
         Compare the others with this judge only; by default all pairs are compared.
     metrics : iterable of str, optional
-        Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones. An
-        ``array_llm`` is not one judge's own: its verdict follows from the alignment of its items.
+        Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones,
+        without ``array_llm``, whose verdict follows from the alignment of its items.
     confidence : float, optional
         Of the intervals, between 0 and 1.
     resamples : int, optional
@@ -234,8 +234,8 @@ def judge_agreement(
     source: object = evaluations
     if not isinstance(source, Mapping) or len(source) < 2:  # noqa: PLR2004 - a comparison takes two
         raise InputError(
-            f"evaluations is {_short(source)}; expected a mapping from at least two names of "
-            "judges to what each of them said: an Evaluation, results of a batch or a DataFrame"
+            f"evaluations is {_short(source)}; expected a mapping with the names of at least two "
+            "judges, each with an Evaluation, results of a batch or a DataFrame"
         )
     compared = [metrics] if isinstance(metrics, str) else metrics
     if compared is None:

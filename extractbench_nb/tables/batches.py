@@ -66,8 +66,8 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
 def _user_columns(pairs: pd.DataFrame, taken: Sequence[str]) -> pd.DataFrame:
     for side in SIDES:
         if side not in pairs.columns:
-            known = nearest(side, map(str, pairs.columns))
-            raise InputError(f"pairs: there is no column {side!r}; {known}")
+            hint = nearest(side, map(str, pairs.columns))
+            raise InputError(f"pairs: there is no column {side!r}; {hint}")
     about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
     for name in about.columns:
         if name in taken:
@@ -92,8 +92,8 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     -------
     tuple of Table
         A header row of keys, one row per item in its own order. Columns are in the order of gold's
-        keys, then those that were made up; a key that no item of a side has is not a column of it.
-        An item that is not an object is a row without texts but for its own, in a column ``value``.
+        keys, followed by keys that only the prediction has; each side has columns for its own keys.
+        An item that is not an object is a row with a single text, in a column ``value``.
 
     Raises
     ------
@@ -167,8 +167,8 @@ class TableScores:
     ----------
     summary : pandas.DataFrame
         One row per pair: document, your own columns, rows and columns of the true table, complex
-        (whether a cell of it spans), readable and problem (of the predicted one), and a column a
-        metric. It can be given to `compare_runs`.
+        (whether a cell of it spans), readable and problem (of the predicted one), and a column for
+        each metric. It can be passed to `compare_runs`.
     scores : pandas.DataFrame
         One row per pair and metric: document, your own columns, metric, score, precision, recall,
         note.
@@ -180,8 +180,8 @@ class TableScores:
     def __repr__(self) -> str:
         """Return the means of all tables."""
         means = self.means([])
-        known = means[means["mean"].notna()]
-        shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in known.itertuples()) or "of none"
+        valid = means[means["mean"].notna()]
+        shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in valid.itertuples()) or "of none"
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
         return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
@@ -226,8 +226,8 @@ class TableScores:
         names: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
         for name in names:
             if name not in self.summary.columns:
-                known = [str(column) for column in self.summary.columns]
-                raise InputError(f"by: no column {name!r}; {nearest(str(name), known)}")
+                allowed = [str(column) for column in self.summary.columns]
+                raise InputError(f"by: no column {name!r}; {nearest(str(name), allowed)}")
         groups = list(self.summary.groupby(names, sort=True, dropna=False)) if names else []
         if len(names) <= 1:
             groups.append(((_ALL,), self.summary))
@@ -274,9 +274,9 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
     n_jobs : int, optional
-        Worker processes; -1 for one a processor. They take a second or two to start.
+        Number of worker processes; -1 for one per processor. They take a second or two to start.
     progress : bool, optional
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -288,8 +288,8 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     Raises
     ------
     InputError
-        `pairs` is not as described, a true table cannot be read or lacks the boxes that a metric
-        needs, or a name is not known.
+        `pairs` is invalid, a true table cannot be read or lacks the boxes that a metric needs, or a
+        name is unknown.
 
     Examples
     --------
@@ -348,22 +348,22 @@ def _score(
 
 def _assembled(about: pd.DataFrame, scored: list[_Scored]) -> TableScores:
     """Put all results into frames."""
-    placed = [(place, row) for place, result in enumerate(scored) for row in result.rows]
-    places = [place for place, _ in placed]
+    numbered = [(number, row) for number, result in enumerate(scored) for row in result.rows]
+    numbers = [number for number, _ in numbered]
     documents = about["document"].astype("string").tolist()
-    scores = TABLE_SCORE_COLUMNS.from_rows((documents[place], *row) for place, row in placed)
-    others = about.drop(columns="document").iloc[places].reset_index(drop=True)
+    scores = TABLE_SCORE_COLUMNS.from_rows((documents[number], *row) for number, row in numbered)
+    others = about.drop(columns="document").iloc[numbers].reset_index(drop=True)
     scores = pd.concat([scores[["document"]], others, scores.drop(columns="document")], axis=1)
     described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
     described["problem"] = described["problem"].astype("string")
-    by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([places, scores["metric"]]))
+    by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([numbers, scores["metric"]]))
     wide = by_place.unstack()  # noqa: PD010 - there is one score a place
     wide = wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
     return TableScores(pd.concat([about, described, wide], axis=1), scores)
 
 
 def _without_location(scored: list[_Scored]) -> list[_Scored]:
-    """Leave location out unless it was scored for every table: a mean of some would mislead."""
+    """Drop location unless every table has a score: a mean over some tables would mislead."""
     rows = [row for result in scored for row in result.rows]
     located = sum(row[0] == "grits_loc" and row[1] is not None for row in rows)
     if located == len(scored) and all(row[1] is not None for row in rows):

@@ -81,7 +81,7 @@ def area_of(cell: Cell) -> Rectangle:
 class Node:
     """A cell with text, the area that it covers so far, and the smallest box around that area.
 
-    A cell that does not cover a rectangle alone is not `whole`, and stays as it is.
+    A cell that does not cover a rectangle alone is not `whole`, and is not changed.
     """
 
     number: int
@@ -101,16 +101,16 @@ _NAMED = "above it columns have no name, or the same; the row, blank at its star
 
 
 class Draft:
-    """A table under way to its canonical form.
+    """A table while it is brought into canonical form.
 
-    Blank cells are not kept: the positions that no text covers are free, nodes grow into them, and
-    what is left is blank cells again in the end. `owner` has the number of the node at each
-    position, or `FREE`; `height` is the number of header rows, and `reasons` says why each of them
-    is one; `changes` are rows of `CHANGE_COLUMNS`.
+    Blank cells are dropped: positions without text are free, nodes grow into them, and the
+    remaining ones become blank cells again at the end. `owner` has the number of the node at each
+    position, or `FREE`; `height` is the number of header rows, and `reasons` says why each row is a
+    header row; `changes` are rows of `CHANGE_COLUMNS`.
     """
 
     def __init__(self, table: Table, header_rows: int | None) -> None:
-        self.table, self.grid, self.given = table, table.grid, header_rows
+        self.table, self.grid, self.header_rows = table, table.grid, header_rows
         self.rows, self.columns = table.grid.shape
         owned = np.bincount(table.grid.ravel(), minlength=len(table.cells)).tolist()
         self.nodes: dict[int, Node] = {}
@@ -118,21 +118,22 @@ class Draft:
             if cell.text.strip():
                 area = area_of(cell)
                 covered = len(area.rows) * len(area.columns)
-                whole = owned[n] == covered == len(cell.rows) * len(cell.columns)
-                self.nodes[n] = Node(n, cell.text, cell.box, area, whole, cell.is_projected)
+                is_rectangle = owned[n] == covered == len(cell.rows) * len(cell.columns)
+                flags = is_rectangle, cell.is_projected
+                self.nodes[n] = Node(n, cell.text, cell.box, area, *flags)
         self.owner = np.where(np.isin(table.grid, list(self.nodes)), table.grid, FREE)
         self.changes: list[Change] = []
         self.height = 0
         self.reasons: dict[int, str] = {}
         self._flagged = self._flagged_rows()
         if header_rows is not None:
-            self._take(header_rows, "the header has as many rows as the caller says")
+            self._take(header_rows, "the header has the number of rows given by header_rows")
         else:
             reason = "the other cells of the row are flagged as the header"
             self._take(leading(self._flagged), reason)
         is_guessed = header_rows is None and not self.height and self.rows > 1
         if is_guessed:
-            self._take(1, "no row is flagged as the header: the first one is taken for it")
+            self._take(1, "no row is flagged as the header: the first row is used")
         if not self.extend_header() and is_guessed and self._next_header_row() is not None:
             self.height, self.reasons = 0, {}
 
@@ -157,7 +158,7 @@ class Draft:
         return left == 0 and bottom - top == 1
 
     def stretch(self, node: Node, area: Rectangle, step: str) -> None:
-        """Let a node cover an area; other nodes within it have the same text and end there."""
+        """Extend a node to an area; other nodes in it have the same text and are removed."""
         before: dict[int, str] = {}
         boxes = [node.box]
         for row, column in area.positions:
@@ -187,7 +188,7 @@ class Draft:
     def extend_header(self) -> bool:
         """Add the rows below that belong to the header; return whether there were any.
 
-        A header that would reach to the last row stays as it is.
+        A header that would include the last row is not changed.
         """
         start, reasons = self.height, dict(self.reasons)
         while self.height < self.rows and (found := self._next_header_row()) is not None:
@@ -197,14 +198,14 @@ class Draft:
         return self.height > start
 
     def _next_header_row(self) -> tuple[int, str] | None:
-        """Return to where the header reaches at least, and why; None if it is complete."""
+        """Return the least number of header rows, and why; None if the header is complete."""
         if self.height in (0, self.rows):
             return None
         areas = [node.area for node in self.nodes.values()]
         reach = max((area.bottom for area in areas if area.top < self.height), default=0)
         if reach > self.height:
             return reach, "a header cell reaches into the row"
-        if self.given is not None:
+        if self.header_rows is not None:
             return None
         if self._flagged[self.height]:
             return self.height + 1, "the row is flagged as the header and follows it"
@@ -221,7 +222,7 @@ class Draft:
         return not any(node.is_single for node in self.nodes_in(self.owner[: self.height, column]))
 
     def _names_columns(self) -> bool:
-        """Return whether the next row tells columns apart that have no name, or the same."""
+        """Return whether the next row names columns that have no name, or the same name."""
         paths = [self.nodes_in(self.owner[: self.height, column]) for column in range(self.columns)]
         if not paths[0] or self.owner[self.height, 0] != FREE:
             return False
@@ -258,10 +259,10 @@ class Draft:
 
 def hull(boxes: Iterable[Box | None]) -> Box | None:
     """Return the smallest box around boxes; None if there is none."""
-    known = [box for box in boxes if box is not None]
-    if not known:
+    present = [box for box in boxes if box is not None]
+    if not present:
         return None
-    lefts, tops, rights, bottoms = zip(*known, strict=True)
+    lefts, tops, rights, bottoms = zip(*present, strict=True)
     return (min(lefts), min(tops), max(rights), max(bottoms))
 
 
@@ -280,12 +281,12 @@ def part_of_box(cell: Cell, row: int, column: int) -> Box | None:
 
 
 def finish(draft: Draft) -> Table:
-    """Return the table that a draft has become, and note what is left to note."""
+    """Return the resulting table, and note the remaining changes."""
     odd, cells = [], _blank_cells(draft)
     for node in draft.nodes.values():
         cell = draft.table.cells[node.number]
         inside = node.area.bottom <= draft.height
-        stays = cell.is_header and draft.given is None and node.projected == cell.is_projected
+        stays = cell.is_header and draft.header_rows is None and node.projected == cell.is_projected
         cell = cell._replace(is_header=inside or stays, is_projected=node.projected)
         if node.whole:
             rows, columns = node.area.rows, node.area.columns
@@ -295,7 +296,7 @@ def finish(draft: Draft) -> Table:
     cells.sort(key=lambda cell: (cell.rows[0], cell.columns[0]))
     new = table_of_cells([*odd, *cells])
     table = replace(draft.table, cells=new.cells, grid=new.grid)
-    # rows in which flags of the header are set or taken away are noted before all else
+    # rows in which header flags change are noted first
     noted, draft.changes = draft.changes, []
     grids = zip(draft.grid.tolist(), table.grid.tolist(), strict=True)
     for row, (numbers, others) in enumerate(grids):
@@ -330,7 +331,7 @@ def _blank_cells(draft: Draft) -> list[Cell]:
         cells = [draft.table.cells[n] for n in numbers]
         texts = tuple(cell.text for cell in cells)
         boxes = (part_of_box(draft.table.cells[draft.grid[r, c]], r, c) for r, c in area.positions)
-        stays = cells[0].is_header and draft.given is None
+        stays = cells[0].is_header and draft.header_rows is None
         flags = (area.bottom <= draft.height or stays, cells[0].is_projected)
         blank.append(Cell(area.rows, area.columns, texts[0], hull(boxes), *flags))
         if len(numbers) > 1:
@@ -344,13 +345,13 @@ def _blank_cells(draft: Draft) -> list[Cell]:
 
 
 def merge_header(draft: Draft) -> None:
-    """Merge what is one node in the header of a draft, until nothing is left to merge."""
+    """Merge the nodes in the header of a draft until nothing changes."""
     rules = (_merge_repeated, _widen, partial(_grow, -1), partial(_grow, 1))
     while any(_apply(rule, draft) for rule in rules):
         pass
 
 
-#: Returns the area that a cell is to cover, and the step; None if it stays as it is.
+#: Returns the new area of a cell, and the step; None if the cell does not change.
 _Rule: TypeAlias = Callable[[Draft, Node], tuple[Rectangle, str] | None]
 
 
@@ -427,13 +428,13 @@ def _widen(draft: Draft, node: Node) -> tuple[Rectangle, str] | None:
 
 
 def _is_parent(draft: Draft, area: Rectangle) -> bool:
-    """Return whether an area can be one node: its columns are told apart below it."""
+    """Return whether an area can be one node: its columns have different names below it."""
     below = draft.owner[area.bottom : draft.height]
     paths = {
         tuple(node.text.strip() for node in draft.nodes_in(below[:, column]))
         for column in area.columns
     }
-    # a cell that lies on both sides of an edge would have two parents
+    # a cell on both sides of an edge would have two parents
     is_crossed = any(
         ((below[:, edge - 1] == below[:, edge]) & (below[:, edge] != FREE)).any()
         for edge in (area.left, area.right)
@@ -497,7 +498,7 @@ def fill_first_column(draft: Draft) -> None:
         numbers = list(dict.fromkeys(second[top:bottom]))
         if bottom == node.area.bottom or FREE in numbers:
             continue
-        is_crossed = any(second[at - 1 : at] == second[at : at + 1] for at in (top, bottom))
+        is_crossed = any(second[end - 1 : end] == second[end : end + 1] for end in (top, bottom))
         texts = {draft.nodes[number].text.strip() for number in numbers}
         if not is_crossed and len(texts) == len(numbers):
             draft.stretch(node, node.area._replace(bottom=bottom), "row_header")
@@ -516,7 +517,7 @@ min-width:1.5em;padding:.1em .5em;unicode-bidi:plaintext}
 
 
 def _grid_html(table: Table, others: frozenset[Cell]) -> str:
-    """Write a table, with the cells marked that are not among the others."""
+    """Write a table, marking the cells that are not among the others."""
 
     def cell_html(number: int, spans: str) -> str:
         cell = table.cells[number]
@@ -535,13 +536,13 @@ def _grid_html(table: Table, others: frozenset[Cell]) -> str:
 
 CHANGE_COLUMNS = FrameSpec(
     "changes",
-    "one row per change: a cell that covers more than before, is cut, or has other flags",
+    "one row per change: a cell that covers more than before, is divided, or has other flags",
     (
         Column("step", "string", "what was done", ", ".join(REASONS)),
-        Column("rows", "object", "the rows that the change is about, a tuple of int"),
-        Column("columns", "object", "its columns, a tuple of int"),
-        Column("before", "object", "texts of the cells that stood there, a tuple of str"),
-        Column("after", "object", "texts of the cells that stand there now, a tuple of str"),
+        Column("rows", "object", "rows of the change, a tuple of int"),
+        Column("columns", "object", "columns of the change, a tuple of int"),
+        Column("before", "object", "texts of the cells before, a tuple of str"),
+        Column("after", "object", "texts of the cells after, a tuple of str"),
         Column("reason", "string", "why, in words"),
     ),
 )
@@ -554,7 +555,7 @@ class Canonical:
     Parameters
     ----------
     table : Table
-        The table; the given one where nothing was changed, else with its cells in reading order.
+        The table; the given one if nothing was changed, else with its cells in reading order.
     changes : pandas.DataFrame
         One row per change, in the order of the steps: step, rows, columns, before, after, reason.
     given : Table
@@ -575,7 +576,7 @@ class Canonical:
         return f"Canonical({changes}; {rows} x {columns} positions)"
 
     def _repr_html_(self) -> str:
-        """Return both tables side by side, with the cells marked that only one of them has."""
+        """Return both tables side by side, marking the cells that only one of them has."""
         sides = (("before", self.given, self.table), ("after", self.table, self.given))
         grids = "".join(
             f"<div><div>{name}</div>{_grid_html(table, frozenset(other.cells))}</div>"
@@ -600,11 +601,11 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     Parameters
     ----------
     cells : Table or whatever `read_table` reads
-        The table: a list of cells with ``row_nums`` and ``column_nums``, say.
+        The table, for example a list of cells with ``row_nums`` and ``column_nums``.
     header_rows : int, optional
-        How many rows the column header has, whatever is flagged; 0 for none. By default as flagged,
-        or the first row where none is, and then as many more as it takes until every column has a
-        header cell of its own.
+        Number of rows of the column header, regardless of flags; 0 for none. By default the flagged
+        rows, or the first row if none is flagged, and further rows until every column has a header
+        cell of its own.
     name : str, optional
         What errors call the table.
 
@@ -617,7 +618,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     Raises
     ------
     InputError
-        The table is not as it should be, or has fewer rows than `header_rows`.
+        The table is invalid, or has fewer rows than `header_rows`.
 
     Notes
     -----
@@ -649,7 +650,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
                 f"header_rows is {header_rows}; expected 0 to {len(table.grid)}, the rows of {name}"
             )
     found, changes = table, list[Change]()
-    while found.size:  # a step may make way for one before it
+    while found.size:  # a step may enable an earlier one
         draft = Draft(found, header_rows)
         merge_header(draft)
         while draft.extend_header():

@@ -27,9 +27,9 @@ _FLAGS = ("is_column_header", "is_projected_row_header")
 _KEYS = ("row_nums", "column_nums", "bbox", "text", "cell_text", *_FLAGS)
 _KNOWN = frozenset(_KEYS)
 _CORNERS = 4
-#: Positions up to which those without a cell are looked for.
+#: Tables of up to this many positions may have any number of positions without a cell.
 _FEW = 1 << 22
-#: Rows or columns beyond which a number is taken for a mistake.
+#: Row and column numbers must be below this; larger ones are taken for a mistake.
 _MOST = 100_000
 
 
@@ -86,9 +86,9 @@ class Table:
         Which cell covers each position; where several do, the last one. An empty table has the
         shape (1, 0).
     notes : tuple of str
-        What had to be mended when the table was read.
+        Repairs that were made when the table was read.
     part_of : tuple of row numbers and column numbers, or None
-        Where the lines were in the table that this is a part of, see `part`.
+        The numbers of the lines in the table that this is a part of, see `part`.
     """
 
     cells: tuple[Cell, ...]
@@ -98,12 +98,12 @@ class Table:
 
     @property
     def row_nums(self) -> Sequence[int]:
-        """The number of each row, in the whole table where this is a part."""
+        """The number of each row; of a part, in the full table."""
         return self.part_of[0] if self.part_of else range(self.grid.shape[0])
 
     @property
     def column_nums(self) -> Sequence[int]:
-        """The number of each column, in the whole table where this is a part."""
+        """The number of each column; of a part, in the full table."""
         return self.part_of[1] if self.part_of else range(self.grid.shape[1])
 
     @property
@@ -221,15 +221,15 @@ class Table:
         rows, columns : iterable of int
             Which to keep.
         rebuilt : bool, optional
-            Whether cells span only what is kept of them, as in a table that was written anew. If
-            not, every position keeps what it held, its cell with all of its span: a substructure,
-            of which grid table similarity speaks. `grits` alone looks at it like that, and
-            ``cells`` are still those of the whole table.
+            Whether cells span only the lines that are kept, as in a newly written table. If not,
+            every position keeps its cell with its full span: a substructure in the sense of grid
+            table similarity. Only `grits` uses it like that, and ``cells`` are still those of the
+            full table.
 
         Returns
         -------
         Table
-            The empty table where no row or no column is kept.
+            The empty table if no row or no column is kept.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class Table:
         return part.rebuilt() if rebuilt else part
 
     def rebuilt(self) -> Table:
-        """Return the table as if it had been written anew: cells span what is there of them.
+        """Return the table as if newly written: cells span only the lines that are present.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class Table:
         return replace(table_of_cells(cells), notes=self.notes)
 
 
-#: Without lines a cell that spans looks like one beside a blank.
+#: Without borders a spanning cell looks like a cell next to a blank one.
 _LINES = """<style>.xb-cells.xb-cells.xb-cells th,.xb-cells.xb-cells.xb-cells td{
 border:1px solid var(--jp-border-color2,#8886);padding:.15em .5em}</style>"""
 
@@ -286,19 +286,19 @@ def _checked_lines(lines: Iterable[int], count: int, name: str) -> tuple[int, ..
 
 
 def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table") -> Table:
-    """Make a table of cells; of several cells at one position the last one covers it."""
-    known = tuple(_read_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
-    if not known:
+    """Make a table of cells; if several cells cover a position, the last one counts."""
+    read = tuple(_read_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
+    if not read:
         return _EMPTY
-    rows = max(cell.rows[-1] for cell in known) + 1
-    columns = max(cell.columns[-1] for cell in known) + 1
-    covered = sum(len(cell.rows) * len(cell.columns) for cell in known)
+    rows = max(cell.rows[-1] for cell in read) + 1
+    columns = max(cell.columns[-1] for cell in read) + 1
+    covered = sum(len(cell.rows) * len(cell.columns) for cell in read)
     if rows * columns > max(covered, _FEW):
         raise InputError(
             f"{name}: {rows:,} rows and {columns:,} columns, but the cells cover {covered:,} "
             "positions at most; add empty cells, or number the rows and columns from 0"
         )
-    grid, _ = covered_grid(known, (rows, columns))
+    grid, _ = covered_grid(read, (rows, columns))
     holes = np.argwhere(grid < 0)
     if len(holes):
         row, column = holes[0]
@@ -306,7 +306,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
             f"{name}: no cell covers row {row}, column {column} ({len(holes)} positions in all); "
             "add an empty cell there"
         )
-    return Table(known, grid)
+    return Table(read, grid)
 
 
 def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices, list[Cell]]:
@@ -327,7 +327,7 @@ def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices
 def _check_cell(cell: Cell, where: str) -> Cell:
     for name in ("rows", "columns"):
         lines = getattr(cell, name)
-        if _line_numbers(lines, f"{where}: {name}") != lines:
+        if _line_numbers(lines, where, name) != lines:
             raise InputError(f"{where}: {name} are {lines!r}; expected a sorted tuple")
     if not isinstance(cell.text, str):
         raise InputError(f"{where}: text is {cell.text!r}; expected a str")
@@ -346,8 +346,8 @@ def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
         if key not in _KNOWN and get_close_matches(str(key), _KEYS, 1, _NEAR):
             raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KEYS)}")
     text = cell.get("text", cell.get("cell_text"))
-    rows = _line_numbers(cell.get("row_nums"), f"{where}: row_nums")
-    columns = _line_numbers(cell.get("column_nums"), f"{where}: column_nums")
+    rows = _line_numbers(cell.get("row_nums"), where, "row_nums")
+    columns = _line_numbers(cell.get("column_nums"), where, "column_nums")
     if not isinstance(text, str | None):
         raise InputError(f"{where}: text is {text!r}; expected a str")
     box = _read_box(cell.get("bbox"), where)
@@ -357,29 +357,35 @@ def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
     return Cell(rows, columns, text or "", box, *(bool(cell.get(key)) for key in _FLAGS))
 
 
-def _line_numbers(value: Any, what: str) -> tuple[int, ...]:
+def _line_numbers(value: Any, where: str, name: str) -> tuple[int, ...]:
     if type(value) in (list, tuple) and len(value) == 1 and type(value[0]) is int:
         numbers = value  # most cells are like that
     else:
         values = list(value) if _is_sequence(value) else []
         numbers = sorted({int(n) for n in values}) if all(map(is_whole, values)) else []
     if not numbers or not 0 <= numbers[0] <= numbers[-1] < _MOST:
-        raise InputError(f"{what} is {value!r}; expected whole numbers from 0, at least one")
+        raise InputError(
+            f"{where}: {name} is {value!r}; expected whole numbers from 0, at least one"
+        )
     return tuple(numbers)
+
+
+#: A tuple: this is asked four times per cell, and a union takes longer.
+_NUMBERS = (float, int, np.number)
 
 
 def _read_box(value: Any, where: str) -> Box | None:
     if value is None:
         return None
     corners = list(value) if _is_sequence(value) else []
-    are_numbers = all(isinstance(x, float | int | np.number) and isfinite(x) for x in corners)
+    are_numbers = all(isinstance(x, _NUMBERS) and isfinite(x) for x in corners)
     if len(corners) != _CORNERS or not are_numbers:
         raise InputError(f"{where}: bbox is {value!r}; expected four numbers x0, y0, x1, y1")
     x0, y0, x1, y1 = map(float, corners)
     return x0, y0, x1, y1
 
 
-#: How near a key is to one of ours that is taken for it.
+#: Similarity from which on an unknown key is taken for a misspelt one.
 _NEAR = 0.8
 
 
@@ -409,7 +415,7 @@ def header_rows(table: Table) -> int:
 
 
 def leading(flags: Iterable[bool]) -> int:
-    """Count the first ones that are true."""
+    """Count the flags before the first false one."""
     return len(list(takewhile(bool, flags)))
 
 

@@ -50,7 +50,7 @@ def adjacency(true: Table, predicted: Table) -> Ratios:
 
 
 def adjacency_relations(table: Table) -> Counter[Relation]:
-    """Count how often each text has which nearest neighbour; blank cells are passed over."""
+    """Count the pairs of nearest neighbours; blank cells are skipped."""
     table = table.rebuilt()
     texts = ["".join(cell.text.split()) for cell in table.cells]
     grids = {"right": table.grid.tolist(), "below": table.grid.T.tolist()}
@@ -75,8 +75,8 @@ def bleu(true: Table, predicted: Table) -> float:
 
     Papineni, Roukos, Ward and Zhu, "BLEU: a method for automatic evaluation of machine translation"
     (2002); on table structure in Li et al., "TableBank" (2020). It is not symmetric: additional
-    rows cost precision, missing ones the brevity penalty. A score of 1 says that all runs of four
-    tags are the same, not that all tags are.
+    rows lower precision, missing ones incur the brevity penalty. A score of 1 means that all runs
+    of four tags are equal, not that all tags are.
     """
     reference, candidate = structure_tokens(true), structure_tokens(predicted)
     longest = min(_LONGEST, len(reference), len(candidate))
@@ -125,7 +125,7 @@ def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -
     return cells == others
 
 
-#: Nodes that are not counted, by variant: the published code leaves out the root.
+#: Number of nodes that are not counted, by variant: the published code omits the root.
 TEDS_VARIANTS = {"paper": 0, "released": 1}
 
 
@@ -176,7 +176,7 @@ class _Tree(NamedTuple):
         return np.arange(len(self.first)) - self.first + 1
 
     def roots(self) -> Iterator[Indices]:
-        """Yield the subtrees that have an elder sibling, and the tree: first rows, all at once."""
+        """Yield the subtrees with a left sibling, and the tree: first all rows together."""
         _, last = np.unique(self.first[::-1], return_index=True)
         roots = np.sort(len(self.first) - 1 - last)
         roots = roots[self.sizes[roots] > 1]
@@ -239,9 +239,9 @@ def _cell_costs(cells: list[Cell], others: list[Cell], *, structure_only: bool) 
 def _fill(
     distances: Numbers, renaming: Numbers, trees: tuple[_Tree, _Tree], root: int, roots: Indices
 ) -> None:
-    """Fill in the distances of subtrees that begin where `root` and each of `roots` begin.
+    """Compute the distances of subtrees that begin where `root` and each of `roots` begin.
 
-    Those of smaller subtrees are there already.
+    Those of smaller subtrees must have been computed.
     """
     one, other = trees
     start, starts = one.first[root], other.first[roots][:, None]
@@ -254,12 +254,12 @@ def _fill(
     forests[0] = steps
     for row, node in enumerate(range(start, root + 1), 1):
         above, begin = forests[row - 1], one.first[node] - start
-        kept = np.take_along_axis(forests[begin], before, axis=1) + distances[node, nodes]
+        paired = np.take_along_axis(forests[begin], before, axis=1) + distances[node, nodes]
         if begin == 0:
-            kept = np.where(left, above[:, :-1] + renaming[node, nodes], kept)
+            paired = np.where(left, above[:, :-1] + renaming[node, nodes], paired)
         found = forests[row]
         found[:, 0] = row
-        np.minimum(above[:, 1:] + 1, kept, out=found[:, 1:])
+        np.minimum(above[:, 1:] + 1, paired, out=found[:, 1:])
         found -= steps
         np.minimum.accumulate(found, axis=1, out=found)
         found += steps
@@ -268,7 +268,7 @@ def _fill(
 
 
 def _to_leaves(distances: Numbers, renaming: Numbers, one: _Tree, other: _Tree) -> None:
-    """Fill in how far the other table's leaves are from all subtrees: all but one node goes."""
+    """Compute the distances of the other table's leaves from all subtrees: one node remains."""
     leaves = np.flatnonzero(other.sizes == 1)
     costs = renaming[:, leaves]
     for node, (first, size) in enumerate(zip(one.first, one.sizes, strict=True)):
@@ -287,7 +287,7 @@ COMPARISON_COLUMNS = FrameSpec(
 )
 
 
-#: How two tables are compared, in the order of the rows.
+#: All metrics, in the order of the rows.
 TABLE_METRICS = (
     *("grits_top", "grits_con", "grits_loc", "grits_rawloc"),
     *("adjacency", "bleu", "teds", "teds_structure", "exact", "exact_topology"),
@@ -297,14 +297,14 @@ _Row: TypeAlias = tuple[float | None, float | None, float | None, str]
 
 
 def checked_options(variant: Any, max_teds_nodes: Any) -> None:
-    """Refuse a variant of grid table similarity, or a limit of TEDS, that there is not."""
+    """Check the variant of grid table similarity and the limit of TEDS."""
     checked_variant(variant, GRITS_VARIANTS)
     if max_teds_nodes is not None and type(max_teds_nodes) is not int:
         raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
 
 
 def usual_metrics(tables: Iterable[Table]) -> tuple[str, ...]:
-    """Return the metrics of many tables, unless others are asked for."""
+    """Return the default metrics of many tables."""
     return TABLE_METRICS[: 3 if all(table.has_boxes for table in tables) else 2]
 
 
@@ -332,8 +332,8 @@ def compare_tables(
     variant : str, optional
         Of grid table similarity alone, as in `grits`.
     max_teds_nodes : int or None, optional
-        The largest tree (cells, rows and three more) that TEDS is computed for; a larger one has
-        no score, and a note. None: any. Time and memory are quadratic in it: 2,000 nodes take about
+        Maximum number of nodes (cells, rows and three more) for TEDS; larger tables have no score,
+        and a note. None: no limit. Time and memory are quadratic in it: 2,000 nodes take about
         a second and 150 MB.
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
@@ -347,8 +347,7 @@ def compare_tables(
     Raises
     ------
     InputError
-        A table is not as it should be, a cell lacks the box that a metric needs, or a name is not
-        known.
+        A table is invalid, a cell lacks the box that a metric needs, or a name is unknown.
 
     Examples
     --------
@@ -385,7 +384,7 @@ def compare_rows(
     variant : str
         One of `GRITS_VARIANTS`.
     max_teds_nodes : int or None
-        The largest tree that TEDS is computed for.
+        Maximum number of nodes for TEDS.
 
     Returns
     -------

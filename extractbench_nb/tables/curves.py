@@ -109,9 +109,9 @@ def made_up_tables(
     count : int, optional
         How many, 0 and up.
     seed : int, optional
-        The same seed gives the same tables, and more of them the same first ones.
+        The same seed gives the same tables; a larger `count` gives the same first ones.
     rows, columns : int, optional
-        The most that a table has, 4 and 3 or more.
+        Maximum numbers of rows and columns, at least 4 and 3.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def made_up_tables(
     Raises
     ------
     InputError
-        There is no room for a table, or a negative number is asked for.
+        A number of rows or columns is too small, or the number of tables is negative.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def made_up_tables(
 
 
 _FEWEST_ROWS, _FEWEST_COLUMNS = 4, 3
-#: How often a section begins, and a row has a blank.
+#: Probability that a section begins, and that a row has a blank cell.
 _SELDOM = 0.15
 
 
@@ -181,8 +181,8 @@ def _body(rng: random.Random, rows: range, columns: int) -> Iterator[Cell]:
         # a section is followed by a row of its own
         begins = row == rows.start or (not before and rng.random() < _SELDOM)
         if sections and begins and row < rows.stop - 1:
-            text, whole = sections.pop(), tuple(range(columns))
-            yield Cell((row,), whole, text, is_projected=True)
+            text, all_columns = sections.pop(), tuple(range(columns))
+            yield Cell((row,), all_columns, text, is_projected=True)
             before = True
             continue
         before = False
@@ -249,8 +249,8 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
 ) -> pd.DataFrame:
     """Score random parts of tables against the whole; rows and columns stay with probability x.
 
-    A metric that means what it says gives a recall near the share that is kept: x for rows or for
-    columns, x squared for both, and the f-score 2s / (1 + s) of that share s.
+    A meaningful metric gives a recall close to the share s that is kept (x for rows or for columns,
+    x squared for both), and the f-score 2s / (1 + s).
 
     Parameters
     ----------
@@ -275,20 +275,20 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     max_teds_nodes : int or None, optional
         As in `compare_tables`.
     progress : bool, optional
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     pandas.DataFrame
         One row per mode, x and metric: mean score, precision and recall over tables. The metric
-        ``ideal`` is what keeping that very share of positions is worth. Where nothing is kept, the
-        recall is 0 and the precision 1.
+        ``ideal`` has the scores for the share of positions that was actually kept. If nothing is
+        kept, the recall is 0 and the precision 1.
 
     Raises
     ------
     InputError
-        A table cannot be read, or is empty, or one is given in place of a list; a name is not
-        known, a rate is not within 0 and 1, or a number is not as it should be.
+        A table cannot be read or is empty, a single table is given instead of a list, a name is
+        unknown, a rate is not between 0 and 1, or another number is invalid.
 
     Notes
     -----
@@ -298,35 +298,35 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     checked_options(variant, max_teds_nodes)
     if not is_whole(seed) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number from 0")
-    known = [
+    originals = [
         read_table(table, name=f"table {n}")
         for n, table in enumerate(list_of_tables(tables, "tables"))
     ]
-    if not known:
-        raise InputError("tables: there is none")
-    for n, table in enumerate(known):
+    if not originals:
+        raise InputError("tables is empty; expected at least one table")
+    for n, table in enumerate(originals):
         if not table.size:
-            raise InputError(f"table {n} is empty: nothing of it can be kept")
-    names = usual_metrics(known) if metrics is None else checked_names(metrics, TABLE_METRICS)
+            raise InputError(f"table {n} is empty; expected at least one row and one column")
+    names = usual_metrics(originals) if metrics is None else checked_names(metrics, TABLE_METRICS)
     totals: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {
         key: [] for key in product(chosen, shares, (*names, _IDEAL))
     }
     rng = np.random.default_rng(seed)
-    for table in progress_bar(known, shown=progress, unit="table"):
+    for table in progress_bar(originals, shown=progress, unit="table"):
         drawn = [rng.random(size) for size in table.grid.shape]
         for mode, x in product(chosen, shares):
-            kept = [
+            masks = [
                 side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
                 for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
             ]
-            lines = [np.flatnonzero(flags).tolist() for flags in kept]
+            lines = [np.flatnonzero(flags).tolist() for flags in masks]
             anew = table.part(*lines)
             part = anew if rebuilt else table.part(*lines, rebuilt=False)
             for name in names:
                 predicted = part if name.startswith("grits_") else anew
                 (row,) = compare_rows(table, predicted, [name], variant, max_teds_nodes)
                 totals[mode, x, name].append(row[:3])
-            share = float(np.prod([flags.mean() for flags in kept]))
+            share = float(np.prod([flags.mean() for flags in masks]))
             totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
     return KEEP_COLUMNS.from_rows((*key, *_mean(rows)) for key, rows in totals.items())
 

@@ -23,9 +23,9 @@ METRICS = {
     "loc": "location",
     "rawloc": "raw location",
 }
-#: In place of a cell's number: a row that the other table alone has.
+#: In place of a cell's number: a row that only the other table has.
 GAP = -1
-#: How near to 1 a similarity is 1.
+#: Similarities this close to 1 count as 1.
 _NEARLY = 1e-9
 
 _Place: TypeAlias = tuple[int, int]
@@ -46,7 +46,7 @@ class GriTS:
     variant : str
         How.
     similarities : dict of str to ndarray
-        By metric, how alike the entries at the aligned positions are: aligned rows x columns.
+        By metric, the similarities of the entries at the aligned positions: rows x columns.
     """
 
     scores: pd.DataFrame
@@ -58,7 +58,7 @@ class GriTS:
     similarities: Mapping[str, Numbers]
 
     def similarity(self, metric: str) -> Numbers:
-        """Return how alike the entries at the aligned positions are.
+        """Return the similarities of the entries at the aligned positions.
 
         Parameters
         ----------
@@ -191,8 +191,8 @@ class Comparison:
             elif partners < size:
                 states.append(("partly", total / size))
             else:
-                alike = total >= size - _NEARLY
-                states.append(("alike", 1.0) if alike else ("unlike", total / size))
+                is_alike = total >= size - _NEARLY
+                states.append(("alike", 1.0) if is_alike else ("unlike", total / size))
         return states
 
 
@@ -232,13 +232,13 @@ def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Itera
 def drawn(
     found: Comparison, rows: Sequence[Line], columns: Sequence[Line]
 ) -> tuple[DrawnSide, DrawnSide]:
-    """Draw some lines of both tables, so that rows which were aligned stand at one height."""
+    """Draw some lines of both tables, with aligned rows at the same height."""
     return _side(found, 0, rows, columns), _side(found, 1, rows, columns)
 
 
 def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[Line]) -> DrawnSide:
-    own = [line for line in columns if line.at(side) is not None]
-    across = [number for line in own if (number := line.at(side)) is not None]
+    present = [line for line in columns if line.at(side) is not None]
+    across = [number for line in present if (number := line.at(side)) is not None]
     down = [line.at(side) for line in rows]
     patches: list[list[Patch]] = [[] for _ in rows]
     states = found.states(side)
@@ -246,23 +246,23 @@ def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[
         row = next((number for number in down[top : top + height] if number is not None), GAP)
         state = ("gap", 0.0) if cell == GAP else states[cell]
         patches[top].append(Patch(cell, row, across[left], height, width, *state))
-    return DrawnSide(tuple(own), tuple(map(DrawnRow, rows, map(tuple, patches))))
+    return DrawnSide(tuple(present), tuple(map(DrawnRow, rows, map(tuple, patches))))
 
 
 def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Indices:
-    """Return the cell at each place as drawn; one that covers both rows at a gap goes through."""
+    """Return the cell at each drawn position; a cell on both sides of a gap covers the gap."""
     shown = np.full((len(down), len(across)), GAP, dtype=np.intp)
-    there = [place for place, row in enumerate(down) if row is not None]
-    own = [row for row in down if row is not None]
-    shown[there] = table.grid[np.ix_(own, across)]
-    for above, below in pairwise(there):
+    present = [place for place, row in enumerate(down) if row is not None]
+    rows = [row for row in down if row is not None]
+    shown[present] = table.grid[np.ix_(rows, across)]
+    for above, below in pairwise(present):
         through = shown[above] == shown[below]
         shown[above + 1 : below] = np.where(through, shown[above], GAP)
     return shown
 
 
 def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
-    """Cut a grid into rectangles of one cell each: cell, top, left, height, width."""
+    """Divide a grid into rectangles of one cell each: cell, top, left, height, width."""
     taken = np.zeros(shown.shape, dtype=bool)
     for top, left in np.ndindex(*shown.shape):
         if not taken[top, left]:
@@ -277,8 +277,8 @@ def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
 def notes_of(table: Table) -> list[str]:
     """Return what the drawing of a table does not show: repairs, and cells under others."""
     covered = len(table.cells) - len(np.unique(table.grid))
-    told = f"{covered:,} {'cells lie' if covered > 1 else 'cell lies'} under others, not drawn"
-    return [*table.notes, *([told] if covered else [])]
+    text = f"{covered:,} {'cells' if covered > 1 else 'cell'} covered by others, not drawn"
+    return [*table.notes, *([text] if covered else [])]
 
 
 def two_digits(similarity: float) -> str:
@@ -291,9 +291,9 @@ _MOST_ROWS, _MOST_COLUMNS = 30, 15
 _MOST_NOTES = 5
 #: Characters of a cell.
 _LONGEST = 60
-#: Characters of a cell that stand beside a similarity; of more the end is cut, not the number.
+#: Longer texts of a cell are truncated if a similarity follows.
 _BESIDE = 14
-#: By side: the sign of what has no partner.
+#: By side: the sign of lines and cells without a partner.
 _ALONE = ("–", "+")
 LEGEND = (
     "2 → 3: the true line 2 was matched with the predicted line 3. – lost: only in the true table. "
@@ -301,7 +301,7 @@ LEGEND = (
     "1: the mean over its positions, of which those without a partner count 0."
 )
 
-#: A tint goes over whatever page there is, so that texts stay readable on light and on dark ones.
+#: Tints are translucent, so that texts stay readable on light and dark pages.
 TABLES_STYLE = """<style>
 .xb-grits{display:flex;flex-wrap:wrap;gap:.4em 1.6em}
 .xb-grits>div{max-width:100%;min-width:0;overflow-x:auto}
@@ -347,7 +347,7 @@ def grits_html(result: GriTS, metric: str | None = None) -> str:
 
 
 def default_metric(result: GriTS) -> str | None:
-    """Return the metric to show at first; None if none was computed."""
+    """Return the metric to show first; None if none was computed."""
     names = [str(name) for name in result.scores.index]
     return "con" if "con" in names else next(iter(names), None)
 
@@ -390,7 +390,7 @@ def _table(found: Comparison, side: int, part: DrawnSide) -> str:
 
 
 def line_text(line: Line, side: int) -> str:
-    """Write what a line was matched with; nothing on a side that has no such line."""
+    """Write the indices of a matched line; nothing on a side without this line."""
     if None in (line.true, line.predicted):
         return "" if line.at(side) is None else f"{_ALONE[side]} {line.at(side)}"
     return f"{line.true} → {line.predicted}"
@@ -428,7 +428,7 @@ def kind_of(cell: Cell) -> str:
 
 
 def mark_text(patch: Patch, side: int) -> str:
-    """Write what is to be said of a patch: ``–`` or ``+``, or its similarity if it is not 1."""
+    """Write the mark of a patch: ``–`` or ``+``, or its similarity if it is not 1."""
     if patch.state in ("alike", "gap"):
         return ""
     return _ALONE[side] if patch.state == "alone" else two_digits(patch.similarity)

@@ -21,7 +21,7 @@ from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid
 
-#: Positions beyond which a table is taken for a mistake.
+#: Largest number of grid positions of a table; more is taken for a mistake.
 MOST_POSITIONS = 1_000_000
 _MOST_NOTES = 20
 
@@ -51,25 +51,28 @@ def table_of_rows(
 def mended(cells: Iterable[Cell], name: str, notes: Sequence[str] = ()) -> Table:
     """Make a table of cells; a position without one gets an empty cell.
 
-    Of very many notes of what had to be mended the first 20 and a count are kept.
+    At most 20 notes on repairs are kept, and the count of the others.
     """
-    known, notes = list(cells), list(notes)
-    if not known:
+    all_cells, notes = list(cells), list(notes)
+    if not all_cells:
         return Table((), np.zeros((1, 0), dtype=np.intp), tuple(notes))
-    shape = (max(c.rows[-1] for c in known) + 1, max(c.columns[-1] for c in known) + 1)
+    shape = (max(c.rows[-1] for c in all_cells) + 1, max(c.columns[-1] for c in all_cells) + 1)
     check_size(*shape, name)
-    grid, overlapping = covered_grid(known, shape)
+    grid, overlapping = covered_grid(all_cells, shape)
     notes += [
-        f"row {cell.rows[0]}, column {cell.columns[0]}: the cell overlaps an earlier one, and wins"
+        f"row {cell.rows[0]}, column {cell.columns[0]}: the cell overlaps an earlier one, which it "
+        "replaces there"
         for cell in overlapping
     ]
-    known += _filled(known, grid, notes)
-    order = sorted(range(len(known)), key=lambda n: (known[n].rows[0], known[n].columns[0]))
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
+    all_cells += _filled(all_cells, grid, notes)
+    order = sorted(
+        range(len(all_cells)), key=lambda n: (all_cells[n].rows[0], all_cells[n].columns[0])
+    )
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
     if len(notes) > _MOST_NOTES:
         notes[_MOST_NOTES:] = [f"and {len(notes) - _MOST_NOTES} more"]
-    return Table(tuple(known[n] for n in order), place[grid], tuple(notes))
+    return Table(tuple(all_cells[n] for n in order), rank[grid], tuple(notes))
 
 
 def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
@@ -87,7 +90,7 @@ def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
     return added
 
 
-#: What the HTML standard clips them to.
+#: Largest spans of the HTML standard, to which larger ones are clipped.
 _MOST = {"colspan": 1000, "rowspan": 65534}
 _TAKEN = {
     ("colspan", 0): "1",
@@ -102,7 +105,7 @@ _BLOCKS = frozenset(
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p "
     "pre section select summary table tbody td tfoot th thead tr ul".split()
 )
-#: A cell's text includes that of cells within it; more in total is a mistake or an attack.
+#: Maximum number of characters in all cells; a cell's text includes that of cells within it.
 _MOST_TEXT = 50_000_000
 
 _PREFIX = r"<(?:[a-z][\w.-]*:)?"
@@ -114,7 +117,7 @@ _BEGIN = re.compile(
     + r"(?:table|thead|tbody|tfoot|tr|td|th|caption|html|body|div|p)[\s/>])",
     re.IGNORECASE,
 )
-#: A tag that prose names in backticks.
+#: A tag in backticks, as in prose.
 _CODE = re.compile(r"`<[^`\n]{1,200}`")
 _TABLE_BEGIN = re.compile(_PREFIX + r"table[\s/>]", re.IGNORECASE)
 _ROW_BEGIN = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|tr|td|th|caption)[\s/>]", re.IGNORECASE)
@@ -125,12 +128,12 @@ _UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
 def begins_as_html(text: str) -> bool:
-    """Whether a text begins with a tag in which a table may be, or of one."""
+    """Whether a text begins with a tag of a table, or one that may contain a table."""
     return _BEGIN.match(text) is not None
 
 
 def looks_like_html(text: str) -> bool:
-    """Whether a text has a tag of tables or rows, or begins with one of cells."""
+    """Whether a text has a tag of tables or rows, or begins with a tag of cells."""
     return bool(_TABLE_TAG.search(_without_code(text)) or _CELL_TAG.match(text.lstrip()))
 
 
@@ -140,12 +143,12 @@ def has_cell_tag(text: str) -> bool:
 
 
 def _without_code(text: str) -> str:
-    """Put spaces in place of tags in backticks."""
+    """Replace tags in backticks by spaces."""
     return _CODE.sub(lambda code: " " * len(code[0]), text)
 
 
 def unescaped(text: str) -> str | None:
-    """Return HTML that was escaped as a whole, unescaped once; None for any other text."""
+    """Unescape a text that is escaped HTML; None for any other text."""
     if looks_like_html(text) or has_cell_tag(text) or not _ESCAPED_TAG.search(text):
         return None
     return unescape(text)
@@ -240,7 +243,7 @@ class _Open:
 
 
 class _Parsed:
-    """What a parser reads in a text: cells, pieces of text, the row group of each row."""
+    """The target of a parser: collects cells, pieces of text, and the row group of each row."""
 
     def __init__(self, tidy: bool, *, lenient: bool = False) -> None:
         self.tidy = tidy
@@ -340,7 +343,7 @@ def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
         elif height == _MOST["rowspan"]:
             end = len(groups)
         ends += [0] * (stop - len(ends))
-        ends[column:stop] = [max(known, end) for known in ends[column:stop]]
+        ends[column:stop] = [max(other, end) for other in ends[column:stop]]
         check_size(row + 1, len(ends), name)
         starts.append((column, stop, end))
     last = max(len(groups), min(ends, default=0))
@@ -371,9 +374,9 @@ def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
 
 
 _DELIMITERS = ",;\t|"
-#: Stands for "no delimiter": a character that text does not hold.
+#: Means "no delimiter": a character that does not occur in text.
 _NONE = "\x1f"
-#: Records that are looked at to find the delimiter.
+#: Number of records in which the delimiter is searched.
 _LOOKED_AT = 200
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -384,10 +387,10 @@ _NUMERAL = re.compile(r"[-+(]?\W?\s?\d[\d.,\s]*\W?\)?")
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\d+[.)])\s")
 _TITLE = re.compile(r"\s*(?:#|\*\*)")
 _END_OF_SENTENCE = re.compile(r"[.!?:\u2026][\"')\]*_]*\s*\Z")
-#: Words in a line, on average, from which on commas with spaces are taken for those of sentences;
-#: fewer are enough where a line ends as sentences do.
+#: Mean number of words per line from which on commas with spaces are taken for punctuation; the
+#: lower one applies if a line ends like a sentence.
 _WORDY, _FEW_WORDS = 5, 3
-#: The share of fields that are numbers beyond which text is not prose.
+#: Text with a higher share of numeric fields is not prose.
 _NUMERIC = 0.25
 
 
@@ -401,7 +404,7 @@ class Seen(NamedTuple):
 
 
 def seen_csv(text: str) -> Seen | None:
-    """See whether a text is CSV, between lines of prose or not."""
+    """Find CSV in a text, possibly between lines of prose."""
     text = text.strip("\r\n")
     lines = _LINE_END.split(text)
     if len(lines) > 1:
@@ -433,7 +436,7 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
 
 
 def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
-    """Find the lines that hold records: the first, and the one after the last."""
+    """Find the range of lines with records: the first, and the one after the last."""
     usual = _consistency("\n".join(lines), delimiter)[1]
     first, stop = 0, _last(lines, delimiter)
     while first < stop and _is_before(lines[first], delimiter, usual):
@@ -472,12 +475,12 @@ def _is_before(line: str, delimiter: str, usual: int) -> bool:
 
 
 def _is_after(line: str, delimiter: str) -> bool:
-    """Whether a line does not belong to the records above it, as one bare word ("Total") does."""
+    """Whether a line does not belong to the records above it; a single word ("Total") does."""
     return _is_apart(line, delimiter, alone=not line.strip().isalpha())
 
 
 def _is_apart(line: str, delimiter: str, *, alone: bool) -> bool:
-    """Whether a line is not one of the records; `alone` decides where it has no delimiter."""
+    """Whether a line is not a record; `alone` decides if it has no delimiter."""
     if line.count('"') % 2:
         return False
     return _is_sentence(line) and f"{delimiter} " in line if delimiter in line else alone
@@ -489,23 +492,23 @@ def _is_sentence(line: str) -> bool:
 
 
 def _is_prose(lines: list[str], delimiter: str) -> bool:
-    """Whether lines read like sentences or a list, and their delimiters like those of sentences."""
+    """Whether lines are sentences or a list, and their delimiters punctuation."""
     if delimiter in "\t|":
         return False
-    looked_at = _QUOTED.sub("", "\n".join(lines[:_LOOKED_AT])).split("\n")
-    known = [_DIGIT_GROUPS.sub("", line) for line in looked_at if line.strip()]
-    marks = [mark for line in known for mark in re.findall(f"{delimiter}.?", line)]
-    if not marks or sum(map(bool, map(_BULLET.match, known))) * 2 > len(known):
+    sample = _QUOTED.sub("", "\n".join(lines[:_LOOKED_AT])).split("\n")
+    filled = [_DIGIT_GROUPS.sub("", line) for line in sample if line.strip()]
+    marks = [mark for line in filled for mark in re.findall(f"{delimiter}.?", line)]
+    if not marks or sum(map(bool, map(_BULLET.match, filled))) * 2 > len(filled):
         return True
     if sum(mark.strip() == delimiter for mark in marks) * 2 <= len(marks):
         return False
-    fields = [field.strip() for line in known[1:] for field in line.split(delimiter)]
+    fields = [field.strip() for line in filled[1:] for field in line.split(delimiter)]
     if sum(map(bool, map(_NUMERAL.fullmatch, fields))) > _NUMERIC * len(fields):
         return False
-    ends = sum(map(bool, map(_END_OF_SENTENCE.search, known)))
-    if ends == len(known):
-        return sum(len(line.split()) for line in known) >= _FEW_WORDS * len(known)
-    words = sum(len(_WORD.findall(line)) for line in known) / len(known)
+    ends = sum(map(bool, map(_END_OF_SENTENCE.search, filled)))
+    if ends == len(filled):
+        return sum(len(line.split()) for line in filled) >= _FEW_WORDS * len(filled)
+    words = sum(len(_WORD.findall(line)) for line in filled) / len(filled)
     return words >= (_FEW_WORDS if ends else _WORDY)
 
 
@@ -557,7 +560,7 @@ def _delimiter(text: str) -> str:
 
 
 def _agreement(text: str, delimiter: str) -> tuple[float, bool, int, int]:
-    """Rank a delimiter: of equal shares, commas come after others that are not within quotes."""
+    """Rank a delimiter: with equal shares, commas rank below delimiters outside of quotes."""
     share, usual, count = _consistency(text, delimiter)
     bare = _QUOTED.sub('""', text)
     is_other = delimiter != "," and _consistency(bare, delimiter)[0] >= share > 0
@@ -719,7 +722,7 @@ def _groups(lines: list[str]) -> Iterator[list[int]]:
 
 
 def _is_rule(line: str, header: str) -> bool:
-    """Whether a line is the row of dashes below a header, of its width or plainly one anyway."""
+    """Whether a line is the row of dashes below a header, of the same width or unmistakable."""
     if "|" not in header or not _is_drawn(line):
         return False
     dashes = _fields(line)
@@ -733,7 +736,7 @@ def _is_drawn(line: str) -> bool:
 
 
 def _is_long_rule(line: str) -> bool:
-    """Whether a line is a row of dashes whatever is above: bars, and two dashes in each field."""
+    """Whether a line is a row of dashes by itself: bars, and two dashes in each field."""
     if "|" not in line or not _is_drawn(line):
         return False
     return all(_LONG_RULE.fullmatch(field) for field in _fields(line))
@@ -751,25 +754,25 @@ def _fields(line: str) -> list[str]:
 def _shown(text: str) -> str:
     """Resolve the markup within a cell."""
     pieces: list[str] = []
-    opened: list[tuple[str, int]] = []  # marks of emphasis, and where in the pieces they are
-    place = 0
+    opened: list[tuple[str, int]] = []  # marks of emphasis, and their indices in the pieces
+    end = 0
     for found in _MARK.finditer(text):
-        pieces.append(unescape(text[place : found.start()]))
-        place = found.end()
+        pieces.append(unescape(text[end : found.start()]))
+        end = found.end()
         mark = found["emphasis"]
         if mark is None:
             pieces.append(found["escaped"] or found["code"] or " " * bool(found["block"]))
             continue
-        before, after = text[max(found.start() - 1, 0) : found.start()], text[place : place + 1]
+        before, after = text[max(found.start() - 1, 0) : found.start()], text[end : end + 1]
         may_close = before.strip() and not after.isalnum()
         may_open = after.strip() and not before.isalnum()
-        if may_close and any(mark == known for known, _ in opened):
+        if may_close and any(mark == other for other, _ in opened):
             while opened[-1][0] != mark:
                 opened.pop()
             pieces[opened.pop()[1]] = mark = ""
         elif may_open:
-            opened = [(known, n) for known, n in opened if known != mark]
+            opened = [(other, n) for other, n in opened if other != mark]
             opened.append((mark, len(pieces)))
         pieces.append(mark)
-    pieces.append(unescape(text[place:]))
+    pieces.append(unescape(text[end:]))
     return "".join(pieces).strip()

@@ -1,4 +1,4 @@
-"""Grid table similarity (GriTS): how alike cells, lines and whole tables are."""
+"""Grid table similarity (GriTS) of cells, lines and whole tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from extractbench_nb.tables.reading import keys_of, objects_of, read_table, text
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
-    """Return the names that are asked for."""
+    """Return the requested names in the order of the allowed ones."""
     names = list(known)
     if not isinstance(given, Iterable):
         raise InputError(f"{what} is {given!r}; choose among {', '.join(names)}")
@@ -40,7 +40,7 @@ def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> li
 
 
 def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> str:
-    """Return the name that is asked for, one of those known."""
+    """Return the name if it is one of the allowed ones."""
     names = list(known)
     if not isinstance(given, str) or given not in names:
         raise InputError(f"{what} is {given!r}; {nearest(str(given), names)}")
@@ -58,22 +58,23 @@ def dilate(table: Any) -> Table:
     Returns
     -------
     Table
-        The same cells with other boxes, also those that had none.
+        The same cells with new boxes, including those without a box before.
 
     Raises
     ------
     InputError
-        The table is not as it should be; no cell has a box; or rows, or columns, are not in the
-        order of their boxes (x and y grow to the right and down), so that one would have less than
-        no height or width.
+        The table is invalid; no cell has a box; or rows, or columns, are not in the order of their
+        boxes (x and y grow to the right and down), so that one would have a negative height or
+        width.
 
     Notes
     -----
     Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
-    rows move until they meet halfway, where they overlap too. A row reaches from the top to the
-    bottom of the cells that lie in it alone. The paper does not say what holds for rows that have
-    none: here they share the space between their neighbours equally, also where that is none. The
-    first and the last row reach to the edge of the box around all cells. Columns likewise.
+    rows move until they meet halfway, also if they overlap. A row extends from the top to the
+    bottom of the cells that span this row only. The paper does not define the extent of rows
+    without such cells: here they share the space between their neighbours equally, even if there
+    is none. The first and the last row extend to the edge of the box around all cells. Columns are
+    treated in the same way.
 
     Examples
     --------
@@ -97,52 +98,52 @@ def dilate(table: Any) -> Table:
 
 
 def row_extents(table: Table, axis: int = 1) -> Numbers:
-    """Return how far the cells reach that lie in one row alone."""
-    found = np.full((table.grid.shape[0], 2), np.nan)
+    """Return the extent of each row: of the cells that span this row only."""
+    extents = np.full((table.grid.shape[0], 2), np.nan)
     for cell in table.cells:
         if cell.box is not None and len(cell.rows) == 1:
-            row = found[cell.rows[0]]
+            row = extents[cell.rows[0]]
             row[0] = np.fmin(row[0], cell.box[axis])
             row[1] = np.fmax(row[1], cell.box[axis + 2])
-    return found
+    return extents
 
 
 def _boundaries(table: Table, name: str, axis: int) -> list[float]:
-    """Return where each row begins, and where the last one ends."""
+    """Return the start of each row, and the end of the last one."""
     boxes = np.array([cell.box for cell in table.cells if cell.box is not None])
     if not len(boxes):
         raise InputError("the table: no cell has a bbox, so there is nothing to dilate")
     low, high = boxes[:, axis].min(), boxes[:, axis + 2].max()
     extents = row_extents(table, axis)
-    known = np.flatnonzero(~np.isnan(extents[:, 0]))
-    _refuse_disorder(known, extents[known].mean(axis=1), name)
+    rows_with_box = np.flatnonzero(~np.isnan(extents[:, 0]))
+    _refuse_disorder(rows_with_box, extents[rows_with_box].mean(axis=1), name)
     # the edges that face each other, and the rows that they belong to
-    ends = [low, *extents[known, 1]]
-    starts = [*extents[known, 0], high]
-    rows = zip(ends, starts, [-1, *known], [*known, len(extents)], strict=True)
+    ends = [low, *extents[rows_with_box, 1]]
+    starts = [*extents[rows_with_box, 0], high]
+    rows = zip(ends, starts, [-1, *rows_with_box], [*rows_with_box, len(extents)], strict=True)
     parts = [
         np.full(after - before, (end + start) / 2)
         if after - before == 1 or start < end
         else np.linspace(end, start, after - before)
         for end, start, before, after in rows
     ]
-    found = np.concatenate(parts)
-    found[0], found[-1] = low, high
-    _refuse_disorder(np.arange(len(found)) - 1, found, name)
-    return [float(boundary) for boundary in found]
+    boundaries = np.concatenate(parts)
+    boundaries[0], boundaries[-1] = low, high
+    _refuse_disorder(np.arange(len(boundaries)) - 1, boundaries, name)
+    return [float(boundary) for boundary in boundaries]
 
 
 def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
-    """Refuse rows whose middles, or edges, are not in order."""
+    """Raise `InputError` if the middles, or edges, of rows are not in order."""
     back = np.flatnonzero(np.diff(positions) < 0)
     if len(back):
         raise InputError(
-            f"the table: {name} {numbers[back[0] + 1]} has no room behind the one before; "
+            f"the table: {name} {numbers[back[0] + 1]} is out of order; "
             f"{name}s must be in the order of their boxes"
         )
 
 
-#: Which pairs of lines, or of entries.
+#: A mask of pairs of lines, or of entries.
 _Pairs: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -155,8 +156,8 @@ def iou(a: Numbers, b: Numbers) -> Numbers:
 def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
     """Return the intersection of boxes over the smallest box around both.
 
-    Never more than `iou`, and the same where one box is in the other: what the published code
-    computes, there in single precision.
+    At most `iou`, and equal to it if one box contains the other. The published code computes this,
+    in single precision.
     """
     low, high = np.minimum(a[..., :2], b[..., :2]), np.maximum(a[..., 2:], b[..., 2:])
     return _ratio(_intersection(a, b), (high - low).prod(axis=-1))
@@ -170,8 +171,8 @@ def _area(boxes: Numbers) -> Numbers:
 
 def _intersection(a: Numbers, b: Numbers) -> Numbers:
     low, high = np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])
-    there = (_area(a) > 0) & (_area(b) > 0)
-    return np.where(there, np.maximum(high - low, 0).prod(axis=-1), 0)
+    have_area = (_area(a) > 0) & (_area(b) > 0)
+    return np.where(have_area, np.maximum(high - low, 0).prod(axis=-1), 0)
 
 
 def _ratio(part: Numbers, whole: Numbers) -> Numbers:
@@ -183,17 +184,17 @@ def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
-    alike: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
-    alike *= 2
+    similarities: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
+    similarities *= 2
     length, other = (np.array([*map(len, side)], dtype=np.float64) for side in (true, predicted))
     empty, blank = np.flatnonzero(length == 0), np.flatnonzero(other == 0)
     length[empty] = 1  # nothing is in common with an empty text, whatever that is divided by
-    alike /= length[:, None] + other[None]
-    alike[np.ix_(empty, blank)] = 1
-    return alike
+    similarities /= length[:, None] + other[None]
+    similarities[np.ix_(empty, blank)] = 1
+    return similarities
 
 
-#: By kind, what is common to two texts, in characters.
+#: By kind: the number of characters that two texts have in common.
 TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
     {
         "substring": lambda matcher: matcher.find_longest_match().size,
@@ -203,24 +204,24 @@ TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyTy
 
 
 def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
-    """Return what texts have in common, over their mean length, pair by pair."""
+    """Return the common characters of two texts over their mean length, for each pair."""
     new: type[SequenceMatcher[str]] = SequenceMatcher
-    with suppress(ImportError):  # the same in a third of the time
+    with suppress(ImportError):  # the same results in a third of the time
         new = import_module("cydifflib").SequenceMatcher
-    # difflib keeps what it knows of the second text
+    # difflib caches its analysis of the second text
     matcher_of = cache(lambda second: new(None, "", second, kind == "blocks"))
-    found = []
+    similarities = []
     for true, predicted in pairs:
         if true and predicted:
             matcher = matcher_of(predicted)
             matcher.set_seq1(true)
-            found.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
+            similarities.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
         else:
-            found.append(float(true == predicted))
-    return found
+            similarities.append(float(true == predicted))
+    return similarities
 
 
-#: How many similarities are in memory at once.
+#: Maximum number of similarities in memory.
 _CELLS = 1 << 21
 
 
@@ -243,13 +244,24 @@ def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices
 
 
 def _aligned_entries(rewards: Numbers) -> Numbers:
-    """Return the scores of the best alignments of the last two axes, for all pairs at once."""
-    pairs, _, second = rewards.shape
-    best = np.zeros((second + 1, pairs))
-    for line in np.ascontiguousarray(rewards.transpose(1, 2, 0)):
-        paired = np.maximum(best[:-1] + line, best[1:])
-        np.maximum.accumulate(paired, axis=0, out=best[1:])
-    return best[second].copy()
+    """Return the scores of the best alignments of the last two axes, for all pairs at once.
+
+    Antidiagonal by antidiagonal, because the entries of one do not depend on each other.
+    """
+    pairs, first, second = rewards.shape
+    entries = np.ascontiguousarray(rewards.transpose(1, 2, 0))
+    # indexed by the position in the first line; the one in the second follows from the antidiagonal
+    before = np.zeros((first + 1, pairs))
+    last = np.zeros_like(before)
+    for diagonal in range(2, first + second + 1):
+        low, high = max(1, diagonal - second), min(first, diagonal - 1)
+        positions = np.arange(low - 1, high)
+        best = entries[positions, diagonal - 2 - positions]
+        best += before[low - 1 : high]
+        np.maximum(best, last[low - 1 : high], out=best)
+        np.maximum(best, last[low : high + 1], out=before[low : high + 1])
+        before, last = last, before
+    return last[first].copy()
 
 
 def align(similarities: Numbers) -> Alignment:
@@ -269,7 +281,7 @@ def alignment_scores(similarities: Numbers) -> Numbers:
 
 
 def trace(scores: Numbers, similarities: Numbers) -> Alignment:
-    """Return the alignment whose scores are known, as `align` does."""
+    """Trace the alignment back through its scores; see `align`."""
     pairs = []
     true, predicted = similarities.shape
     while true and predicted:
@@ -298,9 +310,9 @@ def diagonal_corridor(
     The best alignment is worth what the guess is worth, at least. An alignment through a pair
     leaves out as many lines as the pair is away from the diagonal.
     """
-    known = np.zeros(shape, dtype=np.bool_)
-    known[guess.true, guess.predicted] = True
-    reached = float(scores(known)[known].sum())
+    guessed = np.zeros(shape, dtype=np.bool_)
+    guessed[guess.true, guess.predicted] = True
+    reached = float(scores(guessed)[guessed].sum())
     lines, others = shape
     i, j = np.arange(lines, dtype=np.int32)[:, None], np.arange(others, dtype=np.int32)[None]
     pairs = np.minimum(i, j)
@@ -316,12 +328,12 @@ def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
     by the bounds is a guess, and an alignment through a pair of entries that even by the bounds is
     worth less than the guess is not the best one.
     """
-    known = np.zeros(upper.shape, dtype=np.bool_)
+    guessed = np.zeros(upper.shape, dtype=np.bool_)
     before = alignment_scores(upper)
     for pair, similarities in enumerate(upper):
         guess = trace(before[pair], similarities)
-        known[pair, guess.true, guess.predicted] = True
-    reached = np.where(known, scores(known), 0).sum(axis=(1, 2))
+        guessed[pair, guess.true, guess.predicted] = True
+    reached = np.where(guessed, scores(guessed), 0).sum(axis=(1, 2))
     after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
     through = before[..., :-1, :-1] + upper + after[..., 1:, 1:]
     possible: _Pairs = through >= reached[:, None, None] - _MARGIN
@@ -329,14 +341,14 @@ def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
 
 
 def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
-    """Align lines by the entries that they share, rare ones above all."""
+    """Align lines by the entries that they share, weighted by rarity."""
     from scipy.sparse import csr_array
 
     count = int(max(true.max(), predicted.max())) + 1
     sides: list[Any] = []
     for lines in (true, predicted):
-        places = np.repeat(np.arange(len(lines)), lines.shape[1]), lines.ravel()
-        held = csr_array((np.ones(lines.size), places), shape=(len(lines), count))
+        positions = np.repeat(np.arange(len(lines)), lines.shape[1]), lines.ravel()
+        held = csr_array((np.ones(lines.size), positions), shape=(len(lines), count))
         held.data[:] = 1
         sides.append(held)
     often: Numbers = sides[0].sum(axis=0) * sides[1].sum(axis=0)
@@ -349,38 +361,38 @@ def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
 _LITTLE = 1e-9
 
 
-#: The largest matrix of similarities that is kept.
+#: Size of the largest matrix of similarities that is cached.
 _KEPT = 1 << 22
-#: Boxes up to which all overlaps are kept.
+#: Up to this many boxes, all overlaps are cached.
 _FEW_BOXES = 1 << 8
-#: Overlaps that are computed at once; on the way there is several times that.
+#: Overlaps per computation; intermediate arrays are several times as large.
 _BLOCK = 1 << 18
 
 
 class Entries:
-    """What is compared at the positions of two grids.
+    """The entries at the positions of two grids, and how they are compared.
 
     ``true`` and ``predicted`` have the number of the entry at each position, ``values`` has the
     entries by number: those of the true table come first.
     """
 
-    #: The same entries, compared in a quick way that never finds less; None if this one is quick.
+    #: The same entries with a fast upper bound of the similarity; None if this class is fast.
     bounds: Entries | None = None
 
     def __init__(
         self, true: Table, predicted: Table, value: Callable[[Cell, int, int], Hashable]
     ) -> None:
-        known: dict[Any, int] = {}
+        numbers_of: dict[Any, int] = {}
         grids: list[Indices] = []
         for table in (true, predicted):
-            places = product(table.row_nums, table.column_nums)
+            positions = product(table.row_nums, table.column_nums)
             numbers = [
-                known.setdefault(value(table.cells[cell], row, column), len(known))
-                for cell, (row, column) in zip(table.grid.flat, places, strict=True)
+                numbers_of.setdefault(value(table.cells[cell], row, column), len(numbers_of))
+                for cell, (row, column) in zip(table.grid.flat, positions, strict=True)
             ]
             grids.append(np.array(numbers, dtype=np.intp).reshape(table.grid.shape))
         self.true, self.predicted = grids
-        self.values = list(known)
+        self.values = list(numbers_of)
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
         """Return how similar entries are; the shapes of the indices go together."""
@@ -391,12 +403,12 @@ class Entries:
         return self.similar(true[:, :, None], predicted[:, None, :])
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
-        """Return which lines may have something in common."""
+        """Return the pairs of lines that may have a similarity above 0."""
         return np.ones((len(true), len(predicted)), dtype=np.bool_)
 
 
 class BoxEntries(Entries):
-    """Entries that are boxes: where cells are on the page, or what they span in the grid."""
+    """Entries that are boxes: the positions of cells on the page, or their spans in the grid."""
 
     def __init__(
         self,
@@ -408,7 +420,7 @@ class BoxEntries(Entries):
         super().__init__(true, predicted, value)
         self._boxes = np.array(self.values, dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
-        #: Overlaps of all boxes, where they are few, as spans are.
+        #: Overlaps of all boxes, if there are few, as with spans.
         self._kept: Numbers | None = None
         if len(self._boxes) <= _FEW_BOXES:
             self._kept = overlap(self._boxes[:, None], self._boxes[None])
@@ -420,7 +432,7 @@ class BoxEntries(Entries):
         return self._overlap(self._boxes[true], self._boxes[predicted])
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return the overlaps, computed in parts: on the way there is several times as much."""
+        """Return the overlaps, computed in parts because intermediate arrays are large."""
         found = np.empty((*true.shape, predicted.shape[1]))
         step = max(1, _BLOCK // (len(true) * predicted.shape[1]))
         for start in range(0, true.shape[1], step):
@@ -429,7 +441,7 @@ class BoxEntries(Entries):
         return found
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
-        """Return for which lines the boxes around all of their boxes meet."""
+        """Return the pairs of lines whose bounding boxes intersect."""
         boxes, others = self._boxes[true], self._boxes[predicted]
         low, high = boxes[..., :2].min(axis=1), boxes[..., 2:].max(axis=1)
         left, right = others[..., :2].min(axis=1), others[..., 2:].max(axis=1)
@@ -479,20 +491,22 @@ class TextEntries(Entries):
 
 
 class SlowTextEntries(Entries):
-    """Entries that are texts, compared pair by pair in a way that takes long.
+    """Entries that are texts, compared pair by pair by a slow method.
 
-    Their longest common subsequence is as long as the longest common substring, or as matching
-    blocks, at least: where even that makes a pair be in no best alignment, it is not compared.
+    Their longest common subsequence is at least as long as the longest common substring or the
+    matching blocks. A pair that is in no best alignment by this bound is not compared.
     """
 
+    bounds: TextEntries
+
     def __init__(self, true: Table, predicted: Table, kind: str) -> None:
-        self.bounds = self._quick = quick = TextEntries(true, predicted)
+        self.bounds = quick = TextEntries(true, predicted)
         self.true, self.predicted, self.values = quick.true, quick.predicted, quick.values
         self._kind = kind
         self._known: dict[int, float] = {}
 
     def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much texts have in common; each pair is compared once."""
+        """Return the similarity of texts; each pair is compared once."""
         count = len(self.values)
         pairs, where = np.unique(true * count + predicted, return_inverse=True)
         new = [pair for pair in pairs.tolist() if pair not in self._known]
@@ -511,10 +525,10 @@ class SlowTextEntries(Entries):
             found[pairs] = self.similar(first[pairs], second[pairs])
             return found
 
-        return scores(corridors(self._quick.of_lines(true, predicted), scores))
+        return scores(corridors(self.bounds.of_lines(true, predicted), scores))
 
 
-#: What of a table is compared: topology, content, location, and location without adjustment.
+#: What is compared: topology, content, location, and location without adjustment.
 GRITS_METRICS = tuple(METRICS)
 
 SCORE_COLUMNS = FrameSpec(
@@ -595,16 +609,16 @@ def grits(
     Raises
     ------
     InputError
-        A table is not as it should be (a position without a cell, say), a cell lacks the box that
-        ``loc`` needs, or a name is not known.
+        A table is invalid (for example, a position has no cell), a cell lacks the box that ``loc``
+        needs, or a name is unknown.
 
     Notes
     -----
     Section 6 of Smock, Pesala and Abraham, "PubTables-1M: Towards comprehensive table extraction
     from unstructured documents" (2022), equations 1 to 3. The search is a heuristic: ``fscore`` is
     a lower bound of the best one, ``upper_bound`` an upper one. Among alignments that are equally
-    good, one is chosen by a fixed rule, see `align`. Two empty tables are alike; beside an empty
-    one a table has the f-score 0, and the ratio over the empty one is 1.
+    good, one is chosen by a fixed rule, see `align`. Two empty tables are equal. If one table is
+    empty, the f-score is 0, and the ratio over its positions is 1.
 
     Examples
     --------
@@ -650,7 +664,7 @@ def table_similarity(
 
 
 def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
-    """Refuse cells without a box."""
+    """Raise `InputError` if a cell has no box."""
     for side, table in zip(SIDES, tables, strict=True):
         for number, cell in enumerate(table.cells):
             if cell.box is None:
@@ -659,7 +673,7 @@ def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
                 )
 
 
-#: Pairs of entries up to which all of them are compared, where that takes long and where not.
+#: Up to this many pairs of entries all are compared: for slow and for fast comparisons.
 _FEW, _MANY = 1 << 8, 1 << 22
 
 
@@ -684,9 +698,9 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
         entries = SlowTextEntries(true_table, predicted_table, texts)
     true, predicted = entries.true, entries.predicted
     if not true.size or not predicted.size:
-        alike = float(true.size == predicted.size)
-        ratios = [alike if grid.size else 1.0 for grid in (predicted, true)]
-        return _Result((alike, ratios[0], ratios[1], alike), ([], []), np.zeros((0, 0)))
+        similarity = float(true.size == predicted.size)
+        ratios = [similarity if grid.size else 1.0 for grid in (predicted, true)]
+        return _Result((similarity, ratios[0], ratios[1], similarity), ([], []), np.zeros((0, 0)))
     rows, columns = _aligned(entries, true, predicted), _aligned(entries, true.T, predicted.T)
     common = entries.similar(
         true[np.ix_(rows.true, columns.true)],
@@ -697,14 +711,14 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
     aligned = []
     for axis, lines in enumerate((rows, columns)):
         entries_of_both = true.shape[1 - axis] + predicted.shape[1 - axis]
-        alike = 2 * common.sum(axis=1 - axis) / entries_of_both
-        numbers = (lines.true.tolist(), lines.predicted.tolist(), alike.tolist())
+        similarity = 2 * common.sum(axis=1 - axis) / entries_of_both
+        numbers = (lines.true.tolist(), lines.predicted.tolist(), similarity.tolist())
         aligned.append(list(zip(*numbers, strict=True)))
     return _Result((*_ratios(float(common.sum()), *sizes), bound), aligned, common)
 
 
 def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
-    """Align lines; those that are the same are looked at once."""
+    """Align lines; equal lines are compared once."""
     lines = _Lines(entries, true, predicted)
     if lines.comparisons <= (_FEW if entries.bounds else _MANY):
         return align(lines.similarities())
@@ -719,7 +733,7 @@ def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
 
 
 class _Lines:
-    """The lines of two grids, equal ones together."""
+    """The lines of two grids, with equal lines grouped."""
 
     def __init__(self, entries: Entries, true: Indices, predicted: Indices) -> None:
         self._entries = entries
@@ -732,7 +746,7 @@ class _Lines:
         self.comparisons = self._true.size * self._predicted.size
 
     def similarities(self, pairs: _Pairs | None = None) -> Numbers:
-        """Return how similar lines are, at least those pairs; by default all."""
+        """Return the similarities of the given pairs of lines at least; by default of all."""
         possible = self._possible
         if pairs is not None:
             possible = np.zeros_like(possible)
@@ -767,10 +781,10 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
     sizes = [len(side) * len(texts) for side, texts in zip(sides, columns, strict=True)]
     if not all(sizes):
         return float(sizes[0] == sizes[1])
-    alike = np.zeros((len(sides[0]), len(sides[1])))
+    similarities = np.zeros((len(sides[0]), len(sides[1])))
     for key in filter(columns[1].__contains__, columns[0]):
         if measure == "top":
-            alike += 1
+            similarities += 1
             continue
         texts, others = columns[0][key], columns[1][key]
         kind = GRITS_VARIANTS[variant].texts
@@ -778,18 +792,18 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
             found = text_similarity(texts, others)
         else:
             found = np.array(pair_similarity(product(texts, others), kind))
-            found = found.reshape(alike.shape)
+            found = found.reshape(similarities.shape)
         held = [[_leaves(item.get(key)) for item in side] for side in sides]
         for row, leaves in enumerate(held[0]):
             for column, other_leaves in enumerate(held[1]):
                 if leaves is not None or other_leaves is not None:
                     found[row, column] = leaves == other_leaves
-        alike += found
-    return 2.0 * align(alike).score / sum(sizes)
+        similarities += found
+    return 2.0 * align(similarities).score / sum(sizes)
 
 
 def _leaves(value: Any) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """Return what an object or array holds: places and texts of all that is not null in it."""
+    """Return paths and texts of all values in an object or array that are not null."""
     if not isinstance(value, dict | list | tuple):
         return None
     found: set[tuple[str, str]] = set()

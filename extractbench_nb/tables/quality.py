@@ -34,7 +34,7 @@ def is_complex(table: Any) -> bool:
     Raises
     ------
     InputError
-        The table is not as it should be.
+        The table is invalid.
 
     Notes
     -----
@@ -60,14 +60,14 @@ def count_objects(table: Any) -> int:
     Returns
     -------
     int
-        1 for the table, 1 per row, 1 per column, 1 for the column header if there is one, 1 a
-        projected row header, and 1 a cell that spans several rows or columns and is not a projected
-        row header; 0 for an empty table.
+        1 for the table, 1 per row, 1 per column, 1 for the column header if there is one, 1 per
+        projected row header, and 1 per cell that spans several rows or columns and is not a
+        projected row header; 0 for an empty table.
 
     Raises
     ------
     InputError
-        The table is not as it should be.
+        The table is invalid.
 
     Notes
     -----
@@ -146,9 +146,9 @@ TABLE_CHECK_COLUMNS = FrameSpec(
 )
 
 _UNITS = ("character", "word")
-#: Pairs of tokens beyond which an alignment is not tried: one byte each.
+#: Maximum number of pairs of tokens to align; each takes one byte.
 _MOST_PAIRS = 1 << 28
-#: The greatest score of a token, either way: sums of them stay exact.
+#: Largest absolute score of a token; sums of such scores stay exact.
 _MOST_SCORE = 1_000_000
 _Tokens: TypeAlias = npt.NDArray[np.int64]
 _Given: TypeAlias = Iterable[Mapping[str, Any] | Cell] | Table
@@ -166,26 +166,26 @@ def align_texts(
     unit : str, optional
         What is aligned: every ``"character"``, or every ``"word"`` between white space.
     match, mismatch, gap : int, optional
-        What two equal tokens, two different ones, and a token without a partner add to the score
-        of an alignment, -1,000,000 to 1,000,000. The greatest score wins.
+        Scores of two equal tokens, two different ones, and a token without a partner, -1,000,000 to
+        1,000,000. The alignment with the highest sum is chosen.
 
     Returns
     -------
     pandas.DataFrame
         One row per column of the alignment: kind (match, mismatch, insert: in `b` alone, delete: in
-        `a` alone), a, b, a_at, b_at. Of several alignments that are best, the one that is found
-        from the end by pairing two tokens where that is best, else deleting, else inserting.
+        `a` alone), a, b, a_at, b_at. Of several best alignments, the one found by tracing back
+        from the end, where pairing precedes deleting, and deleting precedes inserting.
 
     Raises
     ------
     InputError
-        An argument is not as it should be, or the texts have more than 2^28 pairs of tokens.
+        An argument is invalid, or the texts have more than 2^28 pairs of tokens.
 
     Notes
     -----
     The paper aligns the text of a PDF with that of the XML of the same article in this way (section
-    4 of "PubTables-1M", 2022); it does not state its scores. Takes a byte for a pair of tokens, and
-    about a second for texts of 10,000 characters.
+    4 of "PubTables-1M", 2022); it does not state its scores. It takes one byte per pair of tokens,
+    and about a second for texts of 10,000 characters.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def _steps(
         deleted = last + gap
         best = deleted.copy()
         np.maximum(deleted[1:], paired, out=best[1:])
-        # the best of what ends before, and only inserts from there
+        # the best score at an earlier column, followed by insertions only
         best = np.maximum.accumulate(best - inserted) + inserted
         line = steps[row, 1:]
         line[best[1:] == deleted[1:]] = _DELETE
@@ -264,7 +264,7 @@ def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd
     Parameters
     ----------
     true, predicted : iterable of dict, or Table
-        Two tables, as for `grits`; say the text of a PDF, and that of its source.
+        Two tables, as for `grits`; for example the text of a PDF, and that of its source.
     limit : float, optional
         The greatest distance that is accepted, 0 to 1.
 
@@ -277,8 +277,7 @@ def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd
     Raises
     ------
     InputError
-        A table is not as it should be, they do not have the same cells, or the limit is not
-        between 0 and 1.
+        A table is invalid, they do not have the same cells, or the limit is not between 0 and 1.
 
     Examples
     --------
@@ -308,8 +307,8 @@ def _compared(true: Table, predicted: Table) -> list[tuple[int, int, str, str, f
         if cell is None or other is None or _lines(cell) != _lines(other):
             rows, columns = min(_lines(c) for c in (cell, other) if c is not None)
             raise InputError(
-                f"the tables do not have the same cells: one has none over rows {[*rows]} and "
-                f"columns {[*columns]}"
+                "the tables do not have the same cells: only one has a cell over rows "
+                f"{[*rows]} and columns {[*columns]}"
             )
         distance = Levenshtein.normalized_distance(cell.text, other.text)
         found.append((cell.rows[0], cell.columns[0], cell.text, other.text, distance))
@@ -327,15 +326,15 @@ def check_tables(
     max_objects: int = 100,
     limit: float = 0.05,
 ) -> pd.DataFrame:
-    """Apply the paper's quality control: which tables it keeps, and why it drops others.
+    """Apply the paper's quality control: which tables are kept, and why others are not.
 
     Parameters
     ----------
     tables : iterable of tables
         Each as for `grits`.
     sources : iterable of tables or None, optional
-        For each table one with the same cells and the texts of another source, if there is one.
-        None: there is none for any.
+        For each table one with the same cells and the texts of another source, or None. By default
+        no table has a source.
     max_objects : int, optional
         How many objects a table may have: the table itself, its rows and columns, the column
         header, projected row headers, and spanning cells.
@@ -346,15 +345,15 @@ def check_tables(
     -------
     pandas.DataFrame
         One row per table: table, rows_overlap, columns_overlap, objects, content_distance, kept,
-        reason. Rows overlap where the cells that lie in them alone do, in y; columns likewise. A
-        table that cannot be read, or whose source cannot be read or does not have its cells, is
-        not kept, and the reason says what is wrong.
+        reason. Rows overlap if the y-ranges of cells that span one row only do; columns likewise. A
+        table that cannot be read, or whose source cannot be read or has other cells, is not kept,
+        and the reason says why.
 
     Raises
     ------
     InputError
-        A number is not as it should be, one table is given in place of a list, or there are not
-        as many sources as tables.
+        A number is invalid, a single table is given instead of a list, or the numbers of tables and
+        sources differ.
 
     Notes
     -----
@@ -371,11 +370,11 @@ def check_tables(
     'rows overlap'
     """
     limit, most = _checked_limit(limit), _checked_whole(max_objects, "max_objects")
-    known = list_of_tables(tables, "tables")
-    others = [None] * len(known) if sources is None else list_of_tables(sources, "sources")
-    if len(others) != len(known):
-        raise InputError(f"there are {len(known)} tables and {len(others)} sources")
-    pairs = zip(known, others, strict=True)
+    listed = list_of_tables(tables, "tables")
+    others = [None] * len(listed) if sources is None else list_of_tables(sources, "sources")
+    if len(others) != len(listed):
+        raise InputError(f"there are {len(listed)} tables and {len(others)} sources")
+    pairs = zip(listed, others, strict=True)
     rows = ((n, *_checked(table, source, most, limit)) for n, (table, source) in enumerate(pairs))
     return TABLE_CHECK_COLUMNS.from_rows(rows)
 
@@ -388,7 +387,7 @@ def list_of_tables(given: Any, name: str) -> list[Any]:
     if isinstance(given, bytes | bytearray | Mapping | Cell) or not isinstance(given, Iterable):
         raise InputError(f"{name} is {type(given).__name__}; expected a list of tables")
     tables = list(given)
-    # a list of cells, or of the rows of an array of objects, is one table too
+    # a list of cells, or of objects, is one table too
     if tables and all(isinstance(item, Mapping | Cell) for item in tables):
         raise InputError(single)
     return tables

@@ -37,7 +37,7 @@ from extractbench_nb.tables.formats import (
     unescaped,
 )
 
-#: Whole numbers from here on keep their exponent, as JavaScript writes them.
+#: Whole numbers of this size and more are written with an exponent, as in JavaScript.
 _GREAT = 1e21
 
 
@@ -46,18 +46,18 @@ def text_of(value: Any, *, only_day: bool = False) -> str:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, dict | list | tuple | np.ndarray):
-        with suppress(RecursionError):  # what is nested too deep is written as it is
+        with suppress(RecursionError):  # values nested too deep are written unchanged
             value = _json_value(value)
         return canonical(value)
     if _is_missing(value):
         return ""
-    known = _python_value(value)
-    if isinstance(known, float | np.floating) and _is_whole(known):
-        return str(int(known))
-    if isinstance(known, date | time):
-        text = known.isoformat()
-        return text.partition("T")[0] if only_day and isinstance(known, datetime) else text
-    return canonical(known) if isinstance(known, int) else str(known)
+    plain = _python_value(value)
+    if isinstance(plain, float | np.floating) and _is_whole(plain):
+        return str(int(plain))
+    if isinstance(plain, date | time):
+        text = plain.isoformat()
+        return text.partition("T")[0] if only_day and isinstance(plain, datetime) else text
+    return canonical(plain) if isinstance(plain, int) else str(plain)
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
@@ -117,9 +117,9 @@ def _json_value(value: Any) -> Any:
 
 
 _CELL_KEYS = ("row_nums", "column_nums")
-#: Keys of an object that hold the names of columns.
+#: Keys of an object with the names of columns.
 _HEADERS = ("columns", "column_names", "header", "headers")
-#: Keys that hold the rows if an object has several arrays; the first one counts.
+#: Keys of the rows, by priority, if an object has several arrays.
 _ROWS = ("rows", "data", "table", "items", "records")
 
 
@@ -165,7 +165,7 @@ def is_row(item: Any) -> bool:
 
 
 def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
-    """Return the objects or rows that an object holds."""
+    """Return the objects or rows within an object."""
     items = _rows_in(value, name)
     if items is None:
         items = _rows_below(value, name)
@@ -182,7 +182,7 @@ def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]
 
 
 def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
-    """Return the member that holds objects or rows, below the header from another member."""
+    """Return the member with objects or rows, after the header from another member."""
     key, header = _header(value)
     others = {other: list(m) for other, m in value.items() if other != key and is_row(m)}
     arrays = {other: items for other, items in others.items() if not any(map(_is_single, items))}
@@ -234,17 +234,17 @@ def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
 
 def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
     """Return the only array that is not empty, or the one with the first of the known keys."""
-    full = {key: items for key, items in arrays.items() if items} or arrays
-    known = [key for key in _ROWS if key in full]
-    if len(full) == 1 or known:
-        return full[known[0]] if known else next(iter(full.values()))
-    if any(full.values()):
-        keys = one_line(", ".join(map(repr, full)), 80)
+    filled = {key: items for key, items in arrays.items() if items} or arrays
+    preferred = [key for key in _ROWS if key in filled]
+    if len(filled) == 1 or preferred:
+        return filled[preferred[0]] if preferred else next(iter(filled.values()))
+    if any(filled.values()):
+        keys = one_line(", ".join(map(repr, filled)), 80)
         raise InputError(
-            f"{name} is an object with {len(full)} arrays: {keys}; expected one, or one of them "
+            f"{name} is an object with {len(filled)} arrays: {keys}; expected one, or one of them "
             f"called {', '.join(_ROWS)}"
         )
-    return [] if full else None
+    return [] if filled else None
 
 
 def _is_single(value: Any) -> bool:
@@ -331,7 +331,7 @@ _JSON_LINE = re.compile(
 _SPACE = re.compile(r"\s*")
 #: The first key of an object, where the text ends with it.
 _FIRST_KEY = re.compile(r"\{\s*\"(?:[^\"\\]|\\.){0,200}\"?\Z")
-#: What the label of a fence says of what is in it.
+#: Formats by the label of a code fence.
 _LABELS = {
     "csv": "csv",
     "tsv": "csv",
@@ -343,7 +343,7 @@ _LABELS = {
     "jsonl": "json",
     "ndjson": "json",
 }
-#: Longer texts are not guessed at: some would take the library hours.
+#: Longer texts are not repaired by guessing, which may take hours.
 _MOST_GUESSED = 10_000
 
 
@@ -356,7 +356,7 @@ def answer_in(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _seen_in_fences(text: str, name: str) -> Seen | None:
-    """See the table in a fence; those that may hold none count where no other does."""
+    """Find the table in code fences; doubtful fences count only if no other has a table."""
     parts = [(found["label"].lower(), found["inside"]) for found in _FENCE.finditer(text)]
     inside = [(label, seen) for label, part in parts if (seen := _seen_as(label, part))]
     if len(inside) > 1:
@@ -367,7 +367,7 @@ def _seen_in_fences(text: str, name: str) -> Seen | None:
 
 
 def _seen_as(label: str, text: str) -> Seen | None:
-    """See what is in a fence, which is what its label says if it can be."""
+    """Recognise the content of a fence; its label decides if the content allows it."""
     kind = _LABELS.get(label)
     if kind == "csv" and text.strip():
         csv = seen_csv(text)
@@ -383,7 +383,7 @@ def _is_bracketed(text: str) -> bool:
 
 
 def _is_table(label: str, seen: Seen) -> bool:
-    """Whether what is seen in a fence is plainly a table: no code, no JSON without an array."""
+    """Whether the content of a fence is a table: not code, nor JSON without an array."""
     if label and label not in _LABELS:
         return False
     if seen.kind != "json":
@@ -411,7 +411,7 @@ def _seen(text: str) -> Seen | None:
 
 
 def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the JSON array of objects or of rows that a text holds, and notes."""
+    """Return the JSON array of objects or of rows in a text, and notes."""
     values, notes = _values(text, where)
     if len(values) > 1 or isinstance(values[0], list):
         return values if len(values) > 1 else values[0], notes
@@ -434,7 +434,7 @@ def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
             raise InputError(f"{where} is not JSON: {parser_problem(error, text)}") from None
         return mended, (*before, "JSON mended")
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{where} is not JSON that can be read: {error}") from None
+        raise InputError(f"{where} is not readable JSON: {error}") from None
     return values, (*before, *_left_out("after", text[stop:]))
 
 
@@ -444,7 +444,7 @@ def _left_out(where: str, text: str) -> tuple[str, ...]:
 
 
 def _decode(text: str, place: int, values: list[Any]) -> int:
-    """Add the values from a place on to the list, and return where they end."""
+    """Append the values from a position on to the list, and return where they end."""
     decoder = json.JSONDecoder()
     while True:
         after = _SPACE.match(text, place)
@@ -468,16 +468,16 @@ def _mended(text: str, known: list[Any]) -> list[Any] | None:
         return None
     may_guess = len(text) <= _MOST_GUESSED
     values = [_repaired(line, may_guess) for line in (lines if is_lines else [text])]
-    if is_lines and values[-1] == {}:  # only its beginning is there
+    if is_lines and values[-1] == {}:  # only its beginning is in the text
         del values[-1]
     return values if all(values) else None
 
 
 def _repaired(text: str, may_guess: bool) -> Any:
-    """Mend one JSON value; what is whole in it stays as it is, unless it has to be guessed."""
+    """Repair one JSON value; complete parts stay unchanged, unless the repair is a guess."""
     bare = text.strip().removesuffix(",")
     ways: list[Callable[[str], Any]] = [partial(json.loads, strict=False), read_cut_off]
-    if may_guess:  # an object of which only the beginning is there is left out
+    if may_guess:  # an object with only its beginning is left out
         ways.append(lambda begun: repaired(_FIRST_KEY.sub("", begun).rstrip(" \t\r\n,{")))
     for way in ways:
         with suppress(RecursionError, ValueError):
@@ -487,10 +487,10 @@ def _repaired(text: str, may_guess: bool) -> Any:
     return None
 
 
-#: What a text, a file or a list may be.
+#: Formats of texts, files and lists.
 TABLE_FORMATS = ("cells", "csv", "html", "json", "markdown", "records")
 
-#: What files are, by the end of their names.
+#: Formats of files by the suffix of their names.
 _OF_FILES = {".htm": "html"} | {
     f".{label}": kind for label, kind in _LABELS.items() if label not in ("markdown", "xml")
 }
@@ -511,42 +511,42 @@ def read_table(
     ----------
     given : Table, iterable of dict or list, array, dict, pandas.DataFrame, str or pathlib.Path
         Cells (with ``row_nums``); records: flat objects with a key for each column; or rows: lists
-        or tuples of single values, or an array of two dimensions, of which the first row is the
-        header. A dict with one such array, perhaps with ``columns`` beside it, one level down at
-        most; of several arrays, that called ``rows``, ``data``, ``table``, ``items`` or
-        ``records``. A dict with an array for each column, or of single values, which is one row.
-        A DataFrame; an index of whole numbers without a name is not a column of it.
+        or tuples of single values, or a two-dimensional array, with the header in the first row.
+        A dict with one such array, possibly with ``columns`` next to it, at most one level down;
+        of several arrays, the one named ``rows``, ``data``, ``table``, ``items`` or ``records``.
+        A dict with an array for each column, or with single values, which is one row. A DataFrame;
+        an unnamed index of whole numbers does not become a column.
         The text of an HTML table, of CSV, of a Markdown pipe table, or of JSON: such an array, JSON
         Lines, or such an object. It may be in a code fence, between lines of prose, in ``<answer>``
         after ``<think>``. JSON that is cut off or slightly off is mended, and noted. A str is never
         the name of a file. A file with such a text in UTF-8: ``.html``, ``.csv``, ``.tsv``,
         ``.md``, ``.json``, ``.jsonl``.
     format : str, optional
-        ``cells``, ``csv``, ``html``, ``json``, ``markdown`` or ``records``. By default seen from
-        the file's name, the label of a code fence, or from the text: JSON by how it begins, HTML by
-        a tag of tables or rows, Markdown by the row of dashes, CSV by records that agree in their
-        number of fields and do not read like sentences.
+        ``cells``, ``csv``, ``html``, ``json``, ``markdown`` or ``records``. By default recognised
+        by the file's name, the label of a code fence, or the text: JSON by its beginning, HTML by
+        a tag of tables or rows, Markdown by the row of dashes, CSV by records with the same number
+        of fields that are not sentences.
     name : str, optional
         What errors call the table.
     tidy : bool, optional
-        Whether texts are as they are shown: white space in them is collapsed to single spaces and
-        stripped, and elements within a line of an HTML cell are joined without a space, so that
-        ``H<sub>2</sub>O`` is ``H2O``; ``br``, ``p``, ``div``, ``li`` and other blocks still divide.
-        By default texts are those of the code published with GriTS: white space as it stands, the
-        texts of elements joined by spaces (``H 2 O``), which costs where one side has been tidied.
+        Whether texts are as displayed: white space is collapsed to single spaces and stripped, and
+        inline elements of an HTML cell are joined without a space, so that ``H<sub>2</sub>O`` is
+        ``H2O``; ``br``, ``p``, ``div``, ``li`` and other blocks still separate words. By default
+        texts are those of the code published with GriTS: white space unchanged, the texts of
+        elements joined by spaces (``H 2 O``), which lowers scores if only one side was tidied.
 
     Returns
     -------
     Table
-        What had to be mended is in ``.notes``. Headers: what HTML says, the first line of CSV and
-        Markdown, the keys of records, the first row of rows, the columns of a DataFrame. Values
-        that are not texts are written in one way: floats that are whole numbers as whole numbers,
-        what is missing as an empty text, dates in ISO form.
+        Repairs are listed in ``.notes``. Headers are those of HTML, the first line of CSV and
+        Markdown, the keys of records, the first of several rows, the columns of a DataFrame. Values
+        that are not texts are written in a standard form: whole floats as integers, missing values
+        as an empty text, dates in ISO format.
 
     Raises
     ------
     InputError
-        It is not a table, or several; a cell is not as it should be; the format is not known.
+        There is no table or more than one, a cell is invalid, or the format is unknown.
 
     Examples
     --------
@@ -618,9 +618,9 @@ def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
     seen = seen or _seen(answer)
     if seen is None:
         raise InputError(
-            f"{name} is the text {one_line(text, 40)!r}, in which no table is seen; expected HTML, "
-            'CSV, Markdown or JSON, or say which: xb.tables.read_table(text, format="csv"); '
-            "a file is given as pathlib.Path"
+            f"{name} is the text {one_line(text, 40)!r}, in which no table was found; expected "
+            "HTML, CSV, Markdown or JSON; set the format if it is not recognised: "
+            'xb.tables.read_table(text, format="csv"); pass a file as pathlib.Path'
         )
     return seen._replace(notes=(*notes, *seen.notes))
 
@@ -650,7 +650,7 @@ def _of_list(items: list[Any], format: str | None, name: str) -> Table:  # noqa:
 
 
 def _kind(items: list[Any]) -> str:
-    """Tell cells by one of their keys, anywhere; else the first dict or list says what it is."""
+    """Return the kind of a list: cells if any item has a key of cells, else by its items."""
     kind = ""
     for item in items:
         if isinstance(item, Cell):

@@ -269,7 +269,7 @@ def test_a_worker_that_dies_is_told_and_finished_work_stays(frame_of, tmp_path):
         return True
 
     runs = own_runs(frame_of, 200)
-    message = r"run 'r', document 'd1\d\d'.*its worker failed: TerminatedWorkerError"
+    message = r"run 'r', document 'd1\d\d'.*its worker process failed: TerminatedWorkerError"
     with pytest.raises(xb.InputError, match=f"(?s){message}"):
         evaluate_runs(runs, n_jobs=2, progress=False, save_to=tmp_path / "b")
     metric("own")(_as_before)
@@ -355,7 +355,7 @@ def test_no_process_is_left_over(number, tmp_path):
 
 def test_conflicting_options(frame_of):
     runs = frame_of(("r", "d", {}))
-    with ThreadPoolExecutor(1) as pool, pytest.raises(xb.InputError, match="both given"):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(xb.InputError, match="both set"):
         evaluate_runs(runs, n_jobs=2, executor=pool, progress=False)
 
 

@@ -376,9 +376,9 @@ class Strict:
 
 
 DIFFERENT = {
-    "profile": ({"profile": "strict"}, "profile 'paper', asked for is 'strict'"),
-    "judge": ({"judge": Strict()}, "judge 'offline', asked for is 'strict-judge'"),
-    "alignment": ({"alignment": lambda g, p, n: []}, "alignment 'optimal', asked for is"),
+    "profile": ({"profile": "strict"}, "profile 'paper', not with 'strict'"),
+    "judge": ({"judge": Strict()}, "judge 'offline', not with 'strict-judge'"),
+    "alignment": ({"alignment": lambda g, p, n: []}, "alignment 'optimal', not with"),
 }
 
 
@@ -394,7 +394,7 @@ def test_other_settings_are_refused(options, message, three, calls, tmp_path):
 def test_another_version_is_refused(three, calls, tmp_path, monkeypatch):
     evaluate_runs(three, progress=False, save_to=tmp_path)
     monkeypatch.setattr("extractbench_nb.batch.storage.__version__", "9.9")
-    with pytest.raises(xb.InputError, match=r"extractbench_nb '.*', asked for is '9\.9'"):
+    with pytest.raises(xb.InputError, match=r"extractbench_nb '.*', not with '9\.9'"):
         evaluate_runs(three, progress=False, resume=tmp_path)
 
 

@@ -184,7 +184,7 @@ OPTIONS = {
     "judge": ({"judge": "oracle"}, "unknown judge 'oracle'"),
     "alignment": ({"alignment": "best"}, "alignment is 'best'"),
     "profile": ({"profile": "papers"}, "unknown profile 'papers'; did you mean 'paper'"),
-    "both folders": ({"save_to": "a", "resume": "b"}, "both given"),
+    "both folders": ({"save_to": "a", "resume": "b"}, "both set"),
 }
 
 

@@ -178,7 +178,7 @@ def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
             "update settings set settings = ?", (text.replace('"format": 2', '"format": 1'),)
         )
         store.execute("alter table outputs drop column judge_calls")
-    with pytest.raises(xb.InputError, match="evaluated with format 1, asked for is 2"):
+    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 2"):
         evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
 
 
@@ -234,14 +234,14 @@ def test_a_budget_that_ran_out_is_topped_up(bills, make, server, priced, tmp_pat
 
 
 OTHERS = {
-    "model": ({"model": "openai/other"}, "judge 'openai/test-model', asked for is 'openai/other'"),
-    "temperature": ({"temperature": 0.5}, "judge temperature 0.0, asked for is 0.5"),
-    "max_tokens": ({"max_tokens": 99}, "judge max_tokens 2048, asked for is 99"),
-    "answers": ({"n": 3}, "judge n 1, asked for is 3"),
-    "vote": ({"vote": "min"}, "judge vote 'median', asked for is 'min'"),
+    "model": ({"model": "openai/other"}, "judge 'openai/test-model', not with 'openai/other'"),
+    "temperature": ({"temperature": 0.5}, "judge temperature 0.0, not with 0.5"),
+    "max_tokens": ({"max_tokens": 99}, "judge max_tokens 2048, not with 99"),
+    "answers": ({"n": 3}, "judge n 1, not with 3"),
+    "vote": ({"vote": "min"}, "judge vote 'median', not with 'min'"),
     "instructions": (
         {"additional_instructions": "Be strict. " * 20},
-        "judge additional_instructions None, asked for is 'Be strict. Be .*…;",
+        "judge additional_instructions None, not with 'Be strict. Be .*…;",
     ),
 }
 
@@ -286,12 +286,12 @@ class Aligner(Strict):
 
 
 FINGERPRINTS = {
-    "text": ("a", "b", "'a', asked for is 'b'"),
-    "key": ({"a": 1, "b": [1]}, {"a": 1, "b": [2]}, "b 1 1, asked for is 2"),
-    "new key": ({"a": 1}, {"a": 1, "b": 2}, "b None, asked for is 2"),
-    "fewer": ({"n": [1, 2]}, {"n": [1]}, "n 2 2, asked for is None"),
-    "nothing": (None, {"a": 1}, r"None, asked for is \{'a': 1\}"),
-    "named": ([{"name": "x", "t": 0}], [{"name": "y", "t": 1}], "1 'x', asked for is 'y'"),
+    "text": ("a", "b", "'a', not with 'b'"),
+    "key": ({"a": 1, "b": [1]}, {"a": 1, "b": [2]}, "b 1 1, not with 2"),
+    "new key": ({"a": 1}, {"a": 1, "b": 2}, "b None, not with 2"),
+    "fewer": ({"n": [1, 2]}, {"n": [1]}, "n 2 2, not with None"),
+    "nothing": (None, {"a": 1}, r"None, not with \{'a': 1\}"),
+    "named": ([{"name": "x", "t": 0}], [{"name": "y", "t": 1}], "1 'x', not with 'y'"),
 }
 
 
@@ -312,7 +312,7 @@ def test_an_ensemble_is_known_by_its_members(bills, make, pool, tmp_path):
     assert len(evs.judge_calls) == 6
     again = evaluate_runs(bills[:2], judge=vote(timeout=900.0), progress=False, resume=tmp_path)
     assert again.meta["reused"] == 2
-    with pytest.raises(xb.InputError, match=r"temperature 0\.0, asked for is 1\.5"):
+    with pytest.raises(xb.InputError, match=r"temperature 0\.0, not with 1\.5"):
         evaluate_runs(bills, judge=vote(temperature=1.5), progress=False, resume=tmp_path)
 
 
@@ -321,7 +321,7 @@ def test_an_aligner_may_have_one_too(bills, tmp_path):
     assert evs.meta["alignment"] == "strict"
     again = evaluate_runs(bills[:2], alignment=Aligner({"k": 1}), progress=False, resume=tmp_path)
     assert again.meta["reused"] == 2
-    with pytest.raises(xb.InputError, match="alignment k 1, asked for is 2"):
+    with pytest.raises(xb.InputError, match="alignment k 1, not with 2"):
         evaluate_runs(bills, alignment=Aligner({"k": 2}), progress=False, resume=tmp_path)
 
 
@@ -378,7 +378,7 @@ def test_alignments_by_a_model(workers, people, make, server, tmp_path):
     again = evaluate_runs(people, resume=tmp_path, **options)
     assert again.meta["reused"] == 3
     other = {**options, "alignment": LLMAligner(make(temperature=0.5))}
-    with pytest.raises(xb.InputError, match=r"alignment judge temperature 0\.0, asked for is 0\.5"):
+    with pytest.raises(xb.InputError, match=r"alignment judge temperature 0\.0, not with 0\.5"):
         evaluate_runs(people, resume=tmp_path, **other)
 
 

@@ -238,9 +238,9 @@ def test_evaluation_of_one_cell(frame_of):
     evs = evaluate_runs(frame_of(("r", "d", "{"), ("s", "d", None)), progress=False)
     assert evs.evaluation("r", "d").fields.outcome.tolist() == ["structural"]
     for pair, message in {
-        ("s", "d"): "run 's', document 'd': there is no output",
-        ("x", "d"): "no run 'x'; known are r, s",
-        ("r", "e"): "run 'r' has no document 'e'; known are d",
+        ("s", "d"): "run 's', document 'd': it has no output",
+        ("x", "d"): "no run 'x'; expected one of r, s",
+        ("r", "e"): "run 'r' has no document 'e'; expected d",
     }.items():
         with pytest.raises(xb.InputError, match=message):
             evs.evaluation(*pair)

@@ -20,6 +20,8 @@ class Work(NamedTuple):
 
     group: str
     dataset: xb.benchmark.Dataset
+    models: list[str]
+    cores: int
     outputs: pd.DataFrame
     attempts: pd.DataFrame
 
@@ -30,25 +32,19 @@ class Tables(NamedTuple):
     failures: list[pd.DataFrame]
 
 
-def simulated(dataset: xb.benchmark.Dataset) -> pd.DataFrame:
-    """Return what the paper's six models might have said."""
-    return pd.concat(
-        [
-            xb.simulation.simulate(dataset, model).outputs
-            for model in xb.simulation.model_profiles()
-        ],
-        ignore_index=True,
-    )
+def simulated(dataset: xb.benchmark.Dataset, models: list[str]) -> pd.DataFrame:
+    """Return what these models of the paper might have said."""
+    runs = [xb.simulation.simulate(dataset, model).outputs for model in models]
+    return pd.concat(runs, ignore_index=True)
 
 
-def evaluated(attempts: pd.DataFrame, dataset: xb.benchmark.Dataset) -> xb.batch.Evaluations:
-    return xb.evaluate_runs(predictions(attempts), dataset=dataset, n_jobs=CORES, progress=False)
+def evaluated(work: Work) -> xb.batch.Evaluations:
+    rows = predictions(work.attempts)
+    return xb.evaluate_runs(rows, dataset=work.dataset, n_jobs=work.cores, progress=False)
 
 
-def summed_up(
-    attempts: pd.DataFrame, dataset: xb.benchmark.Dataset
-) -> xb.extraction.BaselineTables:
-    return xb.extraction.baseline_tables(attempts, dataset, n_jobs=CORES)
+def summed_up(work: Work, attempts: pd.DataFrame) -> xb.extraction.BaselineTables:
+    return xb.extraction.baseline_tables(attempts, work.dataset, n_jobs=work.cores)
 
 
 def failure_tables(attempts: pd.DataFrame, dataset: xb.benchmark.Dataset) -> list[pd.DataFrame]:
@@ -61,21 +57,25 @@ def failure_tables(attempts: pd.DataFrame, dataset: xb.benchmark.Dataset) -> lis
     ]
 
 
-def whole(outputs: pd.DataFrame, dataset: xb.benchmark.Dataset) -> Tables:
+def whole(work: Work) -> Tables:
     """Go from texts to all tables."""
-    attempts = xb.read_outputs(outputs, dataset)
-    found = summed_up(attempts, dataset)
-    schemas = dataset.schemas["schema"]
+    attempts = xb.read_outputs(work.outputs, work.dataset)
+    found = summed_up(work, attempts)
+    schemas = work.dataset.schemas["schema"]
     parts = [found.table, *map(found.of_schema, schemas), found.of_schema("overall")]
-    return Tables(found, parts, failure_tables(attempts, dataset))
+    return Tables(found, parts, failure_tables(attempts, work.dataset))
 
 
 @pytest.fixture(scope="module", params=["extractbench", "sample"])
-def work(request: pytest.FixtureRequest, dataset: Callable[[str], xb.benchmark.Dataset]) -> Work:
+def work(
+    request: pytest.FixtureRequest, dataset: Callable[[str], xb.benchmark.Dataset], *, quick: bool
+) -> Work:
     loaded = dataset(request.param)
-    outputs = simulated(loaded)
+    models = list(xb.simulation.model_profiles())[: 2 if quick else None]
+    outputs = simulated(loaded, models)
     group = f"runs of six models, {len(loaded.documents)} documents"
-    return Work(group, loaded, outputs, xb.read_outputs(outputs, loaded))
+    cores = 1 if quick else CORES
+    return Work(group, loaded, models, cores, outputs, xb.read_outputs(outputs, loaded))
 
 
 def note(benchmark: Any, work: Work, more: str) -> None:
@@ -84,7 +84,7 @@ def note(benchmark: Any, work: Work, more: str) -> None:
 
 def test_simulate(work: Work, timed: Any, benchmark: Any) -> None:
     name = f"{OURS}, simulate (before the chain)"
-    found = timed(work.group, name, simulated, work.dataset, rounds=2, warm=0)
+    found = timed(work.group, name, simulated, work.dataset, work.models, rounds=2, warm=0)
     assert found["raw"].tolist() == work.outputs["raw"].tolist()
     note(benchmark, work, f"{found['raw'].str.len().sum() / 1e6:.1f} million characters")
 
@@ -98,7 +98,7 @@ def test_parse_and_validate(work: Work, timed: Any, benchmark: Any) -> None:
 
 def test_evaluate(work: Work, timed: Any, benchmark: Any) -> None:
     name = f"{OURS}, evaluate on {CORES} cores"
-    evs = timed(work.group, name, evaluated, work.attempts, work.dataset, rounds=2, warm=0)
+    evs = timed(work.group, name, evaluated, work, rounds=2, warm=0)
     assert len(evs) == len(work.outputs)
     assert evs.summary.loc[work.attempts["valid"].to_numpy(), "passed"].mean() > 1
     note(benchmark, work, f"{len(evs.fields):,} field rows")
@@ -106,7 +106,7 @@ def test_evaluate(work: Work, timed: Any, benchmark: Any) -> None:
 
 def test_baseline_tables(work: Work, timed: Any, benchmark: Any) -> None:
     name = f"{OURS}, evaluate and sum up as Tables 5, 9 to 13"
-    found = timed(work.group, name, summed_up, work.attempts, work.dataset, rounds=2, warm=0)
+    found = timed(work.group, name, summed_up, work, work.attempts, rounds=2, warm=0)
     total = found.of_schema("overall").loc["total"]
     assert (total["documents"], total["valid"]) == (len(work.outputs), work.attempts["valid"].sum())
     assert 0 < total["pass_rate"] < total["ceiling"]
@@ -122,10 +122,10 @@ def test_failure_tables(work: Work, timed: Any, benchmark: Any) -> None:
 
 def test_whole_chain(work: Work, timed: Any, benchmark: Any) -> None:
     name = f"{OURS}, from texts to all tables"
-    found = timed(work.group, name, whole, work.outputs, work.dataset, rounds=2, warm=0)
+    found = timed(work.group, name, whole, work, rounds=2, warm=0)
     check_failures(found.failures, work)
     assert found.baseline.failures.equals(found.failures[0])
-    assert [len(part) for part in found.parts] == [7] * len(found.parts)
+    assert [len(part) for part in found.parts] == [len(work.models) + 1] * len(found.parts)
     note(benchmark, work, f"{len(found.parts) + len(found.failures)} tables")
 
 

@@ -210,7 +210,7 @@ def test_intervals_of_several_schemas_hold_the_rate() -> None:
         ),
         (
             lambda ds: xb.simulation.check_simulation("GPT-5", ds),
-            "simulation is str; expected what simulate",
+            "simulation is str; expected a result of simulate",
         ),
         (
             lambda ds: xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), 5),
@@ -478,7 +478,7 @@ def test_modes_are_not_mixed() -> None:
         ({"models": {}}, "no run is named as a model of the paper"),
         (
             {"models": {"simulated GPT-5": "GPT-5", "simulated GPT-5.2": "GPT-5"}},
-            "runs 'simulated GPT-5' and 'simulated GPT-5.2' are both of GPT-5",
+            "runs 'simulated GPT-5' and 'simulated GPT-5.2' both stand for GPT-5",
         ),
         ({"dataset": xb.load_dataset()}, "runs= and dataset= are two comparisons"),
         ({"runs": "GPT-5"}, "runs is str; expected what baseline_tables"),

@@ -82,7 +82,7 @@ def test_files_and_other_names(sample: Any, tmp_path: Path) -> None:
         (lambda f: f.drop(columns="run"), "no column 'run'"),
         (lambda f: f.drop(columns="raw"), "no column 'raw'"),
         (lambda f: pd.concat([f, f]), "more than once"),
-        (lambda f: f.assign(document="okafor"), "unknown document 'okafor'; known are"),
+        (lambda f: f.assign(document="okafor"), "unknown document 'okafor'; expected one of"),
         (lambda f: f.assign(raw=5), "an output is a int; expected a text"),
         (lambda f: f.assign(raw=[Path("nowhere.json")]), "'nowhere.json' cannot be read"),
         (lambda f: 7, "outputs is int; expected a DataFrame"),
@@ -147,7 +147,7 @@ def test_what_is_forgiven_is_chosen(attempts: pd.DataFrame, sample: Any) -> None
     assert forgiven.loc[changed, "failure"].eq("none").all()
     assert forgiven.loc[~changed, "failure"].equals(attempts.loc[~changed, "failure"])
     assert attempts["failure"].eq("truncated_json").sum() == changed.sum()
-    with pytest.raises(InputError, match="'empty_response' cannot be forgiven; known are"):
+    with pytest.raises(InputError, match="'empty_response' cannot be forgiven; expected one of"):
         xb.extraction.forgive(attempts, "empty_response")
 
 

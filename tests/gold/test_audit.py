@@ -408,7 +408,7 @@ def test_the_same_audit_twice_is_the_same(clean: Audit) -> None:
 def test_cards(clean: Audit, spoilt: Audit) -> None:
     assert repr(clean) == (
         "Audit of 'sample': 14 documents, 0 errors, 0 warnings, 0 notes; "
-        "1,470 of 1,470 values looked up stand in the PDFs"
+        "1,470 of 1,470 values looked up are in the PDFs"
     )
     for row in spoilt.summary.itertuples():
         assert row.kind in repr(spoilt)

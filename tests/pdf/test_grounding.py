@@ -236,5 +236,5 @@ def test_it_is_a_share(value: str | float) -> None:
 def test_a_value_that_holds_itself_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
-    with pytest.raises(InputError, match="it holds itself"):
+    with pytest.raises(InputError, match="or contains itself"):
         ground_values(load_dataset(), "night bus demand", endless)

@@ -27,7 +27,7 @@ SCHEMAS = [
     pytest.param(
         {"type": "strin"}, "/type", "unknown type 'strin'; did you mean 'string'?", id="t"
     ),
-    pytest.param({"type": 5}, "/type", "unknown type 5; known are array", id="type 5"),
+    pytest.param({"type": 5}, "/type", "unknown type 5; expected one of array", id="type 5"),
     pytest.param({"type": []}, "/type", "found an empty list; expected a type", id="no type"),
     pytest.param(
         obj(a={"type": ["string", "strng"]}),
@@ -161,7 +161,7 @@ SCHEMAS = [
     pytest.param(
         {"allOf": [{"type": {}}, {"type": "object"}]},
         "/allOf/0/type",
-        "unknown type {}; known are array",
+        "unknown type {}; expected one of array",
         id="unhashable type",
     ),
     pytest.param(
@@ -262,7 +262,7 @@ def test_schema_error(schema: Any, pointer: str, problem: str) -> None:
 
 
 AT = "/properties/a~1b/evaluation_config"
-KNOWN = "known are array_llm, boolean_exact"
+KNOWN = "expected one of array_llm, boolean_exact"
 CONFIGS = [
     pytest.param(
         "string_exct", "", "unknown preset 'string_exct'; did you mean 'string_exact'", id="p"

@@ -71,6 +71,13 @@ def made(group: str, seed: int) -> Simulation:
 
 
 @cache
+def mixed(seed: int) -> Simulation:
+    """All of it in the same outputs."""
+    names = [name for group in GROUPS.values() for name in group]
+    return simulate(dataset("sample"), erring(*names, rate=0.04), seed)
+
+
+@cache
 def checked(group: str, seed: int) -> SimulationCheck:
     return check_simulation(made(group, seed), dataset("sample"))
 
@@ -110,7 +117,7 @@ def test_every_corruption_that_can_be_valid_is_tried() -> None:
 @pytest.mark.parametrize("of", ["sample", pytest.param("extractbench", marks=needs_release)])
 def test_the_papers_models(of: str, mode: str) -> None:
     models = list(model_profiles(mode).values())
-    for one in models if of == "sample" else models[:: len(models) - 1]:
+    for one in models if of == "sample" else models[:: len(models)]:
         simulated = simulate(dataset(of), one, seed=11)
         found = check_simulation(simulated, dataset(of))
         injected = simulated.outputs["failure"].value_counts()
@@ -172,14 +179,14 @@ def test_an_aligner_that_pairs_nothing_is_told() -> None:
     assert inside.any()
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_gold_as_every_output(group: str) -> None:
+def test_gold_as_every_output() -> None:
     """What the record says was never done, and nothing is a reason for that."""
-    simulated = made(group, 1)
+    simulated = mixed(1)
     golds = [json.dumps(dataset("sample").gold(d)) for d in simulated.outputs["document"]]
     fake = replace(simulated, outputs=simulated.outputs.assign(raw=golds))
     found = check_simulation(fake, dataset("sample"))
     assert len(found.unexplained) == len(simulated.record) > 5
+    assert {*found.unexplained["corruption"]} | FEW == {n for ones in GROUPS.values() for n in ones}
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -192,16 +199,13 @@ def test_outputs_of_another_seed(group: str) -> None:
     assert len(found.unexplained) >= 0.7 * len(one.record)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_an_evaluator_that_never_looks_at_the_output(
-    group: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_evaluator_that_never_looks_at_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
     def blind(schema: Any, gold: Any, predicted: Any, **options: Any) -> Any:
         return evaluate(schema, gold, gold, **options)
 
     monkeypatch.setattr(checking, "evaluate", blind)
-    found = check_simulation(made(group, 1), dataset("sample"))
-    assert len(found.unexplained) == len(found.changes)
+    found = check_simulation(mixed(1), dataset("sample"))
+    assert len(found.unexplained) == len(found.changes) > 5
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -281,9 +285,9 @@ def test_an_array_with_one_outcome(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["paper", "extract-bench-readme"])
-@pytest.mark.parametrize("group", GROUPS)
-def test_other_profiles(profile: str, group: str) -> None:
-    found = check_simulation(made(group, 1), dataset("sample"), profile=profile)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_other_profiles(profile: str, seed: int) -> None:
+    found = check_simulation(mixed(seed), dataset("sample"), profile=profile)
     assert found.unexplained.empty, found.unexplained.to_string()
 
 
@@ -293,7 +297,7 @@ def test_several_corruptions_of_nested_arrays(tmp_path: Path) -> None:
     ds = of_one(tmp_path, an_object(rows=LISTED), {"rows": ROWS}, {"rows": other})
     rates = dict.fromkeys(("shuffle_items", "drop_items", "duplicate_items", "spurious_items"), 0.2)
     one = ModelProfile("t", {"*": {"none": 1}}, {"*": {**rates, "merge_items": 0.1, "typo": 0.2}})
-    for seed in range(8):
+    for seed in range(4):
         simulated = simulate(ds, one, seed)
         found = check_simulation(simulated, ds)
         assert found.unexplained.empty, found.unexplained.to_string()

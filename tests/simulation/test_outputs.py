@@ -257,7 +257,7 @@ def test_the_mixture_is_of_known_corruptions_that_leave_the_form() -> None:
         (("m", VALID, {}, {}, {"fences": 1}), "did you mean 'fence'"),
         (("m", VALID, {}, {}, {}, 0), "strength=0; expected above 0"),
         (("m", VALID, {}, {}, {}, 1, "opnai"), "did you mean 'openai'"),
-        (("m", VALID, {}, {}, {}, 1, "openai", "json"), "mode: no 'json'; known are"),
+        (("m", VALID, {}, {}, {}, 1, "openai", "json"), "mode: no 'json'; expected one of"),
     ],
 )
 def test_bad_profiles(arguments: Any, message: str) -> None:

@@ -518,7 +518,7 @@ def test_a_name_must_say_which(
     messages = messages_about("report", Prompt("prompt"), dataset=alike, sent=sent, name=name)
     status, found = send(alike_server, body_of(*messages))
     assert status == 404
-    assert "may be about 'report 2', 'report'; name the one" in found["error"]["message"]
+    assert "fits 'report 2', 'report'; add the name" in found["error"]["message"]
 
 
 def test_a_text_beside_another(alike: Dataset, alike_server: SimulationServer) -> None:
@@ -678,7 +678,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "twice": (lambda: [simulated()] * 2, "two simulations of 'test' in the mode 'prompt'"),
     "one slug": (
         lambda: [renamed("GPT-5"), renamed("gpt 5", "structured")],
-        "'GPT-5' and 'gpt 5': both would be asked as 'simulated-gpt-5'",
+        "'GPT-5' and 'gpt 5': both would be served as 'simulated-gpt-5'",
     ),
     "strange": (strange, "not in the dataset 'sample'; did you mean 'cv_marisol_etxeberria'"),
 }

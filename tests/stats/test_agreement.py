@@ -295,8 +295,8 @@ TWO_RUNS = pd.concat([side([True, False], run="x"), side([True, True], run="y")]
             "(joined on document, path, metric); a has document 'u', b has document 'v'",
         ),
         (side([True]).iloc[:0], side([True]), {}, "a has no rows"),
-        (TWO_RUNS, side([True, True]), {}, "a has 2 runs and b does not say which run"),
-        (side([True, True]), TWO_RUNS, {}, "add a column 'run' to a, or pass one run of b"),
+        (TWO_RUNS, side([True, True]), {}, "a has 2 runs and b has no column 'run'"),
+        (side([True, True]), TWO_RUNS, {}, "add it to a, or pass a single run of b"),
         (
             TWO_RUNS,
             TWO_RUNS.replace({"run": {"x": "v", "y": "w"}}),

@@ -160,18 +160,18 @@ def test_a_batch_lends_its_extra_columns(batch: Any) -> None:
         found.loc["quill", "rows"]
         == (batch.fields["run"].str.startswith("quill") & batch.fields["counted"]).sum()
     )
-    with pytest.raises(xb.InputError, match="no column 'omissions' to group by"):
+    with pytest.raises(xb.InputError, match="by is 'omissions'"):
         breakdown(Results, "omissions")
 
 
 @pytest.mark.parametrize(
     "source, by, message",
     [
-        (UNJUDGED, "domian", "there is no column 'domian' to group by; known are"),
+        (UNJUDGED, "domian", "by is 'domian'; expected one of"),
         (UNJUDGED, "outcomes", "did you mean 'outcome'?"),
-        (UNJUDGED, ["run", "fields"], "'fields' to group by; did you mean 'field'?"),
-        (UNJUDGED, "score", "there is no column 'score' to group by"),
-        (UNJUDGED, [], "`by` is empty"),
+        (UNJUDGED, ["run", "fields"], "by is 'fields'; did you mean 'field'?"),
+        (UNJUDGED, "score", "by is 'score', which does not name groups"),
+        (UNJUDGED, [], "by is empty"),
         (UNJUDGED.drop(columns="passed"), "run", "fields: there is no column 'passed'"),
         (UNJUDGED.drop(columns="counted"), "run", "fields: there is no column 'counted'"),
         (UNJUDGED.assign(outcome="right"), "run", "outcome 'right' is unknown"),

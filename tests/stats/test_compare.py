@@ -319,8 +319,8 @@ def summary_of(**changes: Any) -> pd.DataFrame:
 @pytest.mark.parametrize(
     "source, options, message",
     [
-        (summary_of(), {"by": "runs"}, "no column 'runs' to group by; did you mean 'run'?"),
-        (summary_of(), {"by": []}, "`by` is empty"),
+        (summary_of(), {"by": "runs"}, "by is 'runs'; did you mean 'run'?"),
+        (summary_of(), {"by": []}, "by is empty"),
         (summary_of(), {"by": "model"}, "column 'model' is missing in 1 of 4 rows"),
         (summary_of(), {"measures": "pass_rat"}, "'pass_rat'; did you mean 'pass_rate'?"),
         (summary_of(), {"measures": ()}, "`measures` is empty"),
@@ -336,7 +336,7 @@ def summary_of(**changes: Any) -> pd.DataFrame:
             "nan at run 'x', document 'b', and in 1 more row; drop these documents",
         ),
         (summary_of(pass_rate=[0.1, np.inf, 0.3, 0]), {}, "inf at run 'x', document 'b'; drop"),
-        (summary_of(), {"baseline": "z"}, "baseline='z' is not a group; known are x, y"),
+        (summary_of(), {"baseline": "z"}, "baseline='z' is not a group; expected one of x, y"),
         (
             summary_of(document=[*"abcd"], domain="u"),
             {},
@@ -382,7 +382,7 @@ def test_mappings_and_lists_of_evaluations(evaluations: Any, batch: Any) -> None
 
 
 def test_a_key_that_stands_for_several_runs(batch: Any) -> None:
-    with pytest.raises(xb.InputError, match="'paper' would stand for 4 runs"):
+    with pytest.raises(xb.InputError, match="'paper' has 4 runs"):
         compare_runs({"paper": batch.summary, "strict": batch.summary})
     with pytest.raises(xb.InputError, match="from run to document to Evaluation, and no deeper"):
         compare_runs({"a": {"b": {"c": 1}}})

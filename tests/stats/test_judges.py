@@ -291,7 +291,7 @@ def test_pairs_and_reference() -> None:
 
 NONE_IN_COMMON = {"path": "$.elsewhere"}
 REFUSED = {
-    "one judge": ({"a": side([True])}, {}, "at least two names of judges"),
+    "one judge": ({"a": side([True])}, {}, "the names of at least two judges"),
     "no mapping": ([side([True])] * 2, {}, "expected a mapping"),
     "unknown reference": (
         {"first": side([True]), "second": side([True])},
@@ -548,8 +548,8 @@ class Named(Several):
 
 
 NOT_SEVERAL = {
-    "asked once": (Several(1.0), r"^1 field was asked about once.*LLMJudge\(n=5\)"),
-    "no model": ("offline", r"^no model was asked.*LLMJudge\(n=5\)"),
+    "asked once": (Several(1.0), r"^1 field has a single call.*LLMJudge\(n=5\)"),
+    "no model": ("offline", r"^judge_calls has no verdicts of models.*LLMJudge\(n=5\)"),
 }
 
 
@@ -561,7 +561,7 @@ def test_nothing_to_compare(judge: Any, message: str) -> None:
 
 def test_two_fields_asked_once() -> None:
     ev = xb.evaluate(ONE, {"a": "1", "b": "2"}, {"a": "x", "b": "y"}, judge=Several(1.0))
-    with pytest.raises(xb.InputError, match=r"^each of 2 fields was asked about once"):
+    with pytest.raises(xb.InputError, match=r"^each of 2 fields has a single call"):
         self_consistency(ev)
 
 

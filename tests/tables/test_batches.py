@@ -101,7 +101,7 @@ def test_no_score_at_all_is_told() -> None:
 @pytest.mark.parametrize(
     "predicted, problem",
     [
-        ("I see no table there.", "no table is seen"),
+        ("I see no table there.", "no table was found"),
         (None, "NoneType"),
         (5, "int"),
         ([{"row_nums": [2], "column_nums": [0]}], "no cell covers row 0"),
@@ -189,7 +189,7 @@ def test_names_of_a_frame_without_documents_are_its_index() -> None:
         ({}, {}, "pairs is empty"),
         ([(TRUE,)], {}, "pairs, '0': expected .true, predicted."),
         ([TRUE], {}, "pairs, '0': expected .true, predicted."),
-        (pd.DataFrame({"true": [TRUE]}), {}, "no column 'predicted'; known are true"),
+        (pd.DataFrame({"true": [TRUE]}), {}, "no column 'predicted'; expected true"),
         (frame().reindex(columns=["true", "predicted"]), {}, "pairs is empty"),
         (
             frame("x").assign(grits_con=1),

@@ -99,7 +99,7 @@ def test_tables_and_cells_may_be_given() -> None:
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("table", TRUE), "true is the text 'table', in which no table is seen"),
+        (("table", TRUE), "true is the text 'table', in which no table was found"),
         ((TRUE, 5), "predicted is int; expected a list of cells"),
         ((TRUE, [5]), "predicted, cell 0 is int"),
         ((TRUE, TRUE, ["ted"]), "metrics: no 'ted'; did you mean 'teds'"),

@@ -142,14 +142,14 @@ def test_an_empty_table_stays_empty() -> None:
         (table_of_cells([Cell((0,), (0,), "a")]), "no cell has a bbox"),
         (
             column((0, 30), (2, 3), (4, 10)),
-            "row 1 has no room behind the one before; rows must be in",
+            "row 1 is out of order; rows must be in",
         ),
-        (column((20, 30), (10, 12), (0, 5)), "row 1 has no room"),
-        (column((10, 12), (0, 5)), "row 1 has no room"),
-        (column((4, 0)), "row 0 has no room"),
+        (column((20, 30), (10, 12), (0, 5)), "row 1 is out of order"),
+        (column((10, 12), (0, 5)), "row 1 is out of order"),
+        (column((4, 0)), "row 0 is out of order"),
         (
             table_of_cells([Cell((0,), (n,), "", (-9.0 * n, 0, 5 - 9.0 * n, 9)) for n in range(3)]),
-            "column 1 has no room",
+            "column 1 is out of order",
         ),
     ],
 )

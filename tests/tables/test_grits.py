@@ -196,7 +196,7 @@ ONE = {"row_nums": [0], "column_nums": [0], "text": "a"}
 @pytest.mark.parametrize(
     "cells, message",
     [
-        ("table", "true is the text 'table', in which no table is seen"),
+        ("table", "true is the text 'table', in which no table was found"),
         (5, "true is int; expected a list of cells"),
         ([5], "true, cell 0 is int; expected a dict"),
         ([ONE, ONE | {"row_num": [1]}], "cell 1: no key 'row_num'; did you mean 'row_nums'"),

@@ -125,7 +125,7 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
         (TABLES[:1], {"modes": 5}, "modes is 5; choose among rows, columns, both"),
         (TABLES[:1], {"modes": "row"}, "no 'row'; did you mean 'rows'"),
         (TABLES[:1], {"max_teds_nodes": "9"}, "max_teds_nodes is '9'; expected a whole number"),
-        ([], {}, "tables: there is none"),
+        ([], {}, "tables is empty; expected at least one table"),
         ([[]], {}, "table 0 is empty"),
         (["nothing"], {}, "table 0 is the text 'nothing'"),
         (TABLES[:1], {"modes": ["row"]}, "no 'row'; did you mean 'rows'"),

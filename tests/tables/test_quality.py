@@ -205,11 +205,14 @@ def test_typos_that_do_not_meet_add_up(seed: int) -> None:
     [
         (
             [*grid(TEXTS)[:3], {"row_nums": [1], "column_nums": [1, 2]}, AT_0_2],
-            "one has none over rows .0. and columns .2.",
+            "only one has a cell over rows .0. and columns .2.",
         ),
-        ([*grid(TEXTS)[1:], grid(TEXTS)[0], grid(TEXTS)[3]], "none over rows .1. and columns .1."),
-        (grid(TEXTS[:1]), "one has none over rows .1. and columns .0."),
-        ([], "one has none over rows .0. and columns .0."),
+        (
+            [*grid(TEXTS)[1:], grid(TEXTS)[0], grid(TEXTS)[3]],
+            "only one has a cell over rows .1. and columns .1.",
+        ),
+        (grid(TEXTS[:1]), "only one has a cell over rows .1. and columns .0."),
+        ([], "only one has a cell over rows .0. and columns .0."),
         ("text", "predicted is the text 'text', in which"),
     ],
 )
@@ -285,7 +288,7 @@ def test_numbers_that_do_not_fit() -> None:
         check_tables([PLAIN], max_objects=1.5)  # type: ignore[arg-type]
 
 
-OTHER_CELLS = "source: the tables do not have the same cells: one has none over rows"
+OTHER_CELLS = "source: the tables do not have the same cells: only one has a cell over rows"
 
 
 @pytest.mark.parametrize(
@@ -295,7 +298,7 @@ OTHER_CELLS = "source: the tables do not have the same cells: one has none over 
         (grid(TEXTS), [], (False, False, 5), f"{OTHER_CELLS} [0] and columns [0]"),
         (grid(TEXTS), 7, (False, False, 5), "source is int; expected a list of cells"),
         (grid(TEXTS, height=9), "x", (True, False, 5), "rows overlap; source is the text 'x', in"),
-        ("x", None, (None, None, None), "table is the text 'x', in which no table is seen"),
+        ("x", None, (None, None, None), "table is the text 'x', in which no table was found"),
         (None, grid(TEXTS), (None, None, None), "table is NoneType; expected a list of cells"),
         ([AT_0_2], None, (None, None, None), "table: no cell covers row 0, column 0"),
         ([], None, (None, None, 0), ""),

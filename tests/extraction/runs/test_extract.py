@@ -423,7 +423,7 @@ def test_the_answer_of_maximum_length_is_reserved(
     without = run(ONE, budget_usd=16_384 * OUT, **options)
     assert without.stopped is not None
     assert "may cost up to 0." in without.stopped
-    assert "a max_tokens makes that less" in without.stopped
+    assert "set max_tokens to reduce that" in without.stopped
     assert not server.requests
     done = run(ONE, budget_usd=16_384 * OUT + 0.2, **options)
     assert (done.unasked, len(server.requests)) == ([], 1)
@@ -603,7 +603,7 @@ def test_what_cannot_be_written_ends_the_run_and_loses_nothing(
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "mode": ({"mode": "structure"}, "did you mean 'structured'"),
-    "input": ({"document_input": "pdf"}, "known are auto, file, text"),
+    "input": ({"document_input": "pdf"}, "expected one of auto, file, text"),
     "provider": ({"model": "opnai/gpt"}, "did you mean 'openai'"),
     "key": ({"model": "openai/gpt-4o", "api_base": None}, "OPENAI_API_KEY.*api_base="),
     "price": ({"budget_usd": 1.0}, "no price"),

@@ -5,8 +5,6 @@ four more requests are under way.
 """
 
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,10 +24,11 @@ from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, wait_until
 
 PROGRAM = """
-import sys
+import sys, warnings
 from itertools import product
 import extractbench_nb as xb
 from extractbench_nb.extraction.runs import extract
+warnings.simplefilter("error")
 url, root, *models = sys.argv[1:]
 dataset = xb.load_dataset("sample")
 for model, mode in product(models, ("prompt", "structured")):
@@ -137,7 +136,8 @@ def test_the_matrix_killed_half_way_and_resumed(dataset: Dataset, tmp_path: Path
 
     with serving(dataset, len(everything)) as (server, _):
         arguments = arguments_of(server, tmp_path / "whole")
-        subprocess.run([sys.executable, "-W", "error", "-c", PROGRAM, *arguments], check=True)
+        with loaded_script(PROGRAM, *arguments) as script:
+            assert script.result() == ""
         assert asked(server) == dict.fromkeys(everything, 1)
         whole = folders(server, tmp_path / "whole")
     check_outputs(whole, dataset)

@@ -83,7 +83,7 @@ def test_of_many_providers_a_few_are_named() -> None:
         LLMJudge("nonsense/model").check()
     end = str(caught.value).partition("for the provider, ")[2]
     assert re.fullmatch(
-        r"known are \w+, \w+, \w+; LiteLLM's documentation lists all \d+ providers", end
+        r"expected one of \w+, \w+, \w+; LiteLLM's documentation lists all \d+ providers", end
     )
 
 

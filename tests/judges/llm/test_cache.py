@@ -246,7 +246,7 @@ def test_an_answer_that_cannot_be_kept_holds_all_the_same(
         raise OutputError("database or disk is full")
 
     monkeypatch.setattr(JudgeCache, "put", full)
-    with pytest.warns(RuntimeWarning, match="answers are not kept: .*disk is full"):
+    with pytest.warns(RuntimeWarning, match="answers are not cached: .*disk is full"):
         assert ask(judge, "x", "x").score == 1.0
 
 
@@ -338,7 +338,7 @@ def test_a_cache_that_cannot_be_written_is_read(
         gc.collect()
         Path(folder).chmod(0o555)
         with loaded_script(READ_ONLY, folder, str(tmp_path / "other"), server.url) as script:
-            assert script.result() == "[True, False] 1\nanswers are not kept\n"
+            assert script.result() == "[True, False] 1\nanswers are not cached\n"
     assert len(server.requests) == 3
 
 

@@ -225,21 +225,21 @@ def test_what_differs_is_told(make: MakeJudge, tmp_path: Path) -> None:
     assert ask(replay, field="seller").score == 0.0
     reason, told = refused(replay, "a", "c", field="seller")
     assert reason == "not_recorded"
-    assert told.startswith("openai/test-model: no recorded answer to this question on 'seller'")
-    assert "to other values, instructions or prompts (ours are v1)" in told
-    assert "nothing is recorded on this field" in refused(replay, field="buyer")[1]
+    assert told.startswith("openai/test-model: no recorded answer to this question about 'seller'")
+    assert "to other values, instructions or prompts (the current prompts are v1)" in told
+    assert "no answer is recorded for this field" in refused(replay, field="buyer")[1]
     like = LLMJudge("openai/other", max_tokens=100)
     other = ReplayJudge(path, like=like)
     assert refused(other, field="seller")[1] == (
-        "openai/other: no recorded answer to this question on 'seller'; "
-        "there is one with model 'openai/test-model'"
+        "openai/other: no recorded answer to this question about 'seller'; "
+        "there is an answer with model 'openai/test-model'"
     )
     more = ReplayJudge(path, like=LLMJudge("openai/test-model", max_tokens=100, n=2, vote="max"))
-    assert "there is one with sample 0" in refused(more, field="seller")[1]
+    assert "there is an answer with sample 0" in refused(more, field="seller")[1]
     few = ReplayJudge(path, like=LLMJudge("openai/test-model", max_tokens=100, n=2, vote="min"))
     assert ask(few, field="seller").score == 0.0  # whatever the other answer would have been
     less = ReplayJudge(path, like=LLMJudge("openai/test-model"))
-    assert "there is one with max_tokens 100" in refused(less, field="seller")[1]
+    assert "there is an answer with max_tokens 100" in refused(less, field="seller")[1]
     assert "on 'it''" not in refused(replay, field="it's")[1]
 
 
@@ -251,7 +251,9 @@ def test_an_answer_that_cannot_be_read(make: MakeJudge, tmp_path: Path) -> None:
     path.write_text(json.dumps(entry | {"answer": "I forgot"}) + "\n")
     reason, told = refused(ReplayJudge(path))
     assert reason == "unparsable"
-    assert told.endswith("the recorded answer cannot be read: it holds no JSON object with a score")
+    assert told.endswith(
+        "the recorded answer cannot be read: it contains no JSON object with a score"
+    )
 
 
 def test_several_judges_in_one_file(make: MakeJudge, tmp_path: Path) -> None:
@@ -275,7 +277,7 @@ def test_others_decide_what_was_not_recorded(make: MakeJudge, tmp_path: Path) ->
     replay = ReplayJudge(path, otherwise="offline")
     assert replay.name == "replay(openai/test-model, else offline)"
     verdict = ask(replay, "6 Apr 2025", "2025-04-06")
-    assert verdict[:3] == (1.0, "date", "not recorded; by offline: date")
+    assert verdict[:3] == (1.0, "date", "not recorded; judged by offline: date")
     assert ask(replay)[:3] == ask(judge)[:3]
     model = ReplayJudge(path, otherwise=make("openai/other"))
     assert ask(model, "c", "c").calls[0].model == "openai/other"
@@ -355,7 +357,8 @@ def test_a_report_answers(tmp_path: Path) -> None:
     assert rows.loc["$.day", "outcome"] == "incorrect"
     assert rows.loc["$.parties[0].name", "reason"] == "not_recorded"
     assert (
-        "verdicts on items of arrays are not replayed" in rows.loc["$.parties[0].name", "reasoning"]
+        "verdicts about items of arrays are not replayed"
+        in rows.loc["$.parties[0].name", "reasoning"]
     )
     assert len(ev.judge_calls) == 0
     mixed = evaluated(ReplayJudge(tmp_path / "report.json", otherwise="offline"))
@@ -363,7 +366,7 @@ def test_a_report_answers(tmp_path: Path) -> None:
     assert (
         mixed.fields.set_index("path")
         .loc["$.parties[0].name", "reasoning"]
-        .startswith("not recorded; by offline: ")
+        .startswith("not recorded; judged by offline: ")
     )
 
 
@@ -411,7 +414,7 @@ def test_two_texts_without_a_field(tmp_path: Path) -> None:
     replay = ReplayJudge(report(tmp_path, row()))
     with pytest.raises(JudgeError, match="two texts without their field"):
         asyncio.run(replay.compare("a", "b"))
-    with pytest.raises(JudgeError, match="no alignment"):
+    with pytest.raises(JudgeError, match="does not contain alignments"):
         asyncio.run(replay.answer([], str, {}))
 
 
@@ -458,15 +461,15 @@ LINE = '{"answer":"x","completion_tokens":null,"cost_usd":null,"key":"0","prompt
 @pytest.mark.parametrize(
     "text, told",
     [
-        ("", "holds no answers"),
-        (" \n", "holds no answers"),
+        ("", "contains no answers"),
+        (" \n", "contains no answers"),
         ("no JSON", "is neither a file that JudgeCache.export wrote .* nor a report.json"),
         ("{}", "is neither a file"),
         ("[1, 2]", "is neither a file"),
         ("5", "is neither a file"),
         ('{"key": "0", "request": {}, "answer": "x"}', "line 1 of .* is not an answer"),
         ('{"field_outcomes": {}}', "found no list 'field_outcomes'"),
-        ('{"field_outcomes": []}', "holds no verdict"),
+        ('{"field_outcomes": []}', "contains no verdict"),
         ('{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'path': 'x'}"),
         (json.dumps({"field_outcomes": [row(score=2)]}), "a 'score' from 0 to 1"),
         (json.dumps({"field_outcomes": [row(), 5]}), "row 1 of 'field_outcomes' is 5"),
@@ -488,10 +491,10 @@ def test_places_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(xb.InputError, match=r"has neither 'judge_answers\.sqlite' nor reports"):
         ReplayJudge(tmp_path)
     report(tmp_path, row())
-    with pytest.raises(xb.InputError, match="does not say by gold_hash and extracted_hash"):
+    with pytest.raises(xb.InputError, match="has no gold_hash or extracted_hash"):
         ReplayJudge(tmp_path)
     empty = xb.judges.JudgeCache(tmp_path / "cache")
-    with pytest.raises(xb.InputError, match="holds no answers"):
+    with pytest.raises(xb.InputError, match="contains no answers"):
         ReplayJudge(empty)
     assert not empty.path.exists()
 
@@ -636,7 +639,7 @@ def test_a_folder_of_recorded_reports_serves_a_batch() -> None:
         "reason == 'not_recorded' and not field.str.contains('[', regex=False)"
     )
     assert others["document"].nunique() == len(one) - 1
-    assert others["reasoning"].str.contains("the report is of another").all()
+    assert others["reasoning"].str.contains("the report is about another").all()
 
 
 def saved(folder: Path, gold: Any, predicted: Any, judge: Any) -> Path:
@@ -660,9 +663,9 @@ def test_our_reports_know_what_they_are_of(make: MakeJudge, tmp_path: Path) -> N
         pd.testing.assert_series_equal(run(own, tmp_path)["score"], run(own, path)["score"])
         assert "recorded" not in set(run(other, path, otherwise="offline")["reason"])
     nobody = run({"seller": "q", "day": "r"}, tmp_path)
-    assert "no report is of these documents" in nobody["reasoning"].dropna().iloc[0]
+    assert "no report is about these documents" in nobody["reasoning"].dropna().iloc[0]
     saved(tmp_path / "r3", gold, near, judge)
-    assert "are of these documents" in run(near, tmp_path)["reasoning"].dropna().iloc[0]
+    assert "are about these documents" in run(near, tmp_path)["reasoning"].dropna().iloc[0]
     both = xb.Ensemble([ReplayJudge(tmp_path / "r1"), "offline"])
     assert xb.evaluate(SCHEMA, gold, near, judge=both).summary["judge_errors"] == 0
     assert xb.evaluate(SCHEMA, gold, far, judge=both).summary["judge_errors"] > 0

@@ -54,7 +54,7 @@ def test_bad_values_are_refused(name: str, value: Any) -> None:
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(InputError, match=r"max_retries.*did you mean 'max_tokens'"):
         LLMJudge("openai/x", max_retries=2)
-    with pytest.raises(InputError, match="known are additional_instructions, api_base"):
+    with pytest.raises(InputError, match="expected one of additional_instructions, api_base"):
         LLMJudge("openai/x", qqq=2)
 
 

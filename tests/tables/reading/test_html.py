@@ -111,7 +111,7 @@ LAYOUTS = {
     "overlap": (
         '<tr><td>a</td><td rowspan="2">b</td></tr><tr><td colspan="2">c</td></tr>',
         [["a", "b"], ["c", "c"]],
-        ("row 1, column 0: the cell overlaps an earlier one, and wins",),
+        ("row 1, column 0: the cell overlaps an earlier one, which it replaces there",),
     ),
     "nested": (
         "<table><tr><td>a<table><tr><td>b</td></tr></table></td></tr></table>",

@@ -40,7 +40,7 @@ NO_TABLE = {
 def test_prose_is_no_table(text: str) -> None:
     with pytest.raises(
         InputError,
-        match=r'in which no table is seen; .* xb.tables.read_table\(text, format="csv"\)',
+        match=r'in which no table was found; .* xb.tables.read_table\(text, format="csv"\)',
     ):
         read_table(text)
 
@@ -162,7 +162,7 @@ def test_thoughts_before_what_is_called_by_its_format(form: str) -> None:
 
 
 def test_an_answer_of_thoughts_alone_is_no_table() -> None:
-    with pytest.raises(InputError, match="no table is seen"):
+    with pytest.raises(InputError, match="no table was found"):
         read_table("<think>It may be\nthat there is none")
 
 
@@ -245,7 +245,7 @@ BAD_JSON = {
     ),
     "an open bracket": ("[", "table text is not JSON: Expecting value at line 1"),
     "cut off after several": ('{"a": 1}\n{"a": 2}\n{\n"a":', "is not JSON: Expecting value"),
-    "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not JSON that can be read"),
+    "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not readable JSON"),
     "a number": ("5", "table is a JSON number; expected"),
     "nothing": ("", "table text is not JSON: Expecting value"),
 }
@@ -413,7 +413,7 @@ WORDS = ["Sorry", "I", "could not", "find", "table", "however", "there is", "it"
     st.sampled_from([", ", "; ", " "]),
 )
 def test_sentences_are_never_a_table(text: str, mark: str) -> None:
-    with pytest.raises(InputError, match="no table is seen"):
+    with pytest.raises(InputError, match="no table was found"):
         read_table(text.replace(" I ", f"{mark}I ").replace(" so", f"{mark}so"))
 
 

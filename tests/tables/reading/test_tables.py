@@ -58,7 +58,10 @@ def test_the_format_may_be_told(tmp_path: Path) -> None:
 
 BAD_FILES = {
     "a.htlm": ("", r"table: file .*a\.htlm' ends in '\.htlm'; did you mean .*'\.html'"),
-    "none": ("", r"table: file .*none' ends in ''; known are \.csv, \.htm, .* \(or pass format\)"),
+    "none": (
+        "",
+        r"table: file .*none' ends in ''; expected one of \.csv, \.htm, .* \(or pass format\)",
+    ),
     "a.csv": (b"\xff,b", r"table file .*a\.csv' is not UTF-8"),
     "b.json": (b"[", r"table file .*b\.json' is not JSON: .* line 1"),
     "c.json": (b"{}", r"table file .*c\.json' is a JSON object; expected an array of objects"),
@@ -82,15 +85,23 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Any, str | None, str]] = {
-    "prose": ("not html at all", None, "table is the text 'not html at all', in which no table is"),
-    "a sentence": ("Sorry, there is no table.", None, "expected HTML, CSV, Markdown or JSON, or"),
-    "a file name": ("table.csv", None, "a file is given as pathlib.Path"),
-    "empty": ("", None, "table is the text '', in which no table is seen"),
+    "prose": (
+        "not html at all",
+        None,
+        "table is the text 'not html at all', in which no table was",
+    ),
+    "a sentence": ("Sorry, there is no table.", None, "expected HTML, CSV, Markdown or JSON; set"),
+    "a file name": ("table.csv", None, "pass a file as pathlib.Path"),
+    "empty": ("", None, "table is the text '', in which no table was found"),
     "bytes": (b"<table>", None, "table is bytes; expected a list of cells"),
     "None": (None, None, "table is NoneType; expected a list of cells"),
     "a number": (3, None, "table is int; expected"),
     "one dict": (CELL, None, "table is dict; expected an array of objects"),
-    "a dict and a format": ({"a": 1}, "csv", "table is a list, and format is 'csv'; known are"),
+    "a dict and a format": (
+        {"a": 1},
+        "csv",
+        "table is a list, and format is 'csv'; expected one of",
+    ),
     "one cell": (Cell((0,), (0,)), None, "table is Cell; expected a list of cells"),
     "a series": (pd.Series(["a"]), None, "table, cell 0 is str; expected a dict"),
     "an array": (np.array([1]), None, "table, cell 0 is int64; expected a dict"),
@@ -103,9 +114,17 @@ REFUSED: dict[str, tuple[Any, str | None, str]] = {
     ),
     "deep JSON": ("[{" * 10, None, "table text is not JSON"),
     "unknown format": ("a,b", "htlm", "format is 'htlm'; did you mean 'html'"),
-    "no format": ("a,b", 3, "format is 3; known are cells, csv, html, json, markdown, records"),
+    "no format": (
+        "a,b",
+        3,
+        "format is 3; expected one of cells, csv, html, json, markdown, records",
+    ),
     "a frame and a format": (pd.DataFrame(), "csv", "table is DataFrame, and format is 'csv'; a"),
-    "a list and a format": ([CELL], "csv", "table is a list, and format is 'csv'; known are cells"),
+    "a list and a format": (
+        [CELL],
+        "csv",
+        "table is a list, and format is 'csv'; expected one of cells",
+    ),
     "text for cells": ("a,b", "cells", "table text is not JSON"),
 }
 

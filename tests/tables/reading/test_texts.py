@@ -90,7 +90,7 @@ def test_one_column_must_be_called_csv(text: str, texts: list[list[str]]) -> Non
     table = read_table(text, format="csv")
     assert table.texts == texts
     assert table.notes == NO_DELIMITER
-    with pytest.raises(InputError, match=r'no table is seen; .*format="csv"'):
+    with pytest.raises(InputError, match=r'no table was found; .*format="csv"'):
         read_table(text)
 
 
@@ -142,7 +142,7 @@ def test_lines_that_are_records(text: str, texts: list[list[str]]) -> None:
     ],
 )
 def test_prose_with_delimiters_is_no_table(text: str) -> None:
-    with pytest.raises(InputError, match="no table is seen"):
+    with pytest.raises(InputError, match="no table was found"):
         read_table(text)
 
 
@@ -307,7 +307,7 @@ def test_long_csv_is_read_soon(text: str) -> None:
 
 
 def test_a_line_below_a_sentence_with_a_bar_is_no_row_of_dashes() -> None:
-    with pytest.raises(InputError, match="no table is seen"):
+    with pytest.raises(InputError, match="no table was found"):
         read_table("Rows | columns\n---\nmore")
 
 

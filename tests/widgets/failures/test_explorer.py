@@ -111,8 +111,8 @@ def test_filters_hold_for_the_selection_too() -> None:
 @pytest.mark.parametrize(
     "trait, value, message",
     [
-        ("selected_cell", ("aa", "d1"), r"field is 'aa'; did you mean 'a'|known are"),
-        ("selected_cell", ("a", "d9"), r"document is 'd9'; known are d1, d2"),
+        ("selected_cell", ("aa", "d1"), r"field is 'aa'; did you mean 'a'|expected one of"),
+        ("selected_cell", ("a", "d9"), r"document is 'd9'; expected one of d1, d2"),
         ("selected_cell", ("a",), r"selected_cell is \(row, column\) or empty; found \('a',\)"),
         ("selected_block", (["a", "q"], ["d1"]), "field is 'q'"),
         ("selected_block", ([1], ["d1"]), "field is 1"),
@@ -129,8 +129,8 @@ def test_filters_hold_for_the_selection_too() -> None:
         ("rows", "feild", "rows is 'feild'; did you mean 'field'"),
         ("measure", "scores", "measure is 'scores'; did you mean 'score'"),
         ("row_order", "best", "row_order is 'best'"),
-        ("schema", "t", "schema is 't'; known are s"),
-        ("run", "r3", "run is 'r3'; known are r1, r2"),
+        ("schema", "t", "schema is 't'; expected s"),
+        ("run", "r3", "run is 'r3'; expected one of r1, r2"),
     ],
 )
 def test_what_there_is_not_is_refused_with_the_nearest_names(
@@ -213,7 +213,7 @@ def test_one_document_is_not_worth_an_axis(rows: str, columns: str) -> None:
     [
         ({"rows": "fields"}, "rows='fields': did you mean 'field'"),
         ({"columns": "doc"}, "columns='doc': "),
-        ({"measure": "f1"}, "measure='f1': known are outcome, pass_rate, score"),
+        ({"measure": "f1"}, "measure='f1': expected one of outcome, pass_rate, score"),
         ({"rows": "run", "columns": "run"}, "rows and columns are both 'run'"),
     ],
 )

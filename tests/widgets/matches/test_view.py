@@ -331,7 +331,7 @@ def test_a_pickled_evaluation_is_shown_with_its_slider_off(ev: xb.evaluation.Eva
     assert view._reset.disabled
     assert "without its records" in json.loads(view._counts.data)["told"]
     assert shown(view) == shown(MatchesView(ev, "people"))
-    with pytest.raises(traitlets.TraitError, match="none are known"):
+    with pytest.raises(traitlets.TraitError, match="there are none to choose from"):
         view.thresholds = {"align_threshold": 0.4}
     view.path = "keywords"
     assert view._slider.disabled

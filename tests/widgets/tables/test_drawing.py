@@ -171,7 +171,7 @@ def test_a_line_says_which_one_it_was_matched_with(line: Line, texts: list[str])
 def test_cells_under_others_are_told() -> None:
     over = {"row_nums": [0], "column_nums": [0, 1], "text": "over"}
     table = grits([*plain([["a", "b"]]), over], []).true
-    assert notes_of(table) == ["2 cells lie under others, not drawn"]
+    assert notes_of(table) == ["2 cells covered by others, not drawn"]
     assert notes_of(grits(plain([["a"]]), []).true) == []
 
 

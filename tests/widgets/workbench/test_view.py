@@ -161,7 +161,7 @@ def test_the_params_of_a_margin() -> None:
     assert view.params == {"tolerance": 0.005, "mode": "absolute", "parse": "plain"}
     view.over = "score"
     assert set(view.curve["param"]) == {"score"}
-    with pytest.raises(traitlets.TraitError, match="over is 'nope'; known are score, tolerance"):
+    with pytest.raises(traitlets.TraitError, match="over is 'nope'; expected one of score"):
         view.over = "nope"
 
 
