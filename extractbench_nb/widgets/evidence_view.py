@@ -50,7 +50,7 @@ _LEGEND = (
     (_BY_CHANCE, "found, but common enough to stand there by chance"),
     (_SIGNS[NOT_FOUND], "not found in the PDF"),
     (_SIGNS[NOT_SOUGHT], "not sought: null, true, false, or without letter or digit"),
-    ("score", "0 to 1: likeness to the value, less what chance would find"),
+    ("page · score", "score, 0 to 1: likeness to the value, less what chance would find"),
 )
 _LONGEST = 160
 #: Outcomes of a filter besides those of fields: all that are not right, and items without a pair.
@@ -571,7 +571,7 @@ class EvidenceView(View):
             menus.append(
                 menu(f"{side.capitalize()} in the PDF", f"set:{side}_finding", names, chosen)
             )
-        hint = "part of a path or value"
+        hint = "filter by path or value"
         return toolbar(
             search("Filter the list", "set:text", self.text, hint, "values"),
             menus,
@@ -703,6 +703,12 @@ class EvidenceView(View):
                 _turner("place", "place", self._at + 1, len(self._places)),
                 _turner("page", "set:page", self.page, self._pages),
                 menu("Zoom", "set:zoom", zooms, self.zoom),
+                [
+                    h("span", h("i", cls=f"xb-key {kind}"), words, cls="xb-quiet")
+                    for kind, words in (("xb-chosen", "this place"), ("", "other places"))
+                ]
+                if self._places
+                else None,
             ),
             h(
                 "div",
@@ -721,13 +727,6 @@ class EvidenceView(View):
             )
             if here
             else None,
-            h(
-                "ul",
-                h("li", h("span", cls="xb-place xb-chosen"), "the chosen place"),
-                h("li", h("span", cls="xb-place"), "other places of the value"),
-                cls="xb-legend",
-                live=True,
-            ),
             h(
                 "details",
                 h("summary", "Code"),
@@ -772,7 +771,7 @@ def _where(value: Mapping[str, Any] | None) -> Node:
     sign = _SIGNS[finding]
     if value is not None and value["page"] is not None:
         sign = sign if value["score"] >= _TELLING else _BY_CHANCE
-        label = f"page {value['page']}, score {score_text(value['score'])}"
+        label = f"page {value['page']} · {score_text(value['score'])}"
     return h(
         "div", h("span", sign, aria_hidden="true"), f" {label}", cls=f"xb-where xb-is-{finding}"
     )

@@ -196,9 +196,14 @@ function render({ model, el }) {
   }
   function reveal(target) {
     const pane = target.closest("[data-scroll]");
-    if (!pane) target.scrollIntoView({ block: "nearest", inline: "nearest" });
-    else pane.scrollTop += target.getBoundingClientRect().top - pane.getBoundingClientRect().top
-      - pane.clientHeight / 3;
+    if (!pane) return void target.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const [inner, outer] = [target.getBoundingClientRect(), pane.getBoundingClientRect()];
+    if (inner.top < outer.top || inner.bottom > outer.bottom) {
+      pane.scrollTop += inner.top - outer.top - pane.clientHeight / 3;
+    }
+    if (inner.left < outer.left || inner.right > outer.right) {
+      pane.scrollLeft += inner.left - outer.left - pane.clientWidth / 3;
+    }
   }
   function perform(target) {
     const { send: text } = target.dataset;

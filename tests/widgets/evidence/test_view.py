@@ -83,10 +83,6 @@ def attributes(view: EvidenceView, name: str, attribute: str) -> list[str]:
     return found(view.draw()[name])
 
 
-def classes(view: EvidenceView, name: str) -> list[str]:
-    return attributes(view, name, "class")
-
-
 @pytest.fixture(scope="module")
 def some_words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A PDF of two words."""
@@ -142,7 +138,7 @@ def test_the_chosen_value_brings_its_page(tmp_path: Path) -> None:
     assert view.page == 3
     assert view.sought == "Blue Harbour Trust"
     assert text_of(view, "sheet").startswith("Place 1 of 1 · page 3 · score 1.00")
-    assert classes(view, "sheet").count("xb-place xb-chosen") == 2  # the place, and the legend
+    assert attributes(view, "sheet", "class").count("xb-place xb-chosen") == 1
 
 
 def test_a_missing_value_is_an_answer(view: EvidenceView) -> None:
@@ -171,7 +167,7 @@ def test_gold_and_predicted_stand_side_by_side_with_outcome_and_place(view: Evid
     assert (row.gold_finding, row.gold_page, row.predicted_finding) == ("found", 1, "not_found")
     said = text_of(view, "values")
     assert "$.heading ≠ incorrectWho Takes the Night Bus" in said
-    assert "● page 1, score 1.00Who Drives the Day Tram?○ not found" in said
+    assert "● page 1 · 1.00Who Drives the Day Tram?○ not found" in said
 
 
 def test_rows_are_kept_by_outcome_and_by_finding_on_either_side(view: EvidenceView) -> None:
@@ -322,8 +318,11 @@ def test_the_page_is_zoomed_and_its_picture_is_sent_only_when_it_changes(
 
 
 def test_marks_and_scores_have_a_legend(view: EvidenceView) -> None:
-    for words in ("○ not found in the PDF", "score 0 to 1: likeness", "the chosen place"):
+    for words in ("○ not found in the PDF", "score, 0 to 1: likeness"):
         assert words in text_of(view, "values", live=True) + text_of(view, "sheet", live=True)
+    assert "this place" not in text_of(view, "sheet", live=True)
+    view.selected_path = "$.summary"
+    assert "this placeother places" in text_of(view, "sheet", live=True)
     assert "○ not found in the PDF" in Twin(view.to_html()).text
 
 
