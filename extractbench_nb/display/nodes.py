@@ -23,16 +23,20 @@ class Node(NamedTuple):
 
 
 Child: TypeAlias = Node | str
+#: What can be given as children: any nesting of these; None is left out.
+Content: TypeAlias = Node | str | None | Iterable[Any]
 
 #: Attributes for the live page only, where they become ``data-`` attributes (see view.js):
 #: ``do``, the event that a click or a change sends, and ``send``, the JSON value that it sends;
 #: ``keys``, how the arrow keys move among the items below (``list``, ``tree`` or ``grid``), and
 #: ``item``, one of these; ``row`` and ``column``, its place in a grid, and ``drag``, the event that
-#: a block of cells sends; ``escape``, the event of the Escape key; ``fold``, what folds a summary;
+#: a block of cells sends; a grid's own ``do`` sends the place of a cell, and ``chosen``, JSON of its
+#: rows and columns, selects cells; ``escape``, the event of the Escape key; ``fold``, what folds a
+#: summary;
 #: ``reveal``, scrolled into view when its value changes, within its ``scroll``; ``found``,
 #: where Enter in a search box goes; ``copy``, a text to copy; ``part``, the place of a part.
 BEHAVIOUR = frozenset(
-    "do send keys item row column drag escape fold reveal scroll found copy part".split()
+    "do send keys item row column drag chosen escape fold reveal scroll found copy part".split()
 )
 #: Elements that do nothing without a kernel.
 _CONTROLS = frozenset({"button", "input", "select", "textarea"})
@@ -44,7 +48,7 @@ _STATIC = frozenset(
 )
 
 
-def h(tag: str, *children: Child | Iterable[Child] | None, **attributes: Any) -> Node:
+def h(tag: str, *children: Content, **attributes: Any) -> Node:
     """Make an element.
 
     Parameters

@@ -57,7 +57,7 @@ def is_seen(mark: Any) -> bool:
 
 def test_gold_and_predicted_are_side_by_side_and_both_are_looked_up(notebook: Notebook) -> None:
     wrong = value(notebook, "Somebody Else")
-    row = notebook.output(0).get_by_role("row").filter(has=wrong)
+    row = notebook.output(0).locator("tbody tr", has_text="Somebody Else")
     expect(row).to_contain_text("≠ incorrect")
     expect(row).to_contain_text("Brindlemoor")
     wrong.click()
