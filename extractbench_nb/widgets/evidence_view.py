@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,24 +96,21 @@ def value_rows(
     outcomes = _outcomes(ev, pairs)
     ours = {value["path"]: value for value in sides["gold"]}
     theirs = {value["path"]: value for value in sides["predicted"]}
-    partners = {_partner(path, pairs): path for path in ours}
-    rows: list[tuple[tuple[int, int], dict[str, Any]]] = []
-    places = {path: at for at, path in enumerate(ours)}
-    last = -1
-    for at, (path, value) in enumerate(theirs.items()):
-        gold = ours.get(partners.get(path, ""))
-        if gold is None:
-            spurious = {"gold": None, "predicted": value}
-            rows.append(
-                ((last, at + 1), {"outcome": _nearest(path, outcomes["predicted"])} | spurious)
-            )
-            continue
-        last = places[gold["path"]]
+    partners = {path: theirs.get(_partner(path, pairs) or "") for path in ours}
+    owners = {value["path"]: path for path, value in partners.items() if value is not None}
+    unpaired: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    neighbour = ""
+    for path, value in theirs.items():
+        neighbour = owners.get(path, neighbour)
+        if path not in owners:
+            outcome = _nearest(path, outcomes["predicted"])
+            unpaired[neighbour].append({"outcome": outcome, "gold": None, "predicted": value})
+    rows = unpaired[""]
     for path, value in ours.items():
-        other = _partner(path, pairs)
-        row = {"gold": value, "predicted": None if other is None else theirs.get(other)}
-        rows.append(((places[path], 0), {"outcome": _nearest(path, outcomes["gold"])} | row))
-    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+        outcome = _nearest(path, outcomes["gold"])
+        rows.append({"outcome": outcome, "gold": value, "predicted": partners[path]})
+        rows += unpaired[path]
+    return rows
 
 
 def _pairs_of_items(matches: pd.DataFrame) -> dict[str, int | None]:
@@ -171,32 +168,27 @@ def _nearest(path: str, outcomes: Mapping[str, str]) -> str:
 
 
 def kept_rows(
-    rows: Iterable[dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
     findings: Mapping[str, str],
     *,
     outcome: str = "",
     text: str = "",
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows, with their numbers, that have an outcome, a finding per side and a text."""
+) -> list[int]:
+    """Return the numbers of the rows that have an outcome, a finding on each side, and a text."""
     wanted = text.strip().casefold()
-    for at, row in enumerate(rows):
-        values = {side: row[side] for side in row if side != "outcome"}
-        if any(
-            finding and _finding(values.get(side)) != finding for side, finding in findings.items()
-        ):
-            continue
-        if (
-            outcome
-            and row["outcome"] != outcome
-            and (outcome != _FAILED or row["outcome"] in _RIGHT)
-        ):
-            continue
-        there = [value for value in values.values() if value is not None]
-        if not wanted or any(
-            wanted in value["path"].casefold() or wanted in _text(value["value"]).casefold()
-            for value in there
-        ):
-            yield at, row
+
+    def is_kept(row: dict[str, Any]) -> bool:
+        right = row["outcome"] in _RIGHT
+        return (
+            (not outcome or (not right if outcome == _FAILED else row["outcome"] == outcome))
+            and all(not name or _finding(row[side]) == name for side, name in findings.items())
+            and (not wanted or any(wanted in said(row[side]) for side in findings))
+        )
+
+    def said(value: Mapping[str, Any] | None) -> str:
+        return "" if value is None else f"{value['path']}\n{_text(value['value'])}".casefold()
+
+    return [at for at, row in enumerate(rows) if is_kept(row)]
 
 
 def _finding(value: Mapping[str, Any] | None) -> str:
@@ -382,7 +374,7 @@ class EvidenceView(View):
                     for side in self._leaves
                     for name in ("path", "value", "finding", "page", "score")
                 }
-                for _, row in self._kept()
+                for row in map(self._rows.__getitem__, self._kept())
             ]
         )
 
@@ -423,13 +415,9 @@ class EvidenceView(View):
     @traitlets.validate("side", "zoom", "outcome", "gold_finding", "predicted_finding")
     def _known_name(self, proposal: Any) -> str:
         trait, name = proposal["trait"].name, proposal["value"]
-        if trait == "side" and name not in self._leaves:
-            allowed = " or ".join(map(repr, self._leaves))
-            raise traitlets.TraitError(f"side={name!r}; expected {allowed}")
-        if trait == "zoom":
-            return known(trait, name, ZOOMS)
-        names = {"side": self._leaves, "outcome": (_FAILED, *self._outcome_counts())}
-        return name and known(trait, name, names.get(trait, LABELS))
+        outcomes = ("", _FAILED, *self._outcome_counts())
+        names = {"side": self._leaves, "zoom": ZOOMS, "outcome": outcomes}
+        return known(trait, name, names.get(trait, ("", *LABELS)))
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
@@ -446,11 +434,10 @@ class EvidenceView(View):
         """Go to the value on the other side that belongs to the chosen one."""
         at = self._row_of.get((change["old"], self.selected_path))
         value = None if at is None else self._rows[at][self.side]
-        path = "" if value is None else value["path"]
         with self.changing():
-            if path and path == self.selected_path:
+            before, self.selected_path = self.selected_path, "" if value is None else value["path"]
+            if before == self.selected_path:
                 self._look_up_path(None)  # the same path is not notified
-            self.selected_path = path
 
     @traitlets.observe("selected_path")
     def _look_up_path(self, _: Any) -> None:
@@ -458,13 +445,11 @@ class EvidenceView(View):
         if at is None:
             return
         with self.changing():
-            value = self._rows[at][self.side]["value"]
-            again = value == self.sought  # then nothing is notified
-            self.sought = value
-            if again:
-                self._look_up(None)
-            kept = [number for number, _ in self._kept()]
-            if at in kept:
+            searches = self._searches
+            self.sought = self._rows[at][self.side]["value"]
+            if searches == self._searches:
+                self._look_up(None)  # the same value is not notified
+            if at in (kept := self._kept()):
                 self._list_page = kept.index(at) // _ROWS
 
     @traitlets.observe("sought")
@@ -533,19 +518,17 @@ class EvidenceView(View):
         """Draw the list, the page, and its picture, which is sent by itself."""
         title = h("p", repr(self), cls="xb-title", live=True)
         body = h("div", part("values"), part("sheet"), cls="xb-beside")
-        _, scale = ZOOMS[self.zoom][1:]
         return {
             "page": h("div", title, part("filters"), body),
             "filters": self._filters(),
             "values": self._list(),
             "sheet": self._sheet(),
-            "picture": self._picture(self.page, scale)[1],
+            "picture": self._picture(self.page, ZOOMS[self.zoom][2])[1],
         }
 
-    def _kept(self) -> list[tuple[int, dict[str, Any]]]:
-        findings = {"gold": self.gold_finding, "predicted": self.predicted_finding}
-        findings = {side: findings[side] for side in self._leaves}
-        return list(kept_rows(self._rows, findings, outcome=self.outcome, text=self.text))
+    def _kept(self) -> list[int]:
+        findings = {side: getattr(self, f"{side}_finding") for side in self._leaves}
+        return kept_rows(self._rows, findings, outcome=self.outcome, text=self.text)
 
     def _outcome_counts(self) -> dict[str, int]:
         counts = Counter(row["outcome"] for row in self._rows)
@@ -571,9 +554,9 @@ class EvidenceView(View):
             menus.append(
                 menu(f"{side.capitalize()} in the PDF", f"set:{side}_finding", names, chosen)
             )
-        hint = "filter by path or value"
+        box = search("Filter the list", "set:text", self.text, "filter by path or value", "values")
         return toolbar(
-            search("Filter the list", "set:text", self.text, hint, "values"),
+            box,
             menus,
             button("Clear filters", "clear"),
         )
@@ -582,13 +565,13 @@ class EvidenceView(View):
         kept = self._kept()
         cut = page_of(len(kept), self._list_page, _ROWS)
         self._list_page = cut.number
-        chosen = self._row_of.get((self.side, self.selected_path)) if self.selected_path else None
+        chosen = self._row_of.get((self.side, self.selected_path))
         here = cut.of(kept)
-        at = next((i for i, (number, _) in enumerate(here) if number == chosen), 0)
+        at = here.index(chosen) if chosen in here else 0
         first = max(0, min(at - _STATIC_ROWS // 2, len(here) - _STATIC_ROWS))
         body = [
-            self._row(number, row, place, live=not first <= place < first + _STATIC_ROWS)
-            for place, (number, row) in enumerate(here)
+            self._row(number, place, live=not first <= place < first + _STATIC_ROWS)
+            for place, number in enumerate(here)
         ]
         heads = ["path", *(self._leaves if len(self._leaves) > 1 else ["value"])]
         table = h(
@@ -618,13 +601,12 @@ class EvidenceView(View):
             _legend(),
         )
 
-    def _row(self, number: int, row: Mapping[str, Any], place: int, *, live: bool) -> Node:
-        values = [row[side] for side in self._leaves]
-        path = next(value["path"] for value in (*values,) if value is not None)
-        outcome = row["outcome"]
-        head = h("th", breakable(path, self.text), scope="row")
-        if outcome:
-            head = h("th", breakable(path, self.text), " ", mark(outcome), scope="row")
+    def _row(self, number: int, place: int, *, live: bool) -> Node:
+        row = self._rows[number]
+        values, outcome = [row[side] for side in self._leaves], row["outcome"]
+        path = next(value["path"] for value in values if value is not None)
+        said = [" ", mark(outcome)] if outcome else None
+        head = h("th", breakable(path, self.text), said, scope="row")
         written = self._written(values, differs=outcome not in _RIGHT)
         cells = []
         for column, (side, value) in enumerate(zip(self._leaves, values, strict=True)):
@@ -639,6 +621,7 @@ class EvidenceView(View):
                     column=column,
                     do="value",
                     send=[number, side],
+                    found=bool(self.text.strip()),
                     aria_selected="true" if chosen else "false",
                     reveal=str(self._searches) if chosen else None,
                 )
@@ -706,9 +689,7 @@ class EvidenceView(View):
                 [
                     h("span", h("i", cls=f"xb-key {kind}"), words, cls="xb-quiet")
                     for kind, words in (("xb-chosen", "this place"), ("", "other places"))
-                ]
-                if self._places
-                else None,
+                ][: len(self._places)],
             ),
             h(
                 "div",
@@ -783,7 +764,7 @@ def _legend() -> Node:
 
 def _turner(noun: str, do: str, at: int, total: int) -> Node | None:
     """Make buttons to go from one thing to the next, numbered from 1."""
-    if not total:
+    if total <= 1:
         return None
     before, after = (
         button(sign, do, to, aria_label=f"{name} {noun}", disabled=not 1 <= to <= total)
