@@ -211,7 +211,7 @@ def explore(
 def show_evidence(
     ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
 ) -> View:
-    """Show where values are found in a document: a list of values next to the PDF page.
+    """Show where values are found in a document: gold beside predicted, next to the PDF page.
 
     Parameters
     ----------
@@ -220,17 +220,19 @@ def show_evidence(
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     subject : Evaluation, dict, list, str, int, float or None, optional
-        Whose values: an Evaluation has gold's and the predicted ones, to switch between; a JSON
-        value has its leaves. None: the gold of `document`.
+        Whose values: an Evaluation has gold's and the predicted ones, side by side; a JSON value
+        has its leaves. None: the gold of `document`.
     side : {"predicted", "gold"}, optional
-        Which values of an Evaluation are shown at first.
+        The side of an Evaluation that ``selected_path`` and ``values`` refer to at first.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``selected_path``, ``sought``, ``page`` and
-        ``side`` can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
-        `ground_values` and `find_evidence` return them.
+        A widget, to be the last value of a cell. ``selected_path``, ``side``, ``sought``, ``page``,
+        ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``, ``predicted_finding``)
+        can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
+        `ground_values` and `find_evidence` return them; ``rows`` has the listed pairs, and ``code``
+        is an expression for the selection.
 
     Raises
     ------

@@ -219,10 +219,17 @@ function render({ model, el }) {
   }
   function reveal(target) {
     const pane = target.closest("[data-scroll]");
-    if (!pane && acted) target.scrollIntoView({ block: "nearest", inline: "nearest" });
-    else if (!pane) return; // what Python shows does not move the page
-    else pane.scrollTop += target.getBoundingClientRect().top - pane.getBoundingClientRect().top
-      - pane.clientHeight / 3;
+    if (!pane) { // what Python shows does not move the page
+      if (acted) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+      return;
+    }
+    const [inner, outer] = [target.getBoundingClientRect(), pane.getBoundingClientRect()];
+    if (inner.top < outer.top || inner.bottom > outer.bottom) {
+      pane.scrollTop += inner.top - outer.top - pane.clientHeight / 3;
+    }
+    if (inner.left < outer.left || inner.right > outer.right) {
+      pane.scrollLeft += inner.left - outer.left - pane.clientWidth / 3;
+    }
   }
   function perform(target) {
     const { do: name, send: text } = target.dataset;
