@@ -28,11 +28,15 @@ Child: TypeAlias = Node | str
 #: ``do``, the event that a click or a change sends, and ``send``, the JSON value that it sends;
 #: ``keys``, how the arrow keys move among the items below (``list``, ``tree`` or ``grid``), and
 #: ``item``, one of these; ``row`` and ``column``, its place in a grid, and ``drag``, the event that
-#: a block of cells sends; ``escape``, the event of the Escape key; ``fold``, what folds a summary;
-#: ``reveal``, scrolled into view when its value changes, within its ``scroll``; ``found``,
-#: where Enter in a search box goes; ``copy``, a text to copy; ``part``, the place of a part.
+#: a block of cells sends; ``follow``, arrow keys choose the items that they go to; ``edge``, the
+#: event of an arrow key at the end of a grid; ``escape``, the event of the Escape key; ``fold``,
+#: what folds a summary; ``reveal``, scrolled into view when its value changes, within its
+#: ``scroll``, whose text is that of others which scroll with it; ``pair``, marked while the pointer
+#: is over another with the same value; ``found``, where Enter in a search box goes; ``copy``, a
+#: text to copy; ``part``, the place of a part.
 BEHAVIOUR = frozenset(
-    "do send keys item row column drag escape fold reveal scroll found copy part".split()
+    "do send keys item row column drag follow edge escape fold reveal scroll pair found copy "
+    "part".split()
 )
 #: Elements that do nothing without a kernel.
 _CONTROLS = frozenset({"button", "input", "select", "textarea"})
