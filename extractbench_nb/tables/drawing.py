@@ -431,11 +431,10 @@ def _table(
         keys="grid",
         follow=True,
         edge="edge",
-        escape="clear",
     )
     return h(
         "div",
-        h("p", h("b", name), f", {plural(height, 'row')} × {plural(width, 'column')}"),
+        h("div", h("b", name), f", {plural(height, 'row')} × {plural(width, 'column')}"),
         h("div", grid, cls="xb-box", scroll="tables"),
         [h("p", one_line(note, 200)) for note in notes_of(table)[:_MOST_NOTES]],
         key=name,

@@ -189,9 +189,11 @@ class TableView(View):
 
     def do_edge(self, asked: Any) -> None:
         """Go on from a position at the end of the page to the next one behind it."""
-        position, key = asked if isinstance(asked, list) and len(asked) == 2 else (None, None)  # noqa: PLR2004 - a pair
-        if not isinstance(key, str) or key not in _ARROWS or self._problem_with(position):
-            return
+        match asked:
+            case [position, str(key)] if key in _ARROWS and not self._problem_with(position):
+                pass
+            case _:
+                return
         axis, step = _ARROWS[key]
         lines, cut = self._lines[axis], self._pages[axis]
         behind = lines[cut.last :] if step > 0 else lines[: cut.first][::-1]
@@ -257,7 +259,7 @@ class TableView(View):
         cuts = [page.of(every) for every, page in zip(lines, self._pages, strict=True)]
         side, places = self._places()
         grids = drawing.tables(self._found, cuts[0], cuts[1], places, side)
-        return h("div", grids, cls="xb-both")
+        return h("div", grids, cls="xb-both", escape=None if self.selected is None else "clear")
 
     def _places(self) -> tuple[int, tuple[Any, Any]]:
         """Return the side of the chosen position, and by side that position and its partner."""
@@ -295,7 +297,12 @@ class TableView(View):
             if any(written)
         ]
         sides = [
-            h("td", segments(texts[at].segments) if cell.text else h("em", "no text"), dir="auto")
+            h(
+                "td",
+                segments(texts[at].segments) if cell.text else h("em", "no text"),
+                cls="xb-value",
+                dir="auto",
+            )
             for at, cell in shown
         ]
         heads = [h("th", drawing.SIDES[at], scope="col") for at, _ in shown]
@@ -303,7 +310,7 @@ class TableView(View):
         table = h(
             "table",
             h("thead", h("tr", h("td"), heads)),
-            h("tbody", h("tr", h("th", "text", scope="row"), sides, cls="xb-value"), lines),
+            h("tbody", h("tr", h("th", "text", scope="row"), sides), lines),
         )
         return h(
             "div",
@@ -313,6 +320,7 @@ class TableView(View):
             more(hidden, "characters"),
             button("Show all", "whole") if hidden and self._limit < MOST else None,
             h("p", others) if (others := _others(found, side, *places[side])) else None,
+            cls="xb-pair",
             role="region",
             aria_label="Chosen cell",
             reveal=str(self.selected) if self._clicked else None,
