@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pandas as pd
 
 from extractbench_nb._files import make_folder, reading, refuse_irregular, replacing
-from extractbench_nb._frames import Column, describe_frames
+from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb._json import read_document
 from extractbench_nb.batch.rows import (
     BY_RUN,
     FRAMES,
+    IDS,
     MISSING_PAIRS,
     UNITS,
     summary_spec,
@@ -27,7 +28,7 @@ from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, FORMAT,
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, one_line, plural
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.frames import SUMMARY
+from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY, with_details
 from extractbench_nb.evaluation.result import Evaluation
 
 if TYPE_CHECKING:
@@ -294,7 +295,8 @@ class Evaluations:
         Returns
         -------
         Evaluation
-            The same as `evaluate` returns, with warnings and inputs.
+            The same as `evaluate` returns, with warnings and inputs; ``meta`` also has ``run`` and
+            ``document``.
 
         Raises
         ------
@@ -315,7 +317,7 @@ class Evaluations:
                 "results were loaded or unpickled; results of evaluate_runs(..., resume=folder) "
                 "have theirs"
             )
-        return self._reevaluate(run, document)
+        return self._reevaluate(run, document).labelled(run=run, document=document)
 
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.
@@ -350,16 +352,18 @@ class Evaluations:
         pandas.DataFrame
             One row per column: column, dtype, values, nullable, meaning, frame.
         """
-        specs = [*FRAMES.values(), BY_RUN, MISSING_PAIRS]
+        fields = FrameSpec("fields", "", (*IDS, *FIELD_COLUMNS.columns))
+        specs = [*(FRAMES | {"fields": fields}).values(), BY_RUN, MISSING_PAIRS]
         return describe_frames(specs)
 
     def _frame(self, name: str) -> pd.DataFrame:
         """Return a shallow copy of a frame; it is built on first use and cached."""
         frames = self.__dict__.setdefault("_frames", {})
         if name not in frames:
-            frames[name] = self._source.frame(name)
-        frame: pd.DataFrame = frames[name]
-        return frame.copy(deep=False)
+            frame = self._source.frame(name)
+            frames[name] = with_details(frame) if name == "fields" else frame
+        cached: pd.DataFrame = frames[name]
+        return cached.copy(deep=False)
 
     def __len__(self) -> int:
         """Count the outputs."""

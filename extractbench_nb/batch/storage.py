@@ -41,7 +41,7 @@ from extractbench_nb.batch.rows import (
 from extractbench_nb.batch.workers import Context, Finished, custom_metrics
 from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.evaluation.frames import SUMMARY
+from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 
@@ -198,6 +198,7 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     """Write each frame of one evaluation to a Parquet file named after it."""
     make_folder(folder)
     frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
+    frames["fields"] = FIELD_COLUMNS, ev.fields
     frames["summary"] = SUMMARY, ev.summary.to_frame().T
     frames["warnings"] = WARNING_COLUMNS, ev.warnings
     with ExitStack() as stack:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.statistics import shipped_rows
+from extractbench_nb.display.names import SCHEMA_NAMES
 from extractbench_nb.errors import InputError, nearest
 
 _TABLES = range(1, 14)
@@ -21,14 +22,8 @@ PARTS: Mapping[str, str] = {
     "text": "text.csv",
 }
 
-#: What the paper calls the schemas of the released dataset, in its order, by their folders.
-DOMAIN_OF_SCHEMA: Mapping[str, str] = {
-    "swimming": "sports",
-    "credit_agreement": "credit",
-    "research": "research",
-    "resume": "resumes",
-    "10kq": "10-K/Q",
-}
+#: What the paper calls the schemas of the released dataset.
+DOMAIN_OF_SCHEMA = SCHEMA_NAMES
 
 FIGURE_COLUMNS = FrameSpec(
     "figures",

@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.scoring import Scored, point_score
 from extractbench_nb.engine.traversal import ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation.mismatches import KIND_NAMES, reason_details
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.schema.nodes import MISSING, PRESENT, Unusable
 
@@ -29,7 +30,8 @@ OUTCOMES = (
     "judge_error",
 )
 
-FIELD_COLUMNS = FrameSpec(
+#: The columns of ``fields`` that records hold; `FIELD_COLUMNS` adds ``reason_detail``.
+RECORD_COLUMNS = FrameSpec(
     "fields",
     "one row per evaluated field and metric",
     (
@@ -54,6 +56,21 @@ FIELD_COLUMNS = FrameSpec(
         Column("weight", "float64", "aggregation_weight of the node", "0 and up"),
         Column("required", "bool", "whether the schema requires the node's key"),
     ),
+)
+
+#: Derived from the other columns when a frame is built; batches do not store it.
+_DETAIL = Column(
+    "reason_detail",
+    "string",
+    "kind of mismatch of two values that are not containers; no part of the verdict",
+    ", ".join(KIND_NAMES).replace("power_of_ten", "power_of_ten:n"),
+    nullable=True,
+)
+_AT = RECORD_COLUMNS.names.index("reason") + 1
+FIELD_COLUMNS = FrameSpec(
+    RECORD_COLUMNS.name,
+    RECORD_COLUMNS.grain,
+    (*RECORD_COLUMNS.columns[:_AT], _DETAIL, *RECORD_COLUMNS.columns[_AT:]),
 )
 
 ARRAY_COLUMNS = FrameSpec(
@@ -131,7 +148,16 @@ SUMMARY = FrameSpec(
 
 def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
     """Build ``fields``: one row per evaluated field and metric."""
-    return FIELD_COLUMNS.from_rows(row for leaf in leaves for row in field_rows(leaf))
+    return with_details(
+        RECORD_COLUMNS.from_rows(row for leaf in leaves for row in field_rows(leaf))
+    )
+
+
+def with_details(fields: pd.DataFrame) -> pd.DataFrame:
+    """Add ``reason_detail`` to a frame of records, after ``reason``."""
+    details = pd.Series(reason_details(fields), index=fields.index, dtype=TEXT)
+    fields.insert(fields.columns.tolist().index("reason") + 1, _DETAIL.name, details)
+    return fields
 
 
 def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:

@@ -307,6 +307,23 @@ class Evaluation:
             "python": sys.version.split()[0],
         }
 
+    def labelled(self, **labels: str) -> Evaluation:
+        """Return the same result with labels in `meta`.
+
+        Parameters
+        ----------
+        **labels : str
+            Such as ``run`` and ``document``, which the view of the result names.
+
+        Returns
+        -------
+        Evaluation
+            A copy that shares the frames.
+        """
+        same = object.__new__(type(self))
+        same.__dict__.update(self.__dict__, _meta={**self._meta, **labels})
+        return same
+
     @property
     def schema(self) -> Schema:
         """The parsed schema."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import bracketed, json_text, member
-from extractbench_nb.display.text import plural
+from extractbench_nb.display.text import cut, plural
 from extractbench_nb.engine.pairing import resolve_union, undeclared
 from extractbench_nb.schema.nodes import MISSING, NOWHERE, Node, Schema
 from extractbench_nb.schema.validation import Validation
@@ -30,7 +30,8 @@ WARNING_COLUMNS = FrameSpec(
     ),
 )
 
-_LONGEST = 200
+#: Characters of a message, and of the value in it.
+_LONGEST, _LONGEST_VALUE = 1_000, 120
 _CONFIG = "evaluation_config"
 #: Letters by which a keyword may differ from it to be taken for a slip.
 _TYPOS = 2
@@ -103,7 +104,12 @@ def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, A
     for error in Validation(schema.document).iter_errors(document):
         if error.validator != "additionalProperties":  # told above, key by key
             path = _instance_path(schema.root, document, error.absolute_path)
-            yield path, str(error.validator), _short(error.message), error.instance
+            yield (
+                path,
+                str(error.validator),
+                _message(error.message, error.instance),
+                error.instance,
+            )
 
 
 def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
@@ -124,6 +130,9 @@ def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
     return path
 
 
-def _short(text: str) -> str:
-    text = json_text(text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _message(text: str, value: Any) -> str:
+    """Shorten the value at the beginning of a validator's message, so that its end is left."""
+    written = repr(value)
+    if text.startswith(written):
+        text = cut(written, _LONGEST_VALUE) + text[len(written) :]
+    return cut(json_text(text), _LONGEST)

@@ -1,10 +1,14 @@
-"""Reviewing gold: the audit, and how much of gold the PDFs contain."""
+"""Reviewing gold: the audit, and the annotations of people."""
 
+from extractbench_nb.gold.annotations import ANNOTATIONS, DECISIONS, Annotations
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.findings import KINDS, Audit, Kind, sample_findings
 
 __all__ = [
+    "ANNOTATIONS",
+    "DECISIONS",
     "KINDS",
+    "Annotations",
     "Audit",
     "Kind",
     "audit",

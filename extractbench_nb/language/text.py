@@ -83,5 +83,4 @@ _LONGEST_PLACEHOLDER = 20
 
 def is_placeholder(text: str) -> bool:
     """Say whether a text is a placeholder: ``NA``, ``unknown``, ``-``."""
-    word = fold(text).replace("_", " ")
-    return len(text) <= _LONGEST_PLACEHOLDER and word in _PLACEHOLDERS
+    return len(text) <= _LONGEST_PLACEHOLDER and fold(text).replace("_", " ") in _PLACEHOLDERS

@@ -1,8 +1,10 @@
 """Figures: each function takes data and optionally an Axes, draws, and returns the Axes.
 
-Without an Axes, a figure of notebook width is created. The colours are Okabe and Ito's. Nothing is
-shown, saved or closed, and matplotlib's settings stay unchanged; matplotlib itself is imported when
-the first figure is drawn.
+Without an Axes, a figure of notebook width is created. The colours are those of reports and views
+(`extractbench_nb.display.palette`). Labels that do not fit are wrapped, turned or shortened so that
+they stay distinct, for the size that the figure has when it is drawn. Nothing is shown, saved or
+closed, and matplotlib's settings stay unchanged; matplotlib itself is imported when the first
+figure is drawn.
 """
 
 from extractbench_nb.plots.dataset import complexity, compression, documents, findings, tokens

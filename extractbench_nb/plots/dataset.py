@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from extractbench_nb.display.names import display_name
 from extractbench_nb.plots import drawing
-from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALETTE, VERMILLION, words
+from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALE, PALETTE, VERMILLION, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _FACTORS = ("pages", "keys", "depth", "tokens", "fields", "array_items")
 _MARKERS = "osD^vPX*"
+#: Width of a number beside a point, with its distance, in points.
+_NUMBER = 46.0
 
 
 def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -46,15 +49,14 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = drawing.new_axes(ax, 0.9 + 0.5 * len(frame))
     rows = np.arange(len(frame))
     ends = {"PDF text": ("input_tokens", BLUE), "gold JSON": ("output_tokens", VERMILLION)}
-    drawing.segments(ax, frame.min(axis=1), frame.max(axis=1), "#bdbdbd")
+    drawing.segments(ax, frame.min(axis=1), frame.max(axis=1), PALE)
     for name, (column, colour) in ends.items():
         other = frame.drop(columns=column).iloc[:, 0]
         ax.scatter(frame[column], rows, s=55, color=colour, zorder=2, label=name)
         for row, (value, end) in enumerate(zip(frame[column], other, strict=True)):
             _label(ax, value, row, colour, left=bool(value < end))
-    _log_rows(ax, frame, "GPT-2 tokens a document, average")
-    drawing.titled(ax, "What there is to read, and to write")
-    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=9)
+    _log_rows(ax, frame, "GPT-2 tokens per document, average")
+    drawing.legend_above(ax, "What there is to read, and to write")
     return ax
 
 
@@ -107,12 +109,14 @@ def _label(
 def _log_rows(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
     """Set a logarithmic axis with room for numbers at both ends, and one row per domain."""
     ax.set_xscale("log")
-    drawing.log_numbers(ax)
+    drawing.log_numbers(ax.xaxis)
+    drawing.row_labels(ax, frame.index)
     values = frame.to_numpy(dtype=float)
     known = values[np.isfinite(values) & (values > 0)]
     if len(known):
-        ax.set_xlim(known.min() / 4, known.max() * 5)
-    ax.set_yticks(np.arange(len(frame)), [words(name) for name in frame.index])
+        share = min(_NUMBER / drawing.inner(ax), 0.4)
+        edge = max(np.ptp(np.log(known)), 0.5) * share / (1 - 2 * share)
+        ax.set_xlim(known.min() * np.exp(-edge), known.max() * np.exp(edge))
     ax.set_ylim(len(frame) - 0.5, -0.5)
     drawing.titled(ax, x=unit, grid="x")
 
@@ -130,8 +134,9 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One mark per document on logarithmic axes, one colour and shape per schema, and the line on
-        which as much is written as read. Documents without PDF or text are left out.
+        One mark per document on logarithmic axes, one colour and shape per schema, with the names
+        of schemas that `complexity` has by domain; and the line on which as much is written as
+        read. Documents without PDF or text are left out.
 
     Raises
     ------
@@ -142,21 +147,25 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     rows = rows[(rows["pdf_tokens"] > 0) & (rows["gold_tokens"] > 0)]
     ax = drawing.new_axes(ax, 4.2)
     ax.set(xscale="log", yscale="log")
-    for i, (name, own) in enumerate(rows.groupby("schema", sort=False)):
+    for axis in (ax.xaxis, ax.yaxis):
+        drawing.log_numbers(axis)
+    schemas = rows.groupby("schema", sort=False, dropna=False)
+    names = drawing.distinct([name for name, _ in schemas], column="schema")
+    for i, (name, (_, own)) in enumerate(zip(names, schemas, strict=True)):
         x, y = (own[column].astype(float) for column in ("pdf_tokens", "gold_tokens"))
         colour, marker = PALETTE[i % len(PALETTE)], _MARKERS[i % len(_MARKERS)]
         style: dict[str, Any] = {"color": colour, "marker": marker, "alpha": 0.85, "linewidth": 0}
-        ax.scatter(x, y, s=42, label=words(name), **style)
+        ax.scatter(x, y, s=42, label=name, **style)
+    title = "Every document"
     if len(rows):
         both = rows[["pdf_tokens", "gold_tokens"]].to_numpy(dtype=float)
         ends = np.array([both.min() / 1.5, both.max() * 1.5])
-        ax.plot(ends, ends, color=GREY, linewidth=1, linestyle="--", zorder=0)
-        even = {"ha": "right", "va": "top", "color": GREY}
-        drawing.note(ax, "as much written as read", (ends[1], ends[1]), (-24, 0), **even)
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
-    drawing.titled(
-        ax, "Every document", x="GPT-2 tokens of the PDF's text", y="GPT-2 tokens of gold"
-    )
+        even: dict[str, Any] = {"color": GREY, "linewidth": 1, "linestyle": "--", "zorder": 0}
+        ax.plot(ends, ends, label="as much written as read", **even)
+        drawing.legend_above(ax, title)
+        title = ""
+    of_text = "GPT-2 tokens of the PDF's text"
+    drawing.titled(ax, title, x=of_text, y="GPT-2 tokens of gold")
     drawing.quiet(ax)
     ax.spines["left"].set(visible=True, color=ax.spines["bottom"].get_edgecolor())
     return ax
@@ -189,9 +198,9 @@ def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     frame = drawing.measured(table, _FACTORS, "table")
     ax = drawing.new_axes(ax, 1.0 + 0.45 * len(frame))
     top = frame.max().where(lambda column: column > 0, 1.0)
-    shares = (frame / top).rename(columns={"array_items": "array items"})
+    shares = (frame / top).rename(columns=display_name)
     drawing.heat(ax, shares, [[drawing.number(value) for value in row] for row in frame.to_numpy()])
-    x = "a document, on average; shade: share of the column's largest"
+    x = "average per document; shade: share of the column's largest"
     drawing.titled(ax, "Complexity by domain", x=x)
     return ax
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from extractbench_nb.display.names import display_name
+from extractbench_nb.display.palette import ENDINGS, LIGHT
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.extraction.failures import LENGTH_COLUMNS, count_failures, group_attempts
 from extractbench_nb.extraction.parsing import FAILURES
 from extractbench_nb.plots import drawing
-from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALETTE, words
+from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALE, PALETTE, words
 from extractbench_nb.stats.breakdowns import breakdown, gather, label
 from extractbench_nb.stats.breakdowns import difficulty as ranked
 
@@ -23,20 +25,12 @@ if TYPE_CHECKING:
 
     from extractbench_nb.stats.compare import Comparison
 
-#: Blues are right or rightly absent; warm colours are faults of content, black of form.
-_COLOURS = {
-    "correct": "#0072B2",
-    "both_absent": "#56B4E9",
-    "incorrect": "#E69F00",
-    "omission": "#F0E442",
-    "hallucination": "#D55E00",
-    "structural": "#333333",
-    "judge_error": "#bdbdbd",
-}
+#: Outcomes of fields that pass.
+_PASSED = ("correct", "both_absent")
 
 
 def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes:
-    """Draw the outcomes of the scored fields of each run.
+    """Draw how the scored fields of each run fail.
 
     Parameters
     ----------
@@ -50,8 +44,10 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     Returns
     -------
     matplotlib.axes.Axes
-        One bar per group, the best on top, stacked by outcome, in counted rows of `fields`.
-        Outcomes without rows are left out.
+        One bar per group, the best on top: the failures in percent of its scored fields, stacked
+        by outcome; at its end failed and all fields, with the counts by outcome where there is
+        room and a part is too narrow for its number. Outcomes without rows are left out, and what
+        is correct or rightly absent is the rest to 100 percent.
 
     Raises
     ------
@@ -59,13 +55,21 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
         The source holds no fields, or has no such column.
     """
     table = drawing.checked(breakdown(source, by), (by, *OUTCOMES), "source")
-    bars = table.iloc[::-1].set_index(by)[list(_COLOURS)]
-    bars = bars.loc[:, bars.sum() > 0]
-    colours = [_COLOURS[name] for name in bars.columns]
-    bars.columns = pd.Index([name.replace("_", " ") for name in bars.columns])
+    table = table.iloc[::-1].set_index(by)
+    failed = [name for name in LIGHT.outcomes if name not in _PASSED and table[name].any()]
+    ends = []
+    for counts, rows in zip(table[failed].to_numpy().tolist(), table["rows"], strict=True):
+        parts = [f"{n:,} {display_name(name)}" for name, n in zip(failed, counts, strict=True) if n]
+        short = f"{sum(counts):,} of {rows:,}"
+        ends.append((short, f"{short}: {', '.join(parts)}"))
+    bars = 100 * table[failed].div(table["rows"], axis=0)
+    bars.columns = pd.Index([display_name(name, "outcome") for name in failed])
+    colours = [LIGHT.outcomes[name] for name in failed]
     ax = drawing.new_axes(ax, 1.3 + 0.4 * len(bars))
-    drawing.stack(ax, bars, colours, f"Outcomes by {words(by)}")
-    drawing.titled(ax, x="scored fields")
+    title = f"How fields fail, by {words(by)}"
+    drawing.stack(ax, bars, colours, title, column=by, ends=ends)
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
+    drawing.titled(ax, x="fields that do not pass (% of scored fields)")
     return ax
 
 
@@ -85,8 +89,8 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         One row per field, the hardest on top, and one column per run. Only rows in which gold has a
-        value count. A cell shows passed and all rows, such as ``3/5``, and is shaded by their
-        ratio; it is grey if the run has no such rows.
+        value count. A cell shows passed and all rows, such as ``3/5``, where they fit; the lower
+        their ratio, the stronger its colour. It is grey if the run has no such rows.
 
     Raises
     ------
@@ -104,7 +108,8 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     table = table if by_run else table.assign(run="all rows")
     labels = hardest["field"].tolist()
     if len(set(labels)) < len(labels):  # two schemas have a field of the same name
-        labels = [f"{s}: {f}" for s, f in zip(hardest["schema"], labels, strict=True)]
+        schemas = [display_name(name, "schema") for name in hardest["schema"]]
+        labels = [f"{s}: {f}" for s, f in zip(schemas, labels, strict=True)]
     keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
     passed, rows = (
         keyed[column].unstack("run").reindex(order).set_axis(labels, axis=0)  # noqa: PD010
@@ -151,10 +156,9 @@ def differences(
     turned = b_minus_a < 0  # each pair so that its difference is not negative
     ends = rows[["low", "high"]].astype("float64").mul(np.where(turned, -1.0, 1.0), axis=0)
     better, other = rows["b"].mask(turned, rows["a"]), rows["a"].mask(turned, rows["b"])
-    labels = [f"{words(b, 22)} − {words(a, 22)}" for b, a in zip(better, other, strict=True)]
     significant = rows["significant"].fillna(value=False).astype(bool)
-    bars = pd.DataFrame({"mean": b_minus_a.abs(), "significant": significant, "label": labels})
-    bars = bars.assign(low=ends.min(axis=1), high=ends.max(axis=1))
+    bars = pd.DataFrame({"mean": b_minus_a.abs(), "significant": significant})
+    bars = bars.assign(low=ends.min(axis=1), high=ends.max(axis=1), better=better, other=other)
     bars = bars.sort_values("mean", ascending=False, kind="stable")
     ax = drawing.new_axes(ax, 1.1 + 0.36 * len(bars))
     places = np.arange(len(bars))
@@ -164,32 +168,25 @@ def differences(
     fills = np.where(bars["significant"], BLUE, "white")
     style: dict[str, Any] = {"edgecolors": colours.tolist(), "linewidth": 1.6, "zorder": 3}
     ax.scatter(bars["mean"], places, s=52, color=fills, **style)
-    ax.set_yticks(places, bars["label"].tolist())
+    ax.set_yticks(places, _pairs(ax, bars["better"].tolist(), bars["other"].tolist()), fontsize=8.5)
     ax.set_ylim(len(bars) - 0.5, -0.5)
     interval = f"{100 * comparison.drawing.confidence:g}% interval"
-    about = f"difference in {words(name)} (mean over documents, {interval})"
+    about = f"difference in {words(display_name(name))} (mean over documents, {interval})"
     drawing.titled(ax, "Filled: more than noise (Holm)", x=about, grid="x")
     return ax
 
 
-#: One colour per ending, the same in all figures: blue is valid, warm are texts of no use,
-#: greens and greys are calls that gave none.
-ENDINGS = {
-    "none": "#0072B2",
-    "empty_response": "#E69F00",
-    "trailing_comma": "#F0E442",
-    "truncated_json": "#D55E00",
-    "malformed_json": "#CC79A7",
-    "not_an_object": "#F6C6DC",
-    "schema_violation": "#7A1F4B",
-    "page_limit": "#009E73",
-    "context_length": "#8FD9BF",
-    "schema_rejected": "#14532D",
-    "refused": "#333333",
-    "rate_limited": "#6b6b6b",
-    "timeout": "#a3a3a3",
-    "other": "#d4d4d4",
-}
+def _pairs(ax: Axes, better: list[str], other: list[str]) -> list[str]:
+    """Name pairs on one line, or on two where that is too long and the rows are high enough."""
+    runs = list(dict.fromkeys([*better, *other]))
+    longest = max(map(len, runs))
+    width, height = drawing.room(ax)
+    line = drawing.fitting(_PAIRS_SHARE * width, 8.5)
+    two = 2 * longest + 3 > line and (height - _BELOW) / len(better) > _TWO_LINES
+    names = dict(zip(runs, drawing.distinct(runs, line - 2 if two else line // 2 - 1), strict=True))
+    between = "\n− " if two else " − "
+    return [names[b] + between + names[a] for b, a in zip(better, other, strict=True)]
+
 
 _UNITS = {
     "gold_tokens": "GPT-2 tokens of gold",
@@ -204,6 +201,11 @@ _UNITS = {
 
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 _DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
+
+#: Width that names of pairs may take, as a share; height in points of a row with two lines, and of
+#: what is above and below the rows.
+_PAIRS_SHARE, _TWO_LINES, _BELOW = 0.5, 22.0, 80.0
+_POINTS_PER_INCH = 72
 
 #: Distance of two groups at one length, in points.
 _APART = 4.0
@@ -238,11 +240,11 @@ def attempts(
     """
     rows = drawing.checked(frame, ("failure",), "frame")
     groups = group_attempts(rows, by)
-    names = [label(key) for key in groups.labels]
+    names = [_group_name(key, groups.names) for key in groups.labels]
     counts = pd.DataFrame(count_failures(rows, groups).T, names, list(FAILURES))
     bars = counts[[name for name in ENDINGS if counts[name].any()]]
     colours = [ENDINGS[name] for name in bars.columns]
-    titles = ("valid" if name == "none" else name.replace("_", " ") for name in bars.columns)
+    titles = ("valid" if name == "none" else display_name(name) for name in bars.columns)
     bars.columns = pd.Index(list(titles))
     ax = drawing.new_axes(ax, 1.4 + 0.4 * len(bars))
     drawing.stack(
@@ -287,16 +289,21 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     groups = group_attempts(rows, names or None)
     ax = drawing.new_axes(ax, 3.6)
     _set_axes(ax, rows, measures[0])
-    for number, key in enumerate(groups.labels):
+    group_names = drawing.distinct([_group_name(key, groups.names) for key in groups.labels])
+    for number, name in enumerate(group_names):
         own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
-        _draw_group(ax, own, number, len(groups.labels), label(key))
+        _draw_group(ax, own, number, len(group_names), name)
     more = f"; {left_out:,} without a length left out" if left_out else ""
     drawing.titled(ax, f"Validity by length{more}")
     if groups.names:
-        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
-        title = words(label(tuple(groups.names)))
-        ax.legend(title=title, fontsize=9, title_fontsize=9, **place)
+        drawing.legend_above(ax, ax.get_title(loc="left"))
     return ax
+
+
+def _group_name(key: object, columns: Sequence[str]) -> str:
+    """Write the key of a group by several columns."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return " / ".join(map(display_name, parts, columns)) if columns else label(key)
 
 
 def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
@@ -308,7 +315,7 @@ def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     else:
         room = 0.1 * (high - low) or 1.0
         ax.set_xlim(low - 0.5 * room, high + 1.5 * room)
-    drawing.log_numbers(ax)
+    drawing.log_numbers(ax.xaxis)
     ax.set_ylim(-6, 106)
     drawing.titled(ax, x=_UNITS.get(measure, words(measure)), y="valid outputs (%)", grid="y")
 
@@ -322,7 +329,7 @@ def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str
     at, share = own["median"], 100 * own["share"]
     style: dict[str, Any] = {"color": colour, "transform": moved}
     ax.vlines(at, 100 * own["low"], 100 * own["high"], linewidth=1.6, **style)
-    ax.plot(at, share, label=words(name), linewidth=0.9, marker=marker, markersize=6, **style)
+    ax.plot(at, share, label=name, linewidth=0.9, marker=marker, markersize=6, **style)
     if groups == 1:
         ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
         for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
@@ -347,7 +354,6 @@ _MOST_WITH_BANDS = 8
 
 #: Distance of two names in points, and how far below 0 a name may go, as a share of the score.
 _NAMES_APART, _LOWEST = 13.0, 0.01
-_POINTS_PER_INCH = 72
 
 
 def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -408,7 +414,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     of_what = (
         "of the places that are corrupted" if of_documents else "of each value that is changed"
     )
-    measures = words(" or ".join(table["measure"].str.replace("_", " ").unique()))
+    measures = words(" or ".join(map(display_name, table["measure"].unique())))
     shared = [set(names) for names in (table["corruption"], _subjects(table))]
     parts = [words(next(iter(names))) for names in shared if len(names) == 1]
     title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
@@ -471,9 +477,13 @@ def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
 
 _CURVE_COLUMNS = ("mode", "x", "metric", "score", "tables")
 _IDEAL = "ideal"
+#: Curves that are closer than this at every share cannot be told apart.
+_COINCIDE = 0.005
 _LINE_STYLES = ("-", "--", ":")
 #: Distance of two names, as a share of the score.
 _LABELS_APART = 0.06
+#: Length of the line beside a name, in points.
+_SWATCH = 24.0
 _WHAT = {"rows": "each row", "columns": "each column", "both": "each row and column"}
 
 
@@ -494,8 +504,9 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        One line per metric, named at the right in the order of the lines at half way; thick and
-        pale what keeping that share of the positions is worth.
+        One line per metric, named at the right in the order of the lines at half way. Metrics whose
+        scores differ by less than 0.005 everywhere share a line, and their names follow one another
+        with an equals sign. Thick and pale is what keeping that share of the positions is worth.
 
     Raises
     ------
@@ -509,21 +520,34 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
         raise InputError(f"frame: no row of mode {mode!r} has a score")
     ax = drawing.new_axes(ax, 3.8)
     ideal = rows[rows["metric"] == _IDEAL]
-    ax.plot(ideal["x"], ideal["score"], color="#cfcfcf", linewidth=6, solid_capstyle="round")
+    ax.plot(ideal["x"], ideal["score"], color=PALE, linewidth=6, solid_capstyle="round")
+    lines = rows[rows["metric"] != _IDEAL].pivot_table(index="x", columns="metric", values="score")
+    lines = lines[[name for name in dict.fromkeys(rows["metric"]) if name != _IDEAL]]
+    groups: list[list[Any]] = []
+    for name in lines:
+        gaps = [(lines[group[0]] - lines[name]).abs().max() for group in groups]
+        same = [group for group, gap in zip(groups, gaps, strict=True) if gap < _COINCIDE]
+        if same:
+            same[0].append(name)
+        else:
+            groups.append([name])
     ends = []
-    for n, name in enumerate(name for name in dict.fromkeys(rows["metric"]) if name != _IDEAL):
-        line = rows[rows["metric"] == name]
+    for n, group in enumerate(groups):
+        line = lines[group[0]].dropna()
         style: dict[str, Any] = {
             "color": PALETTE[n % len(PALETTE)],
-            "ls": _LINE_STYLES[n // len(PALETTE) % 3],
+            "ls": _LINE_STYLES[n // len(PALETTE) % len(_LINE_STYLES)],
         }
-        ax.plot(line["x"], line["score"], linewidth=1.6, **style)
-        ends.append((words(name), float(line["score"].iloc[len(line) // 2]), style))
-    ends.sort(key=lambda end: end[1])
-    heights = drawing.spread([score for _, score, _ in ends], _LABELS_APART)
-    for (name, _, style), up in zip(ends, heights, strict=True):
-        ax.annotate(name, (1.06, up), color=INK, fontsize=8, va="center", annotation_clip=False)
-        ax.plot([1.01, 1.05], [up, up], linewidth=2, clip_on=False, **style)
+        ax.plot(line.index, line, linewidth=1.6, **style)
+        half_way = float(line.iloc[len(line) // 2])
+        ends += [(half_way, name, name != group[0], style) for name in reversed(group)]
+    ends.sort(key=lambda end: end[0])  # stable: the names of a line stay together
+    heights = drawing.spread([score for score, *_ in ends], _LABELS_APART)
+    step = _SWATCH / drawing.room(ax)[0]
+    for (_, name, equal, style), up in zip(ends, heights, strict=True):
+        text = f"= {words(name)}" if equal else words(name)
+        ax.plot([1 + 0.2 * step, 1 + step], [up, up], linewidth=2, clip_on=False, **style)
+        drawing.note(ax, text, (1 + step, up), (5, 0), fontsize=8, va="center")
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from extractbench_nb.display.names import display_name
+from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
 from extractbench_nb.paper.cells import STATUSES
 from extractbench_nb.paper.regression import fit, spearman
 from extractbench_nb.plots import drawing
-from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALETTE, VERMILLION, Numbers, words
+from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALE, PALETTE, VERMILLION, Numbers, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_STATUS_COLOURS = ("#0072B2", "#56B4E9", "#D55E00", "#bdbdbd")
+_STATUS_COLOURS = (BLUE, PALETTE[4], VERMILLION, PALE)
 
 
 def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None = None) -> Axes:
@@ -94,7 +96,13 @@ def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     bars = drawing.checked(kinds, (), "table").astype("Float64").fillna(0.0).astype("float64").T
     bars = bars.loc[bars.sum(axis=1).sort_values(ascending=False, kind="stable").index]
     ax = drawing.new_axes(ax, 1.1 + 0.4 * len(bars))
-    colours = [PALETTE[i % len(PALETTE)] for i in range(bars.shape[1])]
+    colours = [
+        next(
+            (c for name, c in ENDINGS.items() if display_name(name).startswith(str(kind))),
+            ENDINGS["other"],
+        )
+        for kind in bars.columns
+    ]
     drawing.stack(ax, bars, colours, "Why outputs were invalid")
     drawing.titled(ax, x="invalid outputs")
     return ax
@@ -150,7 +158,7 @@ def modes(
         for name in names
     ]
     heights = drawing.spread([new for new, _ in ends], 0.065 * top)
-    arrow = {"arrowstyle": "-", "color": "#bdbdbd", "linewidth": 0.6}
+    arrow = {"arrowstyle": "-", "color": PALE, "linewidth": 0.6}
     for height, (new, name) in zip(heights, ends, strict=True):
         text = f"{words(name)}  {new:.1f}"
         ax.annotate(text, (1, new), (1.12, height), va="center", fontsize=8.5, arrowprops=arrow)
@@ -260,10 +268,10 @@ def fitted_curve(factor: Numbers, successes: Numbers, trials: Numbers) -> Curve 
 _UNITS = {
     "keys": "keys of the schema",
     "depth": "nesting depth (levels)",
-    "pages": "pages a document",
-    "tokens": "gold tokens a document",
-    "fields": "fields a document",
-    "array_items": "array items a document",
+    "pages": "pages per document",
+    "tokens": "gold tokens per document",
+    "fields": "fields per document",
+    "array_items": "array items per document",
 }
 
 #: All orders of more domains are too many to draw.
@@ -299,9 +307,10 @@ def factor(
     -------
     matplotlib.axes.Axes
         The shares in percent; the factor on a logarithmic axis. Of three different values and
-        more also a logistic curve, one intercept for all models, with Firth's penalty. The dark
+        more also a logistic curve, one intercept for all models, with Firth's penalty. The inner
         band is its 95% interval with attempts taken as independent, which is far too narrow; the
-        light band is where the curve goes when any one domain is left out.
+        outer band is where the curve goes when any one domain is left out. The first Axes of a
+        figure that has a curve has a legend.
 
     Raises
     ------
@@ -315,15 +324,21 @@ def factor(
     )
     curve = fitted_curve(values, successes, trials)
     if curve is not None:
-        for low, high, alpha in ((curve.least, curve.most, 0.13), (curve.low, curve.high, 0.32)):
-            band: dict[str, Any] = {"color": BLUE, "linewidth": 0, "alpha": alpha}
+        ax.plot(curve.at, 100 * curve.share, color=BLUE, linewidth=1.8, label="logistic curve")
+        bands = (
+            ("95% band, too narrow", curve.low, curve.high, 0.32),
+            ("any one domain left out", curve.least, curve.most, 0.13),
+        )
+        for label, low, high, alpha in bands:
+            band: dict[str, Any] = {"color": BLUE, "linewidth": 0, "alpha": alpha, "label": label}
             ax.fill_between(curve.at, 100 * low, 100 * high, **band)
-        ax.plot(curve.at, 100 * curve.share, color=BLUE, linewidth=1.8)
     ax.scatter(values, 100 * rows["share"], s=42, color=INK, zorder=4)
     ax.set_xscale("log", base=2)
     ax.set_ylim(-6, 106)
     drawing.titled(ax, x=_UNITS.get(name, words(name)), y=drawing.OUTCOMES[outcome][2], grid="y")
     _plain_log(ax, values)
+    if curve is not None and not any(other.get_legend() for other in ax.figure.axes):
+        drawing.legend_above(ax)  # once per figure
     names = [words(domain, 14) for domain in rows.index]
     drawing.name_points(ax, names, values, 100 * rows["share"].to_numpy())
     return ax
@@ -408,14 +423,13 @@ def correlations(
         for place, p in zip(places, own["p_value"], strict=True):
             text = f"p = {p:.2f}" if np.isfinite(p) else "constant"
             ax.text(1.12, place, text, va="center", fontsize=8.5, color=colour)
-    ax.set_yticks(np.arange(len(factors)), [words(f).replace("_", " ") for f in factors])
+    ax.set_yticks(np.arange(len(factors)), [words(display_name(f)) for f in factors])
     ax.set(xlim=(-1.08, 1.45), ylim=(len(factors) - 0.5, -0.5))
     ax.set_xticks([-1, -0.5, 0, 0.5, 1])
-    about = f"{measure} correlation with {words(outcome)} over the domains"
+    about = f"{measure} correlation with {words(display_name(outcome))} over the domains"
     drawing.titled(ax, "Point: all domains. Line: any one left out", x=about, grid="x")
     if len(names) > 1:
-        above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1)}
-        ax.legend(ncols=len(names), frameon=False, fontsize=9, **above)
+        drawing.legend_above(ax, ax.get_title(loc="left"))
     return ax
 
 
@@ -466,12 +480,11 @@ def permutations(
     extreme = np.abs(sizes) >= abs(found) - _NOISE - 1e-9
     ax = drawing.new_axes(ax, 3.2)
     width = 0.8 * float(np.diff(sizes).min())
-    ax.bar(sizes, heights, width=width, color=np.where(extreme, VERMILLION, "#bdbdbd"))
+    ax.bar(sizes, heights, width=width, color=np.where(extreme, VERMILLION, PALE))
     ax.axvline(found, color=INK, linewidth=1.2, linestyle="--")
     n, share = int(heights[extreme].sum()), heights[extreme].sum() / len(orders)
     title = f"found: {found:+.2f}; {n} of {len(orders)} orders are as extreme, p = {share:.3f}"
-    ax.set_title(title, loc="left", fontsize=10)
     ax.set_ylim(0, float(heights.max()) * 1.32)
-    about = f"Spearman's correlation with {words(name).replace('_', ' ')}"
-    drawing.titled(ax, x=about, y="orders of the domains", grid="y")
+    about = f"Spearman's correlation with {words(display_name(name))}"
+    drawing.titled(ax, title, x=about, y="orders of the domains", grid="y")
     return ax

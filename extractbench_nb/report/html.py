@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered
+from extractbench_nb.display.palette import DARK, LIGHT, css_variables
 from extractbench_nb.display.sides import Segment, Sides, alone, compared
 from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
 from extractbench_nb.report.content import warning_groups
@@ -194,10 +195,11 @@ _OPEN_ARRAYS = 3
 def html_text(report: EvaluationReport) -> str:
     """Write ``report.html``."""
     environment = _environment()
-    style = environment.get_template("report.css").render()
+    colours = {"light": css_variables(LIGHT), "dark": css_variables(DARK)}
+    style = environment.get_template("report.css").render(colours)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     page = environment.get_template("report.html")
-    return page.render(**_content(report), style_hash=digest)
+    return page.render(**_content(report), **colours, style_hash=digest)
 
 
 @cache

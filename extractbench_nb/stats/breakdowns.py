@@ -143,8 +143,9 @@ def breakdown(
         to `Evaluation`.
     by : str or iterable of str, optional
         Columns that define the groups: ``outcome``, ``metric``, ``field``, ``depth``, ``required``,
-        ``reason``; of a batch also ``run``, ``document``, ``domain``, ``schema`` and its extra
-        columns. Fields of two schemas may share a name: ``["schema", "field"]`` separates them.
+        ``reason``, ``reason_detail``; of a batch also ``run``, ``document``, ``domain``, ``schema``
+        and its extra columns. Fields of two schemas may share a name: ``["schema", "field"]``
+        separates them.
     counted : bool, optional
         True: only rows that enter the scores. False: also rows inside paired array items.
 

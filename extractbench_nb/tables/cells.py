@@ -327,7 +327,7 @@ def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices
 def _check_cell(cell: Cell, where: str) -> Cell:
     for name in ("rows", "columns"):
         lines = getattr(cell, name)
-        if _line_numbers(lines, f"{where}: {name}") != lines:
+        if _line_numbers(lines, where, name) != lines:
             raise InputError(f"{where}: {name} are {lines!r}; expected a sorted tuple")
     if not isinstance(cell.text, str):
         raise InputError(f"{where}: text is {cell.text!r}; expected a str")
@@ -346,8 +346,8 @@ def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
         if key not in _KNOWN and get_close_matches(str(key), _KEYS, 1, _NEAR):
             raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KEYS)}")
     text = cell.get("text", cell.get("cell_text"))
-    rows = _line_numbers(cell.get("row_nums"), f"{where}: row_nums")
-    columns = _line_numbers(cell.get("column_nums"), f"{where}: column_nums")
+    rows = _line_numbers(cell.get("row_nums"), where, "row_nums")
+    columns = _line_numbers(cell.get("column_nums"), where, "column_nums")
     if not isinstance(text, str | None):
         raise InputError(f"{where}: text is {text!r}; expected a str")
     box = _read_box(cell.get("bbox"), where)
@@ -357,22 +357,28 @@ def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
     return Cell(rows, columns, text or "", box, *(bool(cell.get(key)) for key in _FLAGS))
 
 
-def _line_numbers(value: Any, what: str) -> tuple[int, ...]:
+def _line_numbers(value: Any, where: str, name: str) -> tuple[int, ...]:
     if type(value) in (list, tuple) and len(value) == 1 and type(value[0]) is int:
         numbers = value  # most cells are like that
     else:
         values = list(value) if _is_sequence(value) else []
         numbers = sorted({int(n) for n in values}) if all(map(is_whole, values)) else []
     if not numbers or not 0 <= numbers[0] <= numbers[-1] < _MOST:
-        raise InputError(f"{what} is {value!r}; expected whole numbers from 0, at least one")
+        raise InputError(
+            f"{where}: {name} is {value!r}; expected whole numbers from 0, at least one"
+        )
     return tuple(numbers)
+
+
+#: A tuple: this is asked four times per cell, and a union takes longer.
+_NUMBERS = (float, int, np.number)
 
 
 def _read_box(value: Any, where: str) -> Box | None:
     if value is None:
         return None
     corners = list(value) if _is_sequence(value) else []
-    are_numbers = all(isinstance(x, float | int | np.number) and isfinite(x) for x in corners)
+    are_numbers = all(isinstance(x, _NUMBERS) and isfinite(x) for x in corners)
     if len(corners) != _CORNERS or not are_numbers:
         raise InputError(f"{where}: bbox is {value!r}; expected four numbers x0, y0, x1, y1")
     x0, y0, x1, y1 = map(float, corners)

@@ -244,13 +244,24 @@ def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices
 
 
 def _aligned_entries(rewards: Numbers) -> Numbers:
-    """Return the scores of the best alignments of the last two axes, for all pairs at once."""
-    pairs, _, second = rewards.shape
-    best = np.zeros((second + 1, pairs))
-    for line in np.ascontiguousarray(rewards.transpose(1, 2, 0)):
-        paired = np.maximum(best[:-1] + line, best[1:])
-        np.maximum.accumulate(paired, axis=0, out=best[1:])
-    return best[second].copy()
+    """Return the scores of the best alignments of the last two axes, for all pairs at once.
+
+    Antidiagonal by antidiagonal, because the entries of one do not depend on each other.
+    """
+    pairs, first, second = rewards.shape
+    entries = np.ascontiguousarray(rewards.transpose(1, 2, 0))
+    # indexed by the position in the first line; the one in the second follows from the antidiagonal
+    before = np.zeros((first + 1, pairs))
+    last = np.zeros_like(before)
+    for diagonal in range(2, first + second + 1):
+        low, high = max(1, diagonal - second), min(first, diagonal - 1)
+        positions = np.arange(low - 1, high)
+        best = entries[positions, diagonal - 2 - positions]
+        best += before[low - 1 : high]
+        np.maximum(best, last[low - 1 : high], out=best)
+        np.maximum(best, last[low : high + 1], out=before[low : high + 1])
+        before, last = last, before
+    return last[first].copy()
 
 
 def align(similarities: Numbers) -> Alignment:

@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 
 
-def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
+def show(
+    subject: Any,
+    evaluation: Any = None,
+    *,
+    name: str = "ev",
+    title: str = "",
+    pdf: str | Path | None = None,
+) -> View:
     """Show a schema, an evaluation, the evaluations of many runs, or two tables.
 
     Parameters
@@ -46,15 +53,20 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
     name : str, optional
         What an Evaluation is called in the notebook, for the code that can be copied: ``"ev"``,
         ``"results['quill']"``.
+    title : str, optional
+        What the view of an Evaluation is called. By default run and document, where the Evaluation
+        comes from ``Evaluations.evaluation``; else `name`.
+    pdf : str or pathlib.Path, optional
+        The document of an Evaluation: its fields can be looked up on the page.
 
     Returns
     -------
     View
         A widget, to be the last value of a cell. ``selected_path`` is the schema path of the chosen
         node; a schema path or a field can be assigned. The view of an Evaluation has also
-        ``selected_row``, ``outcome``, ``metric``, ``text``, ``only_counted``, ``only_failed`` and
-        ``worst_first``, to read, assign and observe; ``rows``, the rows that it shows, and
-        ``code``, an expression that gives them. The view of two tables has ``metric``,
+        ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
+        ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
+        it shows, and ``code``, an expression that gives them. The view of two tables has ``metric``,
         ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and ``page``.
 
     Raises
@@ -78,7 +90,7 @@ def show(subject: Any, evaluation: Any = None, *, name: str = "ev") -> View:
     if isinstance(subject, Evaluation):
         from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-        return EvaluationView(subject, name=name)
+        return EvaluationView(subject, name=name, title=title, pdf=pdf)
     if isinstance(subject, GriTS):
         from extractbench_nb.widgets.tables_view import TableView
 
@@ -137,14 +149,20 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
 
 
 def explore(
-    source: Any, *, rows: str = "field", columns: str | None = None, measure: str = "score"
+    source: Any,
+    *,
+    rows: str = "field",
+    columns: str | None = None,
+    measure: str = "score",
+    dataset: Dataset | None = None,
+    name: str | None = None,
 ) -> View:
-    """Show where runs fail: a heatmap, the values behind its cells, and breakdowns.
+    """Show where and how runs fail: a heatmap, the values behind its cells, counts of reasons.
 
     Parameters
     ----------
     source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as `breakdown` takes them.
+        Where the rows of `fields` are, as `breakdown` takes them. From a frame, no output opens.
     rows : str, optional
         What has a row: ``field``, ``document`` or ``run``.
     columns : str, optional
@@ -153,24 +171,33 @@ def explore(
     measure : str, optional
         What the cells show: ``score``, the mean over documents, each of which counts once as in
         ``Evaluations.by_run``; ``pass_rate``; ``outcome``, the most frequent one.
+    dataset : Dataset, optional
+        Where the PDFs are, to see a value on its page.
+    name : str, optional
+        What `source` is called in the notebook, for the code that can be copied: by default
+        ``"evs"``, and ``"fields"`` for a frame.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``selection`` has the rows of the chosen cells;
-        ``selected_cell``, ``selected_block`` and all filters can be read, assigned and observed.
+        A widget, to be the last value of a cell. ``selection`` has the rows of the chosen cells,
+        and ``code`` is a line of pandas that gives them; ``selected_cell``, ``selected_block`` and
+        all filters can be read, assigned and observed. ``location`` is all of that as JSON values,
+        with the views opened from this one; it can be assigned to open another view there.
 
     Raises
     ------
     InputError
-        The source holds no fields, or there is no such axis or measure.
+        The source holds no fields, or there is no such axis or measure; `name` is not a name.
     ConfigError
         ipywidgets or anywidget are not installed.
     """
     notebook_libraries()
     from extractbench_nb.widgets.failures_view import FailureExplorer
 
-    return FailureExplorer(source, rows=rows, columns=columns, measure=measure)
+    return FailureExplorer(
+        source, rows=rows, columns=columns, measure=measure, dataset=dataset, name=name
+    )
 
 
 def show_evidence(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.display.nodes import Child, Node, h
+from extractbench_nb.display.nodes import Child, Content, Node, h
 from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import trimmed
 from extractbench_nb.widgets.static import MARKS, score_text
+
+#: Hits that are marked in one text.
+_MOST_MARKED = 50
 
 # --- controls: each sends an event, by default that which sets a trait of the view ----------------
 
@@ -48,7 +52,7 @@ def search(label: str, do: str, value: str, hint: str, controls: str = "") -> No
     return h("span", box, cls="xb-control xb-search", live=True)
 
 
-def button(label: str, do: str, send: Any = None, **attributes: Any) -> Node:
+def button(label: Child, do: str, send: Any = None, **attributes: Any) -> Node:
     """Make a button."""
     return h("button", label, type="button", do=do, send=send, **attributes)
 
@@ -68,7 +72,7 @@ def copy(label: str, text: str) -> Node:
     return h("span", h("button", label, type="button", copy=text), " ", status, live=True)
 
 
-def toolbar(*controls: Child | Iterable[Child] | None) -> Node:
+def toolbar(*controls: Content) -> Node:
     """Lay controls on one line, and on more where there is no room."""
     return h("div", *controls, cls="xb-controls", live=True)
 
@@ -156,21 +160,25 @@ def score(value: float | None) -> Node:
     return h("span", score_text(value), cls="xb-num")
 
 
-def segments(side: Iterable[Segment]) -> list[Node]:
-    """Write one side of a comparison, with what differs marked."""
+def segments(side: Iterable[Segment], wanted: str = "") -> list[Node]:
+    """Write one side of a comparison, with what differs and what was searched for marked."""
     kinds = {"changed": ("mark", "xb-changed"), "note": ("em", "xb-quiet")}
     written = []
     for at, piece in enumerate(side):
         tag, kind = kinds.get(piece.kind, ("span", None))
-        written.append(h(tag, trimmed(piece.text, 100_000), cls=kind, key=at))
+        text = trimmed(piece.text, 100_000)
+        written.append(h(tag, found(text, wanted), cls=kind, key=at))
     return written
 
 
 def found(text: str, wanted: str) -> list[Child]:
     """Mark where a text has what was searched for, in any case of letters."""
-    wanted = wanted.strip().lower()
-    start = text.lower().find(wanted) if wanted else -1
-    if start < 0 or len(text.lower()) != len(text):
+    wanted = wanted.strip()
+    if not wanted:
         return [text]
-    end = start + len(wanted)
-    return [text[:start], h("mark", text[start:end], cls="xb-found"), text[end:]]
+    parts = re.split(f"({re.escape(wanted)})", text, maxsplit=_MOST_MARKED, flags=re.IGNORECASE)
+    return [
+        h("mark", part, cls="xb-found", key=at) if at % 2 else part
+        for at, part in enumerate(parts)
+        if part
+    ]

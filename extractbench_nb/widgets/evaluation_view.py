@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.nodes import Node, h
-from extractbench_nb.display.sides import MOST, Side, excerpts, whole
+from extractbench_nb.display.nodes import Child, Node, h
+from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
@@ -178,10 +178,14 @@ PER_PAGE = 50
 _STATIC_ROWS = 30
 _LONGEST_PATH = 2_000
 _LONGEST_WORDS = 4_000
-_LONGEST_NAME = 60
+_LONGEST_NAME, _LONGEST_TITLE = 60, 120
 _SCORES = ("overall_score", "field_score", "pass_rate")
 _MOST_GROUPS, _MOST_EXAMPLES = 30, 5
 _BEGINNING = 400
+#: Characters of a value before and behind a hit that its excerpt leaves out.
+_AROUND = 40
+#: Reasons that would contradict their outcome, in words that do not.
+_REASONS = {("correct", "items_differ"): "some items differ, the array passes"}
 _NONE = -1
 
 
@@ -221,6 +225,9 @@ def head(ev: Evaluation) -> Node:
         for score in [format(summary[name], ".3f") if evaluated else "n/a"]
     ]
     passes = f"{summary['passed']:,.0f} of {evaluated:,} counted fields pass"
+    inside = len(ev.fields) - evaluated
+    if inside > 0:
+        passes += f"; {plural(inside, 'row')} inside arrays not counted"
     counts = [(name, counted[name]) for name in MARKS if name in counted]
     words = [h("li", mark(name), f" {number:,}") for name, number in counts]
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
@@ -269,7 +276,7 @@ def _warnings(warnings: pd.DataFrame) -> Node | None:
         examples = [
             h(
                 "li",
-                h("code", one_line(row.first, _LONGEST_SHOWN_PATH)),
+                h("code", shown_path(row.first)),
                 f" and {row.size - 1:,} more" if row.size > 1 else "",
                 f": {one_line(message, _LONGEST_WORDS)}",
             )
@@ -283,15 +290,43 @@ def _warnings(warnings: pd.DataFrame) -> Node | None:
     return h("details", h("summary", plural(len(warnings), "warning")), listed)
 
 
+def shown_path(path: str) -> str:
+    """Write a path on one line; the middle of a long one is left out."""
+    half = _LONGEST_SHOWN_PATH // 2
+    if len(path) <= 2 * half:
+        return one_line(path, 2 * half)
+    return f"{one_line(path[:half], half)} … {one_line(path[-half:], half)}"
+
+
 def breakable(path: str, wanted: str = "") -> Node:
-    """Write a path that may be broken before each of its steps."""
-    shown = one_line(path, _LONGEST_SHOWN_PATH)
-    if wanted.strip() and wanted.strip().lower() in shown.lower():
-        return h("code", found(shown, wanted), cls="xb-path")
-    steps = shown.replace(".", "\0.").replace("[", "\0[").split("\0")
-    return h(
-        "code", [part for at, step in enumerate(steps) for part in (step, h("wbr", key=at))][:-1]
-    )
+    """Write a path that may be broken before each of its steps, with hits marked."""
+
+    def steps(piece: Child) -> list[Child]:
+        if isinstance(piece, Node):
+            return [piece]
+        first, *others = piece.replace(".", "\0.").replace("[", "\0[").split("\0")
+        return [first, *(part for step in others for part in (h("wbr"), step))]
+
+    return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")
+
+
+def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:
+    """Write where a value has what was searched for, if its excerpt leaves that out."""
+    wanted = wanted.strip().lower()
+    if not wanted or wanted in "".join(piece.text for piece in side).lower():
+        return None
+    text = "" if value is None else value_text(value)
+    at = text.lower().find(wanted)
+    if at < 0:
+        return None
+    start, end = max(0, at - _AROUND), at + len(wanted) + _AROUND
+    return h("div", "… ", found(one_line(text[start:end], 4 * _LONGEST_LINE), wanted), " …")
+
+
+def reason_text(row: Any) -> str:
+    """Write the reason of an outcome in words."""
+    reason: str = row.reason
+    return one_line(_REASONS.get((row.outcome, reason), reason.replace("_", " ")), _LONGEST_LINE)
 
 
 def items_text(array: Any) -> str:
@@ -468,6 +503,10 @@ class EvaluationView(View):
         if type(label) is int and label in self._fields.index:
             self._choose(_NONE if label == self._chosen else label)
 
+    def do_close(self, _: Any) -> None:
+        """Close the open row."""
+        self._choose(_NONE)
+
     def do_whole(self, _: Any) -> None:
         """Show more of the values of the chosen row."""
         self._limit = MOST
@@ -515,7 +554,10 @@ class EvaluationView(View):
             check("not passed only", "set:only_failed", self.only_failed),
             button("Clear filters", "clear"),
         )
-        title = h("p", self.title, cls="xb-title", live=True)
+        meta = self._ev.meta
+        about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
+        named = h("b", f"{self.title} · ", live=True)
+        title = h("p", named, h("span", about, cls="xb-quiet"))
         tree = h(
             "details",
             h("summary", f"Schema, {plural(len(self._tree.nodes), 'node')}"),
@@ -550,8 +592,8 @@ class EvaluationView(View):
             "table",
             h("thead", h("tr", heads)),
             h("tbody", body, keys="list"),
-            id="rows",
             cls="xb-rows",
+            escape="close" if self._chosen != _NONE else None,
         )
         rest = max(0, cut.total - (cut.first + min(_STATIC_ROWS, cut.last - cut.first)))
         return h(
@@ -568,6 +610,7 @@ class EvaluationView(View):
                 copy("Copy", self._code),
                 live=True,
             ),
+            id="rows",
         )
 
     def _head_of(self, name: str) -> Node | str:
@@ -592,24 +635,24 @@ class EvaluationView(View):
         if counts:
             sides = [h("td", counts, cls="xb-quiet", colspan=2)]
         else:
-            sides = [h("td", segments(side), cls="xb-value") for side in (gold, predicted)]
+            sides = [
+                h("td", segments(side, self.text), _hit(side, value, self.text), cls="xb-value")
+                for side, value in ((gold, row.gold), (predicted, row.predicted))
+            ]
         score = None if row.score is pd.NA else float(row.score)
         return h(
             "tr",
             h(
                 "td",
                 mark(row.outcome),
-                h(
-                    "span",
-                    f" {one_line(row.reason.replace('_', ' '), _LONGEST_LINE)}",
-                    cls="xb-quiet",
-                ),
+                h("span", f" {reason_text(row)}", cls="xb-quiet"),
             ),
             h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
             sides,
             h("td", score_text(score), cls="xb-num"),
             key=row.Index,
             item=True,
+            found=bool(self.text.strip()),
             do="row",
             send=row.Index,
             aria_current="true" if chosen else None,
@@ -630,7 +673,7 @@ class EvaluationView(View):
         counted = "counts for the scores" if row.counted else "inside an array item, not counted"
         items = self._items.get(row.path)
         facts = {
-            "outcome": f"{outcome_text(row.outcome)} ({one_line(row.reason, _LONGEST_LINE)})",
+            "outcome": f"{outcome_text(row.outcome)}: {reason_text(row)}",
             "score": f"{score}{passed}",
             "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
             "reasoning": _text(row.reasoning, _LONGEST_WORDS),
@@ -675,17 +718,17 @@ class EvaluationView(View):
 
     @property
     def title(self) -> str:
-        """The document and the run where they are known, profile and judge."""
+        """The title that was given, else run and document where known, else the variable."""
         meta = self._ev.meta
-        about = f"profile {meta['profile']} · judge {meta['judge']}"
-        return one_line(f"{self._titled or self._variable} · {about}", _LONGEST_LINE)
+        known = [f"{key} {meta[key]}" for key in ("run", "document") if key in meta]
+        return one_line(self._titled or ", ".join(known) or self._variable, _LONGEST_TITLE)
 
     def __repr__(self) -> str:
         """Summarise the evaluation and the number of rows shown in one line."""
         s = self._ev.summary
         left, everything = len(self._rows), len(self._fields)
         return (
-            f"Evaluation · {s['passed']:,.0f} of {s['evaluated']:,.0f} counted fields pass · "
+            f"Evaluation of {self.title} · {s['passed']:,.0f} of {s['evaluated']:,.0f} counted fields pass · "
             f"{left:,} of {everything:,} rows shown"
         )
 

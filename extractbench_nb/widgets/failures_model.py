@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -12,10 +13,12 @@ import numpy.typing as npt
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.text import clean, one_line
+from extractbench_nb.display.names import display_name
+from extractbench_nb.display.text import clean, one_line, value_text
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
-from extractbench_nb.widgets.panes import Page, page_of
+from extractbench_nb.widgets.controls import Page, page_of
 
 #: What can be the rows or the columns of a heatmap.
 AXES = ("field", "document", "run")
@@ -25,20 +28,25 @@ Reals = npt.NDArray[np.float64]
 Marked = npt.NDArray[np.bool_]
 
 #: Reasons of rows whose whole output is not JSON.
-_INVALID = ("invalid_output", "unparsable_json")
+INVALID_REASONS = ("invalid_output", "unparsable_json")
 _NEEDED = (
     *("field", "path", "metric", "score", "passed", "outcome", "reason", "reasoning", "counted"),
     *("gold", "predicted", "gold_state", "predicted_state"),
 )
-_NOT_GIVEN = "(none)"
+NOT_GIVEN = "(none)"
+#: Where a text is searched.
+SEARCHED = ("path", "gold", "predicted")
+#: What became of the items of an array.
+ITEMS = ("matched", "partial", "missed", "spurious")
+_HASH = re.compile(r"[0-9a-f]{8}")
 
 
 class Axis(NamedTuple):
-    """What a row of `fields` belongs to: ``names[codes[i]]``; `groups` are the items' schemas."""
+    """What a row of `fields` belongs to: ``names[codes[i]]``, by its `labels` on the page."""
 
     names: list[str]
     codes: Numbers
-    groups: Numbers | None = None
+    labels: list[str]
 
     @property
     def size(self) -> int:
@@ -48,7 +56,7 @@ class Axis(NamedTuple):
     @property
     def given(self) -> bool:
         """Whether any row has a name on this axis."""
-        return self.names not in ([], [_NOT_GIVEN])
+        return self.names not in ([], [NOT_GIVEN])
 
 
 class Outputs(NamedTuple):
@@ -75,15 +83,16 @@ class Coded:
     """The rows of a source as arrays, for fast counts; a row without a verdict scores 0."""
 
     def __init__(self, source: object) -> None:
+        self.source = source
         frame = self.frame = gather(source, "fields")
         refuse_missing(frame, _NEEDED)
         chosen_rows(frame, counted=False)
-        self.schemas = _axis(frame, "schema")
+        schemas, documents = _axis(frame, "schema"), _axis(frame, "document")
+        self.schemas = schemas._replace(labels=_schema_labels(schemas, documents))
         self.domains = _axis(frame, "domain")
-        documents = _axis(frame, "document")
         self.axes = {
             "field": _fields(_axis(frame, "field"), self.schemas),
-            "document": documents._replace(groups=self.schemas.codes[_first_rows(documents.codes)]),
+            "document": documents,
             "run": _axis(frame, "run"),
         }
         self.score = frame["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
@@ -91,7 +100,7 @@ class Coded:
         self.passed = passed.to_numpy(dtype=bool)
         self.counted = frame["counted"].to_numpy(dtype=bool)
         self.asked = frame["gold_state"].eq("present").fillna(value=False).to_numpy(dtype=bool)
-        self.invalid = frame["reason"].isin(_INVALID).to_numpy(dtype=bool)
+        self.invalid = frame["reason"].isin(INVALID_REASONS).to_numpy(dtype=bool)
         codes = pd.Categorical(frame["outcome"], categories=list(OUTCOMES)).codes
         self.outcome = np.asarray(codes, dtype=np.int64)
 
@@ -113,9 +122,7 @@ class Coded:
         """What the rows add to the scores of their outputs, counted as in `Evaluation.summary`."""
         fields = self.axes["field"]
         places = _renumbered(self.outputs.codes * fields.size + fields.codes)
-        at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
-        alone = -1 - np.arange(len(at))  # a row without a path is a node of its own
-        codes = _renumbered(np.where(at < 0, alone, places * (at.max(initial=0) + 1) + at))
+        codes = self._by_path(places)
         sizes = np.bincount(codes)
         unjudged = np.bincount(codes[self.frame["passed"].isna().to_numpy()], minlength=len(sizes))
         passes = np.bincount(codes[self.passed], minlength=len(sizes))
@@ -126,6 +133,44 @@ class Coded:
             declared = self.frame["weight"].astype("Float64").fillna(1.0)
             weights = np.maximum(declared.to_numpy(dtype=np.float64), 0.0)
         return Nodes(share, share * weights, score, (passes == sizes)[codes])
+
+    def _by_path(self, places: Numbers) -> Numbers:
+        """Number the paths within `places`; a row without a path is alone."""
+        at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
+        alone = -1 - np.arange(len(at))
+        return _renumbered(np.where(at < 0, alone, places * (at.max(initial=0) + 1) + at))
+
+    @cached_property
+    def keys(self) -> Numbers:
+        """The number of each row's document and path: what several runs have a value of."""
+        return self._by_path(self.axes["document"].codes)
+
+    @cached_property
+    def columns(self) -> dict[str, Axis]:
+        """The columns of `fields` whose values can be asked for, and the axes, by name."""
+        asked = {name: _axis(self.frame, name) for name in ASKED}
+        return {**asked, **self.axes, "schema": self.schemas, "domain": self.domains}
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """What can be searched in each row: path, gold and predicted value, in small letters."""
+        cells = zip(*(self.frame[name] for name in SEARCHED), strict=True)
+        return ["\n".join(_written(c) for c in row if c is not None).lower() for row in cells]
+
+    @cached_property
+    def arrays(self) -> dict[tuple[str, str, str], list[int]]:
+        """Items matched, partial, missed and spurious, by run, document and path of an array."""
+        try:
+            frame = None if isinstance(self.source, pd.DataFrame) else gather(self.source, "arrays")
+        except InputError:
+            frame = None
+        if frame is None:
+            return {}
+        frame = frame[frame["matched"].notna()]
+        absent = [NOT_GIVEN] * len(frame)
+        ids = (frame[name].astype(str) if name in frame else absent for name in ("run", "document"))
+        keys = zip(*ids, frame["path"], strict=True)
+        return dict(zip(keys, frame[list(ITEMS)].to_numpy(dtype=int).tolist(), strict=True))
 
     @cached_property
     def places(self) -> dict[str, dict[str, int]]:
@@ -138,11 +183,24 @@ class Coded:
 
 def _axis(frame: pd.DataFrame, name: str) -> Axis:
     if name not in frame.columns:
-        return Axis([_NOT_GIVEN] * min(1, len(frame)), np.zeros(len(frame), dtype=np.int64))
+        names = [NOT_GIVEN] * min(1, len(frame))
+        return Axis(names, np.zeros(len(frame), dtype=np.int64), names)
     codes, items = pd.factorize(frame[name], use_na_sentinel=False)
     absent = pd.isna(items)
-    texts = [_NOT_GIVEN if no else str(item) for item, no in zip(items, absent, strict=True)]
-    return Axis(_told_apart(texts), np.asarray(codes, dtype=np.int64))
+    texts = [NOT_GIVEN if no else str(item) for item, no in zip(items, absent, strict=True)]
+    labels = [
+        display_name(None if no else text, name) for text, no in zip(texts, absent, strict=True)
+    ]
+    return Axis(_told_apart(texts), np.asarray(codes, dtype=np.int64), labels)
+
+
+def _schema_labels(schemas: Axis, documents: Axis) -> list[str]:
+    """Name schemas; one that has only a hash, by its first document."""
+    firsts = documents.codes[_first_rows(schemas.codes)]
+    return [
+        f"schema of {documents.names[first]}" if _HASH.fullmatch(name) else label
+        for name, label, first in zip(schemas.names, schemas.labels, firsts, strict=True)
+    ]
 
 
 def _fields(fields: Axis, schemas: Axis) -> Axis:
@@ -157,7 +215,14 @@ def _fields(fields: Axis, schemas: Axis) -> Axis:
         f"{schemas.names[group]}: {name}" if often[name] > 1 else name
         for name, group in zip(plain, groups, strict=True)
     ]
-    return Axis(_told_apart(names), codes, groups)
+    return Axis(_told_apart(names), codes, plain)
+
+
+def _written(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
+        return value_text(value)
 
 
 def _renumbered(codes: Numbers) -> Numbers:
@@ -197,6 +262,26 @@ ORDERS: Final = {
 }
 
 
+#: What can head groups of rows and of columns, and its words on the page.
+GROUPS: Final = {"": "no groups", "schema": "by schema", "domain": "by domain"}
+#: Which paths are listed by what runs make of them, and its words on the page.
+COMPARISONS: Final = {"": "all", "disagree": "runs disagree", "all_wrong": "all runs wrong"}
+#: How the values are sorted, and its words on the page.
+VALUE_ORDERS: Final = {"failures": "most failures first", "document": "document order"}
+#: What one column of the failure modes can be about, and its words on the page.
+MODES: Final = {
+    "run": "run",
+    "reason_detail": "detail",
+    "field": "field",
+    "document": "document",
+    "schema": "schema",
+    "domain": "domain",
+    "outcome": "outcome",
+}
+#: The columns of `fields` whose values can be asked for, by the traits of the same names.
+ASKED = ("outcome", "metric", "reason", "reason_detail")
+
+
 class Choice(traitlets.HasTraits):
     """What to show; None is every schema or run, `find` a part of the names of fields."""
 
@@ -205,12 +290,25 @@ class Choice(traitlets.HasTraits):
     measure = traitlets.Unicode("score")
     row_order = traitlets.Unicode("worst")
     column_order = traitlets.Unicode("worst")
+    group = traitlets.Unicode("")
     schema = traitlets.Unicode(None, allow_none=True)
     run = traitlets.Unicode(None, allow_none=True)
     find = traitlets.Unicode("")
     failed_by_every_run = traitlets.Bool(False)
     inside_arrays = traitlets.Bool(False)
     valid_only = traitlets.Bool(False)
+    outcome = traitlets.Unicode("")
+    metric = traitlets.Unicode("")
+    reason = traitlets.Unicode("")
+    reason_detail = traitlets.Unicode("")
+    among = traitlets.Tuple()
+    text = traitlets.Unicode("")
+    failures_only = traitlets.Bool(False)
+    compare = traitlets.Unicode("")
+    wrong_in = traitlets.Unicode(None, allow_none=True)
+    right_in = traitlets.Unicode(None, allow_none=True)
+    value_order = traitlets.Unicode("failures")
+    modes_by = traitlets.Unicode("run")
 
 
 def filters_in_words(choice: Choice) -> list[str]:
@@ -262,6 +360,93 @@ def within(rows: Coded, places: Numbers, choice: Choice, block: tuple[Numbers, N
         wanted[codes] = True
         places = places[wanted[axis.codes[places]]]
     return places
+
+
+def listed(rows: Coded, kept: Numbers, places: Numbers, choice: Choice) -> Numbers:
+    """Return those of `places` that the filters of the values leave; runs are those of `kept`."""
+    asked = [(name, getattr(choice, name)) for name in ASKED]
+    for name, wanted in [*asked, *([choice.among] if choice.among else [])]:
+        if wanted:
+            axis = rows.columns[name]
+            code = axis.names.index(wanted) if wanted in axis.names else -1
+            places = places[axis.codes[places] == code]
+    if choice.failures_only:
+        places = places[~rows.passed[places]]
+    text = choice.text.strip().lower()
+    if text:
+        places = places[[text in rows.texts[at] for at in places]]
+    if choice.compare or choice.wrong_in is not None or choice.right_in is not None:
+        places = places[_compared(rows, kept, choice)[rows.keys[places]]]
+    return places
+
+
+def _compared(rows: Coded, kept: Numbers, choice: Choice) -> Marked:
+    """Mark the paths that some runs get right and others not, as is asked for."""
+    runs = rows.axes["run"]
+    keys = rows.keys.max(initial=-1) + 1
+    pairs = rows.keys[kept] * runs.size + runs.codes[kept]
+    there = np.bincount(pairs, minlength=keys * runs.size).reshape(keys, runs.size)
+    passes = np.bincount(pairs[rows.passed[kept]], minlength=keys * runs.size)
+    right = (there > 0) & (passes.reshape(there.shape) == there)
+    wrong = (there > 0) & ~right
+    fitting = {
+        "": np.ones(keys, dtype=bool),
+        "disagree": right.any(axis=1) & wrong.any(axis=1),
+        "all_wrong": wrong.any(axis=1) & ~right.any(axis=1),
+    }[choice.compare]
+    for run, verdict in ((choice.wrong_in, wrong), (choice.right_in, right)):
+        if run is not None:
+            fitting = fitting & verdict[:, runs.names.index(run)]
+    return np.asarray(fitting)
+
+
+def ordered_keys(rows: Coded, kept: Numbers, places: Numbers, order: str) -> Numbers:
+    """Return the keys of `places`, in document order or those with the most failures first."""
+    keys, firsts = np.unique(rows.keys[places], return_index=True)
+    if order == "document":
+        return np.asarray(keys[np.argsort(firsts)])
+    size = rows.keys.max(initial=-1) + 1
+    own, every = (
+        np.bincount(rows.keys[at[~rows.passed[at]]], minlength=size)[keys] for at in (places, kept)
+    )
+    return np.asarray(keys[np.lexsort((firsts, -every, -own))])
+
+
+class Modes(NamedTuple):
+    """How often rows fail, and why: one line per reason and metric, one column per item.
+
+    Names are codes; the first total and the first count of a line are of all columns.
+    """
+
+    columns: list[int]
+    totals: list[int]
+    lines: list[tuple[int, int, list[int]]]
+    more_lines: int
+    more_columns: int
+
+
+def modes(rows: Coded, places: Numbers, by: str, most: tuple[int, int] = (14, 6)) -> Modes:
+    """Count the rows that do not pass; the first column has all of them."""
+    failing = places[~rows.passed[places]]
+    reasons, metrics, axis = (rows.columns[name] for name in ("reason", "metric", by))
+    kinds, pairs = pd.factorize(reasons.codes[failing] * metrics.size + metrics.codes[failing])
+    counts = np.zeros((len(pairs), axis.size), dtype=np.int64)
+    np.add.at(counts, (kinds, axis.codes[failing]), 1)
+    lines = np.argsort(-counts.sum(axis=1), kind="stable")
+    columns = np.argsort(-counts.sum(axis=0), kind="stable")
+    columns = columns[counts.sum(axis=0)[columns] > 0]
+    shown = columns[: most[1]]
+    listed_lines = [
+        (
+            int(pairs[line] // metrics.size),
+            int(pairs[line] % metrics.size),
+            [int(counts[line].sum()), *counts[line][shown].tolist()],
+        )
+        for line in lines[: most[0]]
+    ]
+    totals = [len(failing), *counts.sum(axis=0)[shown].tolist()]
+    hidden = max(0, len(lines) - most[0]), max(0, len(columns) - most[1])
+    return Modes(shown.tolist(), totals, listed_lines, *hidden)
 
 
 def shortened(text: str, limit: int) -> str:
@@ -346,6 +531,7 @@ class Line(NamedTuple):
     code: int
     name: str
     title: str
+    schema: str
     group: str
     rows: int
     score: float
@@ -376,18 +562,22 @@ def _side(
     sums = counted(rows, places, axis.codes[places], axis.size)
     order = choice.row_order if down else choice.column_order
     ranks = _ranks(axis.names, sums, order, choice.measure)
-    schema_ranks = np.zeros(axis.size, dtype=np.int64)
-    if axis.groups is not None:
-        by_schema = counted(rows, places, axis.groups[axis.codes[places]], rows.schemas.size)
-        schema_ranks = _ranks(rows.schemas.names, by_schema, order, choice.measure)[axis.groups]
+    group_ranks, groups = np.zeros(axis.size, dtype=np.int64), None
+    heads = {"schema": rows.schemas, "domain": rows.domains}.get(choice.group)
+    if heads is not None and name != "run":
+        groups = heads.codes[_first_rows(axis.codes)]
+        by_group = counted(rows, places, groups[axis.codes[places]], heads.size)
+        group_ranks = _ranks(heads.names, by_group, order, choice.measure)[groups]
     items = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
-    codes = items[np.lexsort((ranks[items], schema_ranks[items]))]
+    codes = items[np.lexsort((ranks[items], group_ranks[items]))]
     page = page_of(len(codes), number, most)
     shown = page.of(codes)
     wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
     lines = _lines(rows, places, name, sums, shown, _ROW_NAME if down else wide)
+    if heads is not None and groups is not None:
+        lines = [line._replace(group=heads.labels[groups[line.code]]) for line in lines]
     known = int(np.count_nonzero(sums.rows))
-    return Side(lines, codes, page, most, known, len(np.unique(schema_ranks[items])) > 1)
+    return Side(tuple(lines), codes, page, most, known, groups is not None)
 
 
 def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
@@ -407,8 +597,10 @@ def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
 
 def _lines(
     rows: Coded, places: Numbers, name: str, sums: Sums, shown: Numbers, limit: int
-) -> tuple[Line, ...]:
-    axis, outputs, groups = rows.axes[name], rows.outputs, rows.axes[name].groups
+) -> list[Line]:
+    axis, outputs = rows.axes[name], rows.outputs
+    firsts = _first_rows(axis.codes)
+    schemas = rows.schemas.codes[firsts] if name == "field" and rows.schemas.size > 1 else None
     if name == "field":
         failed = failed_by_every_run(rows, places)
         produced = invalid = np.zeros(axis.size, dtype=np.int64)
@@ -418,12 +610,13 @@ def _lines(
         owners = axis.codes[outputs.firsts]
         produced = np.bincount(owners[is_shown], minlength=axis.size)
         invalid = np.bincount(owners[is_shown & outputs.invalid], minlength=axis.size)
-    return tuple(
+    return [
         Line(
             int(code),
-            shortened(axis.names[code], limit),
+            shortened(axis.labels[code], limit),
             one_line(axis.names[code], _LONGEST_TITLE),
-            "" if groups is None else one_line(rows.schemas.names[groups[code]], _WIDE_NAME),
+            "" if schemas is None else one_line(rows.schemas.labels[schemas[code]], _WIDE_NAME),
+            "",
             int(sums.rows[code]),
             float(rounded(sums.mean_score[code])),
             float(rounded(sums.pass_rate[code])),
@@ -432,7 +625,7 @@ def _lines(
             int(invalid[code]),
         )
         for code in shown
-    )
+    ]
 
 
 class Cell(NamedTuple):
@@ -548,7 +741,7 @@ def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
     worst = there[np.lexsort((there, sums.mean_score[there], rates[there]))]
     found = tuple(
         Bar(
-            shortened(axis.names[code], _LONGEST_NAME),
+            shortened(axis.labels[code], _LONGEST_NAME),
             one_line(axis.names[code], _LONGEST_TITLE),
             int(sums.rows[code]),
             int(sums.passed[code]),

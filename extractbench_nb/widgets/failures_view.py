@@ -2,118 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
-from html import escape
-from typing import Any, NamedTuple
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-import ipywidgets
 import numpy as np
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.html import element, table
+from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import cut, one_line, plural, value_text
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import failures_model as model
-from extractbench_nb.widgets import panes as ui
-from extractbench_nb.widgets import static
-from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
+from extractbench_nb.widgets.static import MARKS, score_text
+from extractbench_nb.widgets.view import View, known, part
 
-ROWS_A_PAGE = 20
+if TYPE_CHECKING:
+    from pathlib import Path
 
-_LONGEST_LABEL = 60
+    from extractbench_nb.benchmark.dataset import Dataset
+
+#: Paths on a page of the values, and runs beside each other.
+KEYS_A_PAGE, RUNS_A_PAGE = 20, 6
+
+_LONGEST_LABEL, _LONGEST_NAME = 60, 80
 _LONGEST_PATH = 200
 #: Characters of a value: at first, and where all of it is asked for.
-_SHOWN, _LONGEST = 500, 100_000
+_SHOWN, _LONGEST = 300, 100_000
 #: Where both texts are shorter, all of them is shown with what differs marked.
 _LONGEST_MARKED = 4000
+#: Longer arrays are shown as numbers of items.
+_LONGEST_ARRAY = 120
+#: Rows and columns of the heatmap that are written into static HTML.
+_STATIC_ROWS, _STATIC_COLUMNS = 40, 20
+#: Characters of all columns' names beyond which static HTML numbers the columns.
+_LONGEST_HEADS = 70
+#: Characters of code that a person may want to paste, and of what is copied for one.
+_LONGEST_CODE, _LONGEST_COPY = 4000, 20_000
+#: Names in a menu, and the characters of a column's name.
+_MOST_OPTIONS, _LONGEST_HEAD = 400, 22
+_PASSES = ("correct", "both_absent")
+_HINT = (
+    "Click a cell, or press Enter on it, to see its values: gold, and each run's beside it. Drag, "
+    "or hold Shift with the arrow keys, for several cells; a name takes its whole line. A count "
+    "of failures lists its rows."
+)
 
-
-class ValueRow(NamedTuple):
-    """One row of `fields` to read; `whole` says that nothing of its values is left out."""
-
-    at: int
-    run: str
-    document: str
-    path: str
-    metric: str
-    score: float | None
-    outcome: str
-    reason: str
-    reasoning: str
-    gold: tuple[Segment, ...]
-    predicted: tuple[Segment, ...]
-    whole: bool
-
-
-class Values(NamedTuple):
-    """One page of rows, those that fail first."""
-
-    rows: tuple[ValueRow, ...]
-    page: ui.Page
-    failing: int
-
-
-def value_rows(
-    rows: model.Coded, places: model.Numbers, page: int = 0, whole: int | None = None
-) -> Values:
-    """Lay gold and prediction of some rows side by side."""
-    failing = places[~rows.passed[places]]
-    ordered = np.concatenate([failing, places[rows.passed[places]]])
-    shown = ui.page_of(len(ordered), page, ROWS_A_PAGE)
-    found = tuple(_row(rows, int(at), long=at == whole) for at in shown.of(ordered))
-    return Values(found, shown, len(failing))
-
-
-def _row(rows: model.Coded, at: int, *, long: bool) -> ValueRow:
-    row = rows.frame.iloc[at]
-    gold, predicted, whole = _sides(row, long=long)
-    run, document = (
-        model.shortened(axis.names[axis.codes[at]], _LONGEST_LABEL) if axis.given else ""
-        for axis in (rows.axes["run"], rows.axes["document"])
-    )
-    return ValueRow(
-        at,
-        run,
-        document,
-        one_line(_text(row["path"]), _LONGEST_PATH),
-        one_line(_text(row["metric"]), _LONGEST_LABEL),
-        None if pd.isna(row["score"]) else float(model.rounded(row["score"])),
-        _text(row["outcome"]),
-        one_line(_text(row["reason"]).replace("_", " "), _LONGEST_LABEL),
-        one_line(_text(row["reasoning"]), _LONGEST if long else _LONGEST_PATH),
-        tuple(gold),
-        tuple(predicted),
-        whole,
-    )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _sides(row: pd.Series, *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
-    """Return both values, and whether that is all of them."""
-    values = [  # objects and arrays as JSON, so that two of them can be compared
-        value_text(value) if isinstance(value, dict | list | tuple) else value
-        for value in (row["gold"], row["predicted"])
-    ]
-    states = _text(row["gold_state"]), _text(row["predicted_state"])
-    longest = max(len(value_text(value)) for value in values)
-    both = states == ("present", "present")
-    if both and longest <= _LONGEST_MARKED and long:
-        return *compared(*values, limit=_LONGEST_MARKED // 2), True
-    if both and not long:
-        return *compared(*values, limit=_SHOWN), longest <= 2 * _SHOWN
-    limit = _LONGEST if long else _SHOWN
-    gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
-    return gold, predicted, longest <= limit
-
-
-_LONGEST_NAME = 80
 _ABSENT = {
     frozenset({"field", "document"}): "field not in this document",
     frozenset({"field", "run"}): "field not in the documents of this run",
@@ -126,12 +67,20 @@ _OVER = {
     "document": "mean over runs",
     "run": "mean over documents",
 }
+#: The sign of an output that is not JSON.
+INVALID = "⊘"
+
+#: Names of rows and names of columns; nothing where no cell is chosen.
+Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
 
 
-def headline(rows: model.Coded, places: model.Numbers) -> list[str]:
+# --- words ----------------------------------------------------------------------------------------
+
+
+def headline(rows: model.Coded, places: model.Numbers) -> str:
     """Count what is shown."""
     if not len(places):
-        return []
+        return ""
     said = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in model.AXES]
     outputs = np.unique(rows.outputs.codes[places])
     invalid = int(rows.outputs.invalid[outputs].sum())
@@ -140,7 +89,7 @@ def headline(rows: model.Coded, places: model.Numbers) -> list[str]:
         said.append(all_fail)
     failed = int(model.failed_by_every_run(rows, places).sum())
     said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
-    return [text for text in said if text]
+    return " · ".join(text for text in said if text)
 
 
 def absent(choice: model.Choice) -> str:
@@ -164,205 +113,314 @@ def empty(rows: model.Coded, choice: model.Choice) -> str:
     return f"No field matches: {', '.join(model.filters_in_words(choice))}. Clear the filters."
 
 
-def values_title(choice: model.Choice, block: Sequence[Sequence[str]], values: Values) -> str:
-    """Say which cells were chosen, and how many of their rows fail."""
-    if not block:
-        return "No cell is chosen."
-    sides = " × ".join(
-        model.shortened(names[0], _LONGEST_NAME) if len(names) == 1 else plural(len(names), axis)
-        for names, axis in zip(block, (choice.rows, choice.columns), strict=True)
-    )
-    if not values.page.total:
-        return f"{sides}: nothing here, or the filters leave nothing."
-    return f"{sides}: {values.failing:,} of {plural(values.page.total, 'row')} not passed"
-
-
-#: The sign of an output that is not JSON.
-INVALID = "⊘"
-
-_MOST_ROWS, _MOST_COLUMNS = 40, 20
-#: Characters of all columns' names beyond which the columns are numbered.
-_LONGEST_HEADS = 70
-
-
 def chosen_text(choice: model.Choice) -> str:
     """Say in words what is shown, and in which order."""
     rows = f"Rows: {choice.rows}s, {model.ORDERS[choice.row_order]}."
     columns = f"Columns: {choice.columns}s, {model.ORDERS[choice.column_order]}."
     only = model.filters_in_words(choice)
+    group = f" Grouped {model.GROUPS[choice.group]}." if choice.group else ""
     inside = " Fields inside arrays too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
-    return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
+    return f"{rows} {columns}{group} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
 
 
-def heatmap_html(grid: model.Grid, choice: model.Choice) -> str:
-    """Write the heatmap."""
-    rows, columns = grid.rows.lines[:_MOST_ROWS], grid.columns.lines[:_MOST_COLUMNS]
-    numbered = sum(len(line.name) for line in columns) > _LONGEST_HEADS
-    heads = [element("th", f"{choice.rows} \\ {choice.columns}"), element("th", "all")]
-    heads += [_head(line, "col", at if numbered else 0) for at, line in enumerate(columns, 1)]
-    body, group = "", None
-    for line, cells in zip(rows, grid.cells, strict=False):
-        if grid.rows.grouped and line.group != group:
-            group = line.group
-            body += f'<tr><th colspan="{len(heads)}">{element("b", group)}</th></tr>'
-        body += f"<tr>{_head(line, 'row')}{element('td', _mean(line, choice.measure), 'xb-num')}"
-        body += "".join(_cell(cell, choice.measure) for cell in cells[:_MOST_COLUMNS]) + "</tr>"
-    beyond = [
-        f"… {len(side.codes) - len(shown):,} more {name}s"
-        for side, shown, name in (
-            (grid.rows, rows, choice.rows),
-            (grid.columns, columns, choice.columns),
-        )
-        if len(side.codes) > len(shown)
-    ]
-    names = ""
-    if numbered:
-        items = (f"{_signed(line, line.title)} · {_mean(line, choice.measure)}" for line in columns)
-        listed = "".join(f"<li>{element('span', item)}</li>" for item in items)
-        head = element("p", f"The {choice.columns}s, by the numbers of their columns:")
-        names = f'{head}<ol class="xb-columns">{listed}</ol>'
-    return (
-        f'<table class="xb-static-heat"><thead><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{body}</tbody></table>{names}"
-        f"{element('p', ', '.join(beyond)) if beyond else ''}"
-        f"{element('p', _legend(choice), 'xb-quiet')}"
-    )
+def single(block: Block) -> tuple[str, ...]:
+    """Return row and column of a block of one cell; nothing for any other block."""
+    is_cell = bool(block) and all(len(names) == 1 for names in block)
+    return tuple(names[0] for names in block) if is_cell else ()
 
 
-def _head(line: model.Line, scope: str, number: int = 0) -> str:
-    """Name a line, or give the number under which it is named."""
-    text = element("span", _signed(line, str(number) if number else line.name))
-    return f'<th scope="{scope}" title="{escape(line.title)}">{text}</th>'
+# --- the heatmap ----------------------------------------------------------------------------------
 
 
-def _signed(line: model.Line, name: str) -> str:
-    signs = (" ✗" if line.failed else "") + (f" {INVALID}" if line.invalid else "")
-    return cut(name, _LONGEST_NAME) + signs
+def shade(value: float) -> str:
+    """Return the class of a score's colour; only an exact 0 and an exact 1 are at the ends."""
+    return f"xb-s{0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))}"
+
+
+def _cell_look(cell: model.Cell | None, measure: str) -> tuple[str, list[Any], str]:
+    """Return class, content and description of a cell."""
+    if cell is None:
+        return "xb-absent", ["·"], ""
+    says = f"{cell.passed} of {plural(cell.rows, 'row')} pass, {cell.most} {cell.outcome}"
+    if cell.invalid == cell.rows:
+        return "xb-invalid xb-s0", [INVALID], says
+    sign = h("span", INVALID, static=True) if cell.invalid else None
+    partly = " xb-partly" if cell.invalid else ""
+    if measure == "outcome":
+        share = h("span", f" {cell.most}/{cell.rows}", static=True)
+        return f"xb-tint xb-t-{cell.outcome}{partly}", [MARKS[cell.outcome], share, sign], says
+    value = cell.score if measure == "score" else cell.pass_rate
+    return shade(value) + partly, [score_text(value), sign], says
 
 
 def _mean(line: model.Line, measure: str) -> str:
     return score_text(line.score if measure == "score" else line.pass_rate)
 
 
-def _cell(cell: model.Cell | None, measure: str) -> str:
-    if cell is None:
-        return '<td class="xb-absent">·</td>'
-    if cell.invalid == cell.rows:
-        return f'<td class="xb-s0">{INVALID}</td>'
-    sign = INVALID if cell.invalid else ""
-    if measure == "outcome":
-        text = f"{MARKS[cell.outcome]} {cell.most}/{cell.rows}{sign}"
-        return f'<td class="xb-tint xb-t-{cell.outcome}">{text}</td>'
-    value = cell.score if measure == "score" else cell.pass_rate
-    shade = 0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))
-    return f'<td class="xb-s{shade}">{score_text(value)}{sign}</td>'
-
-
-def _legend(choice: model.Choice) -> str:
-    outcomes = ", ".join(static.outcome_text(name) for name in MARKS if name in OUTCOMES)
-    marks = f" {outcomes}, with its share of the rows;" if choice.measure == "outcome" else ""
-    return (
-        f"Signs:{marks} · {absent(choice)}; {INVALID} the output, or some of the outputs, "
-        f"is not JSON; ✗ failed by every run. {every(choice).capitalize()}."
+def _head(
+    line: model.Line, *, alike: bool, breaks: bool = False, number: int = 0, **place: Any
+) -> Node:
+    """Draw the name of a line; a `number` stands for it in static HTML."""
+    signs = ("✗" if line.failed else "") + (INVALID if line.invalid else "")
+    says = [line.title, f"schema {line.schema}" if line.schema else ""]
+    says += [f"score {score_text(line.score)}, pass rate {score_text(line.pass_rate)}"]
+    says += [plural(line.rows, "row"), "failed by every run" if line.failed else ""]
+    if line.invalid:
+        says.append(f"{line.invalid} of {plural(line.outputs, 'output')} invalid")
+    schema = None if alike or not line.schema else h("i", f" · {line.schema}", cls="xb-quiet")
+    words = re.split(r"(?<=[_./\-\s])", line.name) if breaks else [line.name]
+    name = [h("span", ((h("wbr"), word) for word in words), dir="auto"), schema]
+    return h(
+        "th",
+        h("span", name, cls="xb-line", live=number > 0 or None),
+        h("span", str(number), static=True) if number else None,
+        h("span", f" {signs}", cls="xb-signs") if signs else None,
+        item=True,
+        title="; ".join(filter(None, says)),
+        cls="xb-failed" if line.failed else None,
+        **place,
     )
 
 
-def bars_html(title: str, counts: Sequence[model.Bars]) -> str:
-    """Write the breakdowns."""
-    parts = [element("h4", title)]
-    for group in counts:
-        if group.by == "outcome" and group.bars:
-            rows = [
-                [element("span", static.outcome_text(b.title)), f"{b.rows:,}"] for b in group.bars
-            ]
-            parts.append(table(["outcome", "rows"], rows, numbers=[1]))
-        elif group.bars:
-            rows = [
-                [
-                    element("span", bar.name),
-                    f"{bar.passed:,} of {bar.rows:,}",
-                    static.counts_html(bar.rate, bar.counts),
-                ]
-                for bar in group.bars
-            ]
-            rows += [[f"… {group.more:,} more", "", ""]] if group.more else []
-            heads = [group.by, "rows that pass", f"{group.measure}; outcomes of rows"]
-            parts.append(table(heads, rows, numbers=[1]))
-    return "".join(parts)
+def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
+    """Draw the heatmap; row 0 and column 0 are names, which take their lines."""
+    lines, columns = grid.rows.lines, grid.columns.lines
+    numbered = sum(len(line.name) for line in columns[:_STATIC_COLUMNS]) > _LONGEST_HEADS
+    few = len(columns) <= model.FEW_COLUMNS
+    alike = [side.grouped or len({line.schema for line in side.lines}) == 1 for side in grid[:2]]
+    beyond = [at >= _STATIC_COLUMNS or None for at in range(len(columns))]
+    heads = [
+        _head(line, alike=alike[1], breaks=few, number=at if numbered else 0, scope="col",
+              row=0, column=at, live=beyond[at - 1])
+        for at, line in enumerate(columns, 1)
+    ]  # fmt: skip
+    means = [
+        h("td", _mean(line, choice.measure), live=beyond[at]) for at, line in enumerate(columns)
+    ]
+    body: list[Node] = []
+    group = None
+    for at, (line, cells) in enumerate(zip(lines, grid.cells, strict=True), 1):
+        live = at > _STATIC_ROWS or None
+        if grid.rows.grouped and line.group != group:
+            group = line.group
+            head = h("th", h("span", h("b", group), dir="auto"), colspan=len(columns) + 2)
+            body.append(h("tr", head, cls="xb-group", live=live, key=f"group {at}"))
+        drawn = []
+        for across, cell in enumerate(cells, 1):
+            look, content, says = _cell_look(cell, choice.measure)
+            drawn.append(
+                h("td", content, cls=look, item=True, row=at, column=across, title=says or None,
+                  live=beyond[across - 1])
+            )  # fmt: skip
+        name = _head(line, alike=alike[0], scope="row", row=at, column=0)
+        mean = h("td", _mean(line, choice.measure), cls="xb-mean")
+        body.append(h("tr", name, mean, drawn, live=live, key=at))
+    corner = h("td", f"{choice.rows} \\ {choice.columns}", cls="xb-corner")
+    everything = h("tr", h("td", "all", cls="xb-corner"), h("td"), means, cls="xb-means")
+    return h(
+        "table",
+        h("thead", h("tr", corner, h("td", "all", cls="xb-mean"), heads)),
+        h("tbody", everything, body),
+        cls=f"xb-heat {'xb-few' if few else 'xb-many'}",
+        role="grid",
+        aria_multiselectable="true",
+        aria_label=f"{choice.rows} by {choice.columns}, {model.MEASURES[choice.measure]}",
+    )
 
 
-def values_html(title: str, values: Values) -> str:
-    """Write a page of rows."""
-    head = element("h4", title)
-    if not values.rows:
-        return head
-    rows = []
-    for found in values.rows:
-        where = " · ".join(filter(None, (found.run, found.document, found.path)))
-        outcome, score = found.outcome.replace("_", " "), score_text(found.score)
-        verdict = filter(None, (outcome, score, found.metric, found.reason, found.reasoning))
-        rows.append(
-            [
-                element("span", where),
-                f"{MARKS[found.outcome]} {element('span', ' · '.join(verdict))}",
-                segments_html(found.gold),
-                segments_html(found.predicted),
-            ]
+def _static_notes(grid: model.Grid, choice: model.Choice) -> Node:
+    """Say what static HTML leaves out of the heatmap, and name its numbered columns."""
+    columns = grid.columns.lines[:_STATIC_COLUMNS]
+    numbered = sum(len(line.name) for line in columns) > _LONGEST_HEADS
+    named = [h("li", f"{line.title} · {_mean(line, choice.measure)}") for line in columns]
+    beyond = [
+        f"… {len(side.codes) - min(most, len(side.lines)):,} more {name}s"
+        for side, most, name in (
+            (grid.rows, _STATIC_ROWS, choice.rows),
+            (grid.columns, _STATIC_COLUMNS, choice.columns),
         )
-    after = more(values.page.total - values.page.last, "rows")
-    return head + table(["where", "outcome", "gold", "predicted"], rows) + after
+        if len(side.codes) > min(most, len(side.lines))
+    ]
+    return h(
+        "div",
+        h("p", f"The {choice.columns}s, by the numbers of their columns:") if numbered else None,
+        h("ol", named, cls="xb-columns") if numbered else None,
+        h("p", ", ".join(beyond)) if beyond else None,
+        static=True,
+    )
 
 
-#: Names of rows and names of columns; nothing where no cell is chosen.
-Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
+def legend(grid: model.Grid, choice: model.Choice) -> Node:
+    """Say what colours and signs mean; only signs that are there."""
+    cells = [cell for line in grid.cells for cell in line]
+
+    def key(kind: str, sign: str, meaning: str) -> Node:
+        return h("span", h("span", sign, cls=f"xb-swatch {kind}"), f" {meaning}; ", cls="xb-key")
+
+    if choice.measure == "outcome":
+        named = [name for name in OUTCOMES if any(c and c.outcome == name for c in cells)]
+        scale = [key(f"xb-tint xb-t-{n}", MARKS[n], n.replace("_", " ")) for n in named]
+    else:
+        steps = [h("i", cls=f"xb-s{at}") for at in range(11)]
+        ends = h("span", steps, cls="xb-scale", live=True)
+        scale = [h("span", f"{model.MEASURES[choice.measure]} 0 ", ends, " to 1; ", cls="xb-key")]
+    some = [c for c in cells if c is not None]
+    keys = [
+        (None in cells, key("xb-absent", "·", absent(choice))),
+        (any(c.invalid == c.rows for c in some), key("xb-invalid xb-s0", INVALID, "not JSON")),
+        (
+            any(0 < c.invalid < c.rows for c in some),
+            key("xb-partly xb-s6", "", "corner or ⊘: some outputs are not JSON"),
+        ),
+        (
+            any(line.failed for side in grid[:2] for line in side.lines),
+            key("xb-signs", "✗", "failed by every run"),
+        ),
+    ]
+    shown = [drawn for there, drawn in keys if there]
+    return h("p", scale, shown, h("span", every(choice), cls="xb-quiet"), cls="xb-legend")
 
 
-def single(block: Block) -> tuple[str, ...]:
-    """Return row and column of a block of one cell; nothing for any other block."""
-    alone = bool(block) and all(len(names) == 1 for names in block)
-    return tuple(names[0] for names in block) if alone else ()
+# --- values ---------------------------------------------------------------------------------------
 
 
-_LONGEST_CHOICE = 40
-#: Stands for no name in a menu, where None would be no choice at all.
-_ALL = ()
-_NOT_ALL = (
-    lambda name: _ALL if name is None else name,
-    lambda value: None if value == _ALL else value,
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
+    """Return gold and predicted value with what differs marked, and whether that is all of them.
+
+    A long array is a number of items until all of it is asked for.
+    """
+    values = [row["gold"], row["predicted"]]
+    states = [_text(row["gold_state"]), _text(row["predicted_state"])]
+    texts = [value_text(value) for value in values]
+    longest = max(map(len, texts))
+    many = any(_is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True))
+    if many and not long:
+        gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
+        return gold, predicted, False
+    # objects and arrays as JSON, so that two of them can be compared
+    values = [
+        text if isinstance(v, dict | list | tuple) else v
+        for v, text in zip(values, texts, strict=True)
+    ]
+    if states == ["present", "present"]:
+        if not long:
+            return *compared(*values, limit=_SHOWN), longest <= 2 * _SHOWN
+        if longest <= _LONGEST_MARKED:
+            return *compared(*values, limit=_LONGEST_MARKED // 2), True
+    limit = _LONGEST if long else _SHOWN
+    gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
+    return gold, predicted, longest <= limit
+
+
+def evaluation_of(source: Any, run: str, document: str) -> Evaluation | None:
+    """Find or rebuild the evaluation of one output in what `gather` reads; None without one."""
+    if isinstance(source, Evaluation):
+        return source
+    if isinstance(source, Mapping):
+        named = {str(key): value for key, value in source.items()}
+        inner = named.get(run, named.get(document))
+        return evaluation_of(inner, run, document)
+    if isinstance(source, list | tuple):
+        at = int(document) if document.isdecimal() else -1
+        if 0 <= at < len(source) and isinstance(source[at], Evaluation):
+            return evaluation_of(source[at], run, document)
+        found = (evaluation_of(part, run, document) for part in source if _has(part, document))
+        return next((ev for ev in found if ev is not None), None)
+    rebuild = getattr(source, "evaluation", None)
+    return rebuild(run, document) if callable(rebuild) else None
+
+
+def _has(source: Any, document: str) -> bool:
+    summary = getattr(source, "summary", None)
+    if isinstance(summary, pd.DataFrame) and "document" in summary.columns:
+        return document in summary["document"].tolist()
+    return not isinstance(source, Evaluation | pd.DataFrame)
+
+
+# --- code -----------------------------------------------------------------------------------------
+
+
+def _equal(frame: pd.DataFrame, column: str, names: Sequence[str]) -> tuple[str, Any]:
+    """Write and compute the condition that a column has one of the names."""
+    if len(names) == 1:
+        return f'(f["{column}"] == {names[0]!r})', frame[column] == names[0]
+    return f'f["{column}"].isin({list(names)!r})', frame[column].isin(names)
+
+
+def selection_code(
+    rows: model.Coded, choice: model.Choice, block: Block, found: model.Numbers, name: str
+) -> str:
+    """Write an expression of one line that gives the rows `found` of a frame called `name`."""
+    frame, fields = rows.frame, rows.axes["field"]
+    asked: list[tuple[str, Sequence[str]]] = [
+        (column, [wanted])
+        for column, wanted in (
+            *((trait, getattr(choice, trait)) for trait in ("schema", "run", *model.ASKED)),
+            *([choice.among] if choice.among else []),
+        )
+        if wanted
+    ]
+    asked += list(zip((choice.rows, choice.columns), block, strict=False))
+    terms = [] if choice.inside_arrays else [('f["counted"]', frame["counted"])]
+    for column, names in asked:
+        if column not in frame.columns:
+            continue
+        if column == "field":
+            codes = [rows.places["field"][field] for field in names]
+            schemas = {rows.schemas.names[rows.schemas.codes[fields.codes == c][0]] for c in codes}
+            if list(names) != [fields.labels[code] for code in codes] and len(schemas) == 1:
+                terms.append(_equal(frame, "schema", list(schemas)))
+            terms.append(_equal(frame, column, [fields.labels[code] for code in codes]))
+        else:
+            terms.append(_equal(frame, column, names))
+    if choice.valid_only:
+        invalid = list(model.INVALID_REASONS)
+        terms.append((f'~f["reason"].isin({invalid!r})', ~frame["reason"].isin(invalid)))
+    if choice.failures_only:
+        terms.append(('~f["passed"].fillna(False)', ~frame["passed"].fillna(False)))
+    part = choice.find.strip()
+    if part:
+        found_names = frame["field"].str.contains(part, case=False, regex=False)
+        code = f'f["field"].str.contains({part!r}, case=False, regex=False)'
+        terms.append((code, found_names))
+    text = choice.text.strip().lower()
+    if text:
+        test = f"lambda v: v is not None and {text!r} in str(v).lower()"
+        code = f"f[{list(model.SEARCHED)!r}].map({test}).any(axis=1)"
+        holds = np.array([text in cells for cells in rows.texts], dtype=bool)
+        terms.append((code, holds))
+    kept = np.ones(len(frame), dtype=bool)
+    for _, mask in terms:
+        kept &= np.asarray(pd.array(mask, dtype="boolean").fillna(value=False), dtype=bool)
+    code = f"{name}[lambda f: {' & '.join(code for code, _ in terms)}]" if terms else name
+    if len(code) > _LONGEST_CODE or not np.array_equal(np.flatnonzero(kept), np.sort(found)):
+        return f"{name}.iloc[{np.sort(found).tolist()}]"
+    return code
+
+
+# --- the view -------------------------------------------------------------------------------------
+
+_TRAITS = tuple(model.Choice.class_trait_names())
+#: The state besides the traits of `Choice` that a location has.
+_STATE = (*_TRAITS, "selected_block")
+_RUN_TRAITS = ("wrong_in", "right_in")
+_VALUE_TRAITS = (
+    *model.ASKED,
+    *("among", "text", "failures_only", "compare", "wrong_in", "right_in", "value_order"),
 )
 
 
-def _names(label: str, names: list[str]) -> Any:
-    """Make a menu of names, of which none may be chosen."""
-    listed = [(model.shortened(name, _LONGEST_CHOICE), name) for name in names]
-    return ui.menu(label, [("all", _ALL), *listed], width="15em")
-
-
-class HeatPane(
-    ui.Pane,
-    scripts=["failures/cells.js", "failures/heatmap.js", "failures/heatgrid.js"],
-    styles=["failures/shades.css", "failures/heatmap.css"],
-):
-    """The heatmap; `block` has the codes of the chosen rows and columns, or nothing."""
-
-    block: Any = traitlets.List().tag(sync=True)
-
-
-class ValuesPane(ui.Pane, scripts=["failures/values.js"], styles=["failures/details.css"]):
-    """Gold beside prediction, row by row."""
-
-
-class BarsPane(ui.Pane, scripts=["failures/bars.js"], styles=["failures/details.css"]):
-    """Bars by outcome, by domain or schema, by run."""
-
-
-#: Up to this many columns leave room for the values beside the heatmap.
-_NARROW = 4
-
-
-class FailureExplorer(model.Choice, ui.View):
-    """Where runs fail: a heatmap, the values behind its cells, and breakdowns.
+class FailureExplorer(model.Choice, View):
+    """Where runs fail: a heatmap, the values behind its cells, and how they fail.
 
     Attributes
     ----------
@@ -376,6 +434,8 @@ class FailureExplorer(model.Choice, ui.View):
         What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
     row_order, column_order : str
         ``worst`` first, by ``name``, or as the fields are in the ``document``.
+    group : str
+        Whether rows and columns are grouped by ``schema`` or ``domain``; empty for one ranking.
     schema, run : str or None
         The only one to show.
     find : str
@@ -386,8 +446,29 @@ class FailureExplorer(model.Choice, ui.View):
         Whether the rows inside array items, which do not enter the scores, are there too.
     valid_only : bool
         Whether invalid outputs, which are not JSON, are left out.
+    outcome, metric, reason, reason_detail : str
+        The only one whose values are listed; empty for all.
+    among : tuple of (str, str)
+        A column of the failure modes and one of its names, ``("run", "quill")``, to list no others.
+    text : str
+        What path, gold or predicted value must contain, in any case of letters.
+    failures_only : bool
+        Whether values that pass are left out.
+    compare : str
+        Which paths are listed: ``disagree``, some runs are right and some wrong; ``all_wrong``;
+        empty for all.
+    wrong_in, right_in : str or None
+        Runs that must be wrong, and right, at the paths that are listed.
+    value_order : str
+        Paths with most ``failures`` first, or as in the ``document``.
+    modes_by : str
+        What the failure modes are counted by: ``run``, ``field``, ``document``, ``schema``,
+        ``domain``, ``outcome`` or ``reason_detail``.
     """
 
+    kind = "explore"
+    styles = ("explore.css",)
+    settable = frozenset(_TRAITS) - {"among"}
     selected_cell = traitlets.Tuple()
     selected_block = traitlets.Tuple()
 
@@ -398,12 +479,14 @@ class FailureExplorer(model.Choice, ui.View):
         rows: str = "field",
         columns: str | None = None,
         measure: str = "score",
+        dataset: Dataset | None = None,
+        name: str | None = None,
     ) -> None:
         self._coded = model.Coded(source)
-        free = [name for name in ("document", "run", "field") if name != rows]
+        free = [axis for axis in ("document", "run", "field") if axis != rows]
         if columns is None:  # the first that has several items
-            sizes = {name: axis.size for name, axis in self._coded.axes.items()}
-            columns = next((name for name in free if sizes[name] > 1), free[0])
+            sizes = {axis: found.size for axis, found in self._coded.axes.items()}
+            columns = next((axis for axis in free if sizes[axis] > 1), free[0])
         names: tuple[tuple[str, str, Iterable[str]], ...] = (
             ("rows", rows, model.AXES),
             ("columns", columns, model.AXES),
@@ -416,51 +499,27 @@ class FailureExplorer(model.Choice, ui.View):
             raise InputError(
                 f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
             )
-        self._pages = {"rows": 0, "columns": 0, "values": 0}
+        self._dataset = dataset
+        is_frame = isinstance(source, pd.DataFrame)
+        self._frame_name = (
+            f"{name or ('fields' if is_frame else 'evs')}{'' if is_frame else '.fields'}"
+        )
+        self._pages = {"rows": 0, "columns": 0, "values": 0, "runs": 0}
         self._whole: int | None = None
-        self._heat, self._values, self._bars = HeatPane(), ValuesPane(), BarsPane()
-        super().__init__()
-        self.rows, self.columns, self.measure = rows, columns, measure
-        parts = ui.beside(self._heat, self._values, self._bars, widths=[520, 420, 300])
-        self.children = (ipywidgets.VBox(self._controls()), parts)
-        self._listen()
-        self._redraw()
-
-    def _controls(self) -> list[ipywidgets.Widget]:
-        """Make the controls, each tied to its trait of the same name."""
-        axes = {name: f"{name}s" for name in model.AXES}
-        made = {
-            "rows": ui.menu("Rows", axes, width="12em"),
-            "row_order": ui.menu("Sort rows", model.ORDERS, width="15em"),
-            "columns": ui.menu("Columns", axes, width="14em"),
-            "column_order": ui.menu("Sort columns", model.ORDERS, width="17em"),
-            "measure": ui.menu("Show", model.MEASURES, width="19em"),
-            "find": ui.search("Field", "part of its name", width="15em"),
-            "failed_by_every_run": ui.check("failed by every run"),
-            "inside_arrays": ui.check("inside arrays too"),
-            "valid_only": ui.check("without invalid outputs"),
-        }
-        self.link(made)
-        several = []
-        for trait, axis in (("schema", self._coded.schemas), ("run", self._coded.axes["run"])):
-            control = _names(trait.capitalize(), axis.names)
-            traitlets.link((self, trait), (control, "value"), transform=_NOT_ALL)
-            several += [control] if axis.size > 1 else []
-        shown = list(made.values())
-        return [ui.row(*shown[:5]), ui.row(*shown[5:6], *several, *shown[6:])]
-
-    def _listen(self) -> None:
-        self.observe(self._rechosen, model.Choice.class_trait_names())
+        self._said, self._reveals = "", 0
+        self._outputs: dict[tuple[str, str], Evaluation] = {}
+        self._output: tuple[str, str] | None = None
+        self._grid: model.Grid | None = None
+        with self.hold_trait_notifications():
+            self.rows, self.columns, self.measure = rows, columns, measure
+            several = self._coded.axes["run"].size > 1
+            self.modes_by = "run" if several else "reason_detail"
+        self._filter()
+        # before the observer that draws
+        self.observe(self._rechosen, list(_TRAITS))
         self.observe(self._reselected, "selected_block")
         self.observe(self._cell_set, "selected_cell")
-        traitlets.link(
-            (self, "selected_block"), (self._heat, "block"), transform=(self._codes, self._names)
-        )
-        sides = ["rows", "columns"]
-        self._heat.on_event("page", self._turn, axis=sides, to=int)
-        self._heat.on_event("line", self._take_line, axis=sides, code=int)
-        self._values.on_event("values", partial(self._turn, "values"), to=int)
-        self._values.on_event("whole", self._show_whole, at=int)
+        super().__init__()
 
     # --- what can be assigned -------------------------------------------------------------------
 
@@ -468,17 +527,39 @@ class FailureExplorer(model.Choice, ui.View):
     def _axes(self) -> tuple[str, str]:
         return self.rows, self.columns
 
-    @traitlets.validate("rows", "columns", "measure", "row_order", "column_order", "schema", "run")
+    @traitlets.validate(
+        *("rows", "columns", "measure", "row_order", "column_order", "group", "schema", "run"),
+        *("compare", "wrong_in", "right_in", "value_order", "modes_by", *model.ASKED),
+    )
     def _known_name(self, proposal: Any) -> str | None:
         trait, value = proposal["trait"].name, proposal["value"]
+        runs = self._coded.axes["run"].names
         names: dict[str, Iterable[str]] = {
             **dict.fromkeys(("rows", "columns"), model.AXES),
             **dict.fromkeys(("row_order", "column_order"), model.ORDERS),
+            **dict.fromkeys(("run", "wrong_in", "right_in"), runs),
             "measure": model.MEASURES,
+            "group": model.GROUPS,
             "schema": self._coded.schemas.names,
-            "run": self._coded.axes["run"].names,
+            "compare": model.COMPARISONS,
+            "value_order": model.VALUE_ORDERS,
+            "modes_by": model.MODES,
         }
-        return None if value is None else ui.known(trait, value, names[trait])
+        if value is None or (value == "" and trait in model.ASKED):
+            return value if value is None else ""
+        if trait in model.ASKED:
+            return known(trait, value, self._coded.columns[trait].names)
+        return known(trait, value, names[trait])
+
+    @traitlets.validate("among")
+    def _known_item(self, proposal: Any) -> tuple[str, ...]:
+        among = proposal["value"]
+        if not among:
+            return ()
+        if len(among) != len(("column", "name")):
+            raise traitlets.TraitError(f"among is (column, name) or empty; found {among!r}")
+        column = known("among", among[0], model.MODES)
+        return column, known(column, among[1], self._coded.columns[column].names)
 
     @traitlets.validate("selected_cell")
     def _known_cell(self, proposal: Any) -> tuple[str, ...]:
@@ -503,167 +584,766 @@ class FailureExplorer(model.Choice, ui.View):
     def _item(self, axis: str, name: object) -> str:
         """Return a name of an axis, or raise `TraitError`."""
         places = self._coded.places[axis]
-        return name if isinstance(name, str) and name in places else ui.known(axis, name, places)
-
-    def _codes(self, block: Block) -> list[list[int]]:
-        """Return a block as the page has it."""
-        named = zip(self._axes, block, strict=False)
-        return [[self._coded.places[axis][name] for name in names] for axis, names in named]
-
-    def _names(self, block: Sequence[object]) -> Block:
-        """Return a block of the page by name; what is not there is left out."""
-        found = []
-        for axis, codes in zip(self._axes, block, strict=False):
-            names = self._coded.axes[axis].names
-            given = codes if isinstance(codes, list) else []
-            there = (code for code in given if type(code) is int and 0 <= code < len(names))
-            found.append(tuple(names[code] for code in there))
-        return (found[0], found[1]) if len(found) == len(self._axes) and all(found) else ()
+        return name if isinstance(name, str) and name in places else known(axis, name, places)
 
     # --- what follows from it --------------------------------------------------------------------
 
+    @contextmanager
+    def _undrawn(self) -> Iterator[None]:
+        """Let other traits follow; the observer that comes last draws."""
+        self._changes += 1
+        try:
+            yield
+        finally:
+            self._changes -= 1
+
     def _rechosen(self, change: Any) -> None:
         name = change["name"]
-        if self.rows == self.columns:
-            self.set_trait("columns" if name == "rows" else "rows", change["old"])
-            return
-        if name in ("rows", "columns"):
-            self.selected_block = ()
-        self._pages = dict.fromkeys(self._pages, 0)
-        self._redraw()
+        with self._undrawn():
+            if self.rows == self.columns:
+                self.set_trait("columns" if name == "rows" else "rows", change["old"])
+            if name in ("rows", "columns"):
+                self.selected_block = ()
+            if name in _VALUE_TRAITS:
+                self._pages["values"] = 0
+            elif name != "modes_by":
+                self._pages = dict.fromkeys(self._pages, 0)
+            self._filter()
 
     def _cell_set(self, change: Any) -> None:
         cell = change["new"]
-        if cell:
-            self.selected_block = tuple((name,) for name in cell)
-            self._reveal(cell)
-        elif single(self.selected_block):
-            self.selected_block = ()
+        with self._undrawn():
+            if cell:
+                self.selected_block = tuple((name,) for name in cell)
+                self._find_page(cell)
+            elif single(self.selected_block):
+                self.selected_block = ()
 
     def _reselected(self, change: Any) -> None:
-        self._pages["values"], self._whole = 0, None
-        self.selected_cell = single(change["new"])
-        self._follow()
+        with self._undrawn():
+            self._pages["values"] = self._pages["runs"] = 0
+            self._whole, self._said = None, ""
+            self._reveals += bool(change["new"])
+            self.selected_cell = single(change["new"])
+            self._filter()
 
-    def _reveal(self, cell: tuple[str, str]) -> None:
+    def _find_page(self, cell: tuple[str, ...]) -> None:
         """Turn to the pages on which a cell is."""
+        grid = self._shown_grid()
         for side, axis, name in zip(("rows", "columns"), self._axes, cell, strict=True):
-            shown = getattr(self._grid, side)
+            shown: model.Side = getattr(grid, side)
             found = np.flatnonzero(shown.codes == self._coded.places[axis][name])
             if len(found) and found[0] // shown.most != shown.page.number:
-                self._pages[side] = int(found[0] // shown.most)
-                self._draw_grid()
+                self._pages[side], self._grid = int(found[0] // shown.most), None
 
-    def _turn(self, part: str, to: int) -> None:
-        self._pages[part] = to
-        if part == "values":
-            self._follow()
-        else:
-            self._draw_grid()
+    def _filter(self) -> None:
+        """Find the rows that are shown, those in chosen cells, and those whose values are."""
+        rows, block = self._coded, self.selected_block
+        self._grid = None
+        self._places = self._chosen = model.kept(rows, self)
+        if block:
+            codes = [
+                np.array([rows.places[axis][name] for name in names])
+                for axis, names in zip(self._axes, block, strict=True)
+            ]
+            self._chosen = model.within(rows, self._places, self, (codes[0], codes[1]))
+        self._listed = model.listed(rows, self._places, self._chosen, self)
 
-    def _show_whole(self, at: int) -> None:
-        self._whole = at
-        self._follow()
+    @property
+    def _is_listing(self) -> bool:
+        """Whether values are listed: of chosen cells, or of what the filters of values leave."""
+        filters = [trait for trait in _VALUE_TRAITS if trait != "value_order"]
+        return bool(self.selected_block) or any(getattr(self, trait) for trait in filters)
 
-    def _take_line(self, side: str, code: int) -> None:
-        """Choose all cells of a row or of a column."""
-        down = side == "rows"
-        line, across = (self._coded.axes[axis] for axis in self._axes[:: 1 if down else -1])
-        crossed = across.codes[self._places[line.codes[self._places] == code]]
-        codes = [[code], np.unique(crossed).tolist()]
-        self.selected_block = self._names(codes if down else codes[::-1])
+    def _shown_grid(self) -> model.Grid:
+        if self._grid is None:
+            pages = self._pages["rows"], self._pages["columns"]
+            self._grid = model.grid(self._coded, self._places, self, pages)
+        return self._grid
+
+    # --- what the page asks for ------------------------------------------------------------------
+
+    def do_cell(self, place: Any) -> None:
+        """Choose a cell by its place on the page; place 0 is the name of a line."""
+        self.do_block([*place, *place] if isinstance(place, list) else None)
+
+    def do_block(self, corners: Any) -> None:
+        """Choose the cells between two places; from a name on, whole lines of all pages."""
+        if not isinstance(corners, list) or [type(at) for at in corners] != [int] * 4:
+            return
+        grid = self._shown_grid()
+        top, left, bottom, right = corners
+        codes = []
+        for side, (one, two) in zip(grid[:2], ((top, bottom), (left, right)), strict=True):
+            first, last = sorted((one, two))
+            lines = side.lines[max(0, first - 1) : max(0, last)]
+            codes.append(np.array([line.code for line in lines], dtype=np.int64))
+        if top == 0 or left == 0:
+            whole = 1 if left == 0 and top != 0 else 0
+            if not len(codes[1 - whole]):
+                return
+            line, across = (self._coded.axes[axis] for axis in self._axes[:: 1 if whole else -1])
+            of_line = np.isin(line.codes[self._places], codes[1 - whole])
+            codes[whole] = np.unique(across.codes[self._places[of_line]])
+        if len(codes[0]) and len(codes[1]):
+            self.selected_block = tuple(
+                tuple(self._coded.axes[axis].names[code] for code in found)
+                for axis, found in zip(self._axes, codes, strict=True)
+            )
+
+    def do_clear(self, _: Any) -> None:
+        """Choose no cell, and list no values."""
+        self.selected_block = ()
+        self.do_all(None)
+
+    def do_all(self, _: Any) -> None:
+        """Remove the filters of the values."""
+        for trait in _VALUE_TRAITS:
+            if trait != "value_order":
+                self.set_trait(trait, self.traits()[trait].default())
+
+    def do_turn(self, to: Any) -> None:
+        """Turn a page: its part, and its number."""
+        if isinstance(to, list) and len(to) == len(("part", "number")):
+            name, number = to
+            if name in list(self._pages) and type(number) is int and number >= 0:
+                self._pages[name] = number
+                if name in ("rows", "columns"):
+                    self._grid = None
+
+    def do_whole(self, key: Any) -> None:
+        """Show all of the values of one path."""
+        self._whole = key if type(key) is int else None
+
+    def do_pick(self, picked: Any) -> None:
+        """Set a trait to the name at a place, or to none."""
+        if not isinstance(picked, list) or len(picked) != len(("trait", "place")):
+            return
+        trait, at = picked
+        axes = {**self._coded.columns, **dict.fromkeys(_RUN_TRAITS, self._coded.axes["run"])}
+        if isinstance(trait, str) and trait in self.settable and trait in axes:
+            if at is None:
+                self.set_trait(trait, self.traits()[trait].default())
+            elif type(at) is int and 0 <= at < axes[trait].size:
+                self.set_trait(trait, axes[trait].names[at])
+
+    def do_outcome(self, outcome: Any) -> None:
+        """List the rows of an outcome."""
+        if outcome in OUTCOMES:
+            self.outcome = outcome
+            self._reveals += 1
+
+    def do_mode(self, mode: Any) -> None:
+        """List the rows of a count: places of its reason, its metric and the name of its column."""
+        if mode is None:
+            self.among = ()
+        if not isinstance(mode, list) or len(mode) != len(("reason", "metric", "name")):
+            return
+        axes = [self._coded.columns[name] for name in ("reason", "metric", self.modes_by)]
+        if not all(
+            at is None or (type(at) is int and 0 <= at < axis.size)
+            for at, axis in zip(mode, axes, strict=True)
+        ):
+            return
+        reason, metric, name = (
+            "" if at is None else axis.names[at] for at, axis in zip(mode, axes, strict=True)
+        )
+        self.reason, self.metric, self.failures_only = reason, metric, True
+        self.among = (self.modes_by, name) if name else ()
+        self._reveals += 1
+
+    def do_open(self, asked: Any) -> None:
+        """Show the output, the matched items or the page of a row in place of this view."""
+        if isinstance(asked, list) and len(asked) == len(("kind", "row")):
+            kind, at = asked
+            if type(at) is int and 0 <= at < len(self._coded) and kind in _OPENED:
+                row = self._coded.frame.iloc[at]
+                run, document = (
+                    self._coded.axes[axis].names[self._coded.axes[axis].codes[at]]
+                    for axis in ("run", "document")
+                )
+                self._open_output(run, document)
+                side = "predicted" if row["predicted_state"] == "present" else "gold"
+                of_side = kind == "evidence" and side == "predicted"
+                path = _text(row.get("predicted_path" if of_side else "path"))
+                self._step(kind, {"path": path or _text(row["path"]), "side": side})
+
+    # --- views of one output ---------------------------------------------------------------------
+
+    def _open_output(self, run: str, document: str) -> None:
+        self._said = ""
+        output = run, document
+        if output not in self._outputs:
+            try:
+                found = evaluation_of(self._coded.source, run, document)
+            except ExtractBenchError as error:
+                self._said, found = str(error), None
+            if found is None:
+                self._output = None
+                self._said = self._said or "Outputs open only where evaluations are explored."
+                return
+            self._outputs = {output: found}
+        self._output = output
+
+    def _step(self, kind: str, state: Mapping[str, Any]) -> None:
+        """Open one view of the present output; where that cannot be done, say why."""
+        if self._output is None:
+            return
+        ev, (run, document) = self._outputs[self._output], self._output
+        path = str(state.get("path") or "")
+        where = " · ".join(name for name in self._output if name != model.NOT_GIVEN)
+        try:
+            if kind == "evaluation":
+                from extractbench_nb.widgets.evaluation_view import EvaluationView
+
+                view: Any = EvaluationView(ev, title=where, pdf=self._pdf(document))
+                if path:
+                    view.selected_row = path
+                self.open_view(view, where or "output")
+            elif kind == "matches":
+                from extractbench_nb.widgets.matches_view import MatchesView
+
+                view = MatchesView(ev, path)
+                if state.get("pair"):
+                    view.selected_pair = tuple(state["pair"])
+                self.open_view(view, f"{where} {path}".strip())
+            elif self._dataset is not None:
+                from extractbench_nb.widgets.evidence_view import EvidenceView
+
+                side = str(state.get("side") or "predicted")
+                view = EvidenceView(self._dataset, document, ev, side=side)
+                if path in set(view.values["path"]):
+                    view.selected_path = path
+                self.open_view(view, f"{where} {path} on its page".strip())
+        except (ExtractBenchError, traitlets.TraitError) as error:
+            self._said = one_line(str(error), 400)
+
+    def _pdf(self, document: str) -> Path | None:
+        try:
+            return None if self._dataset is None else self._dataset.pdf_path(document)
+        except ExtractBenchError:
+            return None
+
+    @property
+    def location(self) -> dict[str, Any]:
+        """What is shown, as JSON values: assign it to a view to open it at the same place."""
+        state = {
+            name: getattr(self, name)
+            for name in _STATE
+            if getattr(self, name) != self.traits()[name].default()
+        }
+        found: dict[str, Any] = {
+            name: _as_json(value) for name, value in state.items() if name not in ("", None)
+        }
+        if self.trail and self._output is not None:
+            found["output"] = list(self._output)
+            found["trail"] = [
+                {"view": view.kind, **_place_of(view)}
+                for view in self.trail
+                if view.kind in _OPENED
+            ]
+        return found
+
+    @location.setter
+    def location(self, place: Mapping[str, Any]) -> None:
+        unknown = set(place) - {*_STATE, "output", "trail"}
+        if unknown:
+            raise InputError(f"location: {nearest(min(unknown), [*_STATE, 'output', 'trail'])}")
+        with self.changing():
+            self.back(0)
+            axes = place.get("rows", "field"), place.get("columns", "document")
+            if self.rows == axes[1] or self.columns == axes[0]:
+                self.rows, self.columns = axes[0], next(a for a in model.AXES if a not in axes)
+            self.rows, self.columns = axes
+            for name in _STATE[:-1]:
+                if name not in ("rows", "columns"):
+                    value = place.get(name, self.traits()[name].default())
+                    self.set_trait(name, tuple(value) if name == "among" else value)
+            self.selected_block = tuple(tuple(names) for names in place.get("selected_block", ()))
+            if self.selected_cell:
+                self._find_page(self.selected_cell)
+            if place.get("output"):
+                self._open_output(*map(str, place["output"]))
+                for step in place.get("trail", ()):
+                    self._step(step["view"], step)
 
     # --- what is shown ---------------------------------------------------------------------------
 
-    def _redraw(self) -> None:
-        self._places = model.kept(self._coded, self)
-        self._draw_grid()
-        self._follow()
-
-    def _draw_grid(self) -> None:
-        pages = self._pages["rows"], self._pages["columns"]
-        grid = self._grid = model.grid(self._coded, self._places, self, pages)
-        narrow = len(grid.columns.lines) <= _NARROW
-        self._heat.layout.flex = "1 1 520px" if narrow else "1 1 100%"
-        sides = {
-            name: {
-                "columns": model.Line._fields,
-                "rows": side.lines,
-                "first": side.page.first,
-                "total": side.page.total,
-                "page": side.most,
-                "known": side.known,
-                "grouped": side.grouped,
-            }
-            for name, side in (("rows", grid.rows), ("columns", grid.columns))
-        }
-        self._heat.show(
-            {
-                "axes": self._axes,
-                "measure": self.measure,
-                "few": len(grid.columns.lines) <= model.FEW_COLUMNS,
-                **sides,
-                "cells": grid.cells,
-                "headline": headline(self._coded, self._places),
-                "absent": absent(self),
-                "every": every(self),
-                "empty": empty(self._coded, self),
-            }
-        )
-
-    def _follow(self) -> None:
-        chosen, block = self._chosen, self.selected_block
-        page = self._pages["values"]
-        self._found = value_rows(self._coded, chosen if block else chosen[:0], page, self._whole)
-        self._counts = model.bars(self._coded, chosen)
-        self._heading = values_title(self, block, self._found)
-        self._values.show(
-            {
-                "title": self._heading,
-                "chosen": bool(block),
-                "rows": {"columns": ValueRow._fields, "rows": self._found.rows},
-                "first": self._found.page.first,
-                "total": self._found.page.total,
-                "page": ROWS_A_PAGE,
-            }
-        )
-        groups = [
-            {**counts._asdict(), "bars": {"columns": model.Bar._fields, "rows": counts.bars}}
-            for counts in self._counts
-            if counts.bars
+    def draw(self) -> dict[str, Node]:
+        """Draw controls, heatmap, values and failure modes."""
+        grid = self._shown_grid()
+        sides = [set(names) for names in self.selected_block]
+        chosen = [
+            [at for at, line in enumerate(side.lines, 1) if axis.names[line.code] in names]
+            for side, names, axis in zip(
+                grid[:2], sides, (self._coded.axes[name] for name in self._axes), strict=False
+            )
         ]
-        what = "Selection" if block else "All that is shown"
-        self._bars_title = f"{what}: {plural(len(chosen), 'row')}"
-        self._bars.show({"title": self._bars_title, "groups": groups})
+        box = part(
+            "grid",
+            cls="xb-box",
+            keys="grid",
+            do="cell",
+            drag="block",
+            escape="clear",
+            chosen=json.dumps(chosen),
+            scroll=True,
+        )
+        pagers = [
+            self._pager(*of) for of in zip(("rows", "columns"), grid[:2], self._axes, strict=True)
+        ]
+        hints = legend(grid, self), _static_notes(grid, self)
+        heat = h("section", ui.toolbar(pagers) if any(pagers) else None, box, hints, cls="xb-map")
+        body = h(
+            "div",
+            heat if grid.cells else h("p", empty(self._coded, self), cls="xb-empty xb-map"),
+            part("values", "section", cls="xb-values", reveal=str(self._reveals or "")),
+            part("modes", "section", cls="xb-modes"),
+            cls="xb-parts",
+        )
+        page = h(
+            "div",
+            self._tools(),
+            h("p", headline(self._coded, self._places), role="status", cls="xb-headline"),
+            h("p", chosen_text(self), static=True),
+            body,
+        )
+        drawn = heatmap(grid, self) if grid.cells else h("div")
+        values, modes = self._drawn_values(), self._drawn_modes()
+        return {"page": page, "grid": drawn, "values": values, "modes": modes}
+
+    def _tools(self) -> Node:
+        axes = {name: f"{name}s" for name in model.AXES}
+        groups = dict(model.GROUPS)
+        if not self._coded.domains.given:
+            del groups["domain"]
+        rows = self._coded
+        return ui.toolbar(
+            ui.menu("Rows", "set:rows", axes, self.rows),
+            ui.menu("Columns", "set:columns", axes, self.columns),
+            ui.menu("Show", "set:measure", model.MEASURES, self.measure),
+            ui.menu("Sort rows", "set:row_order", model.ORDERS, self.row_order),
+            ui.menu("Sort columns", "set:column_order", model.ORDERS, self.column_order),
+            ui.menu("Group", "set:group", groups, self.group) if rows.schemas.size > 1 else None,
+            ui.search("Field", "set:find", self.find, "part of a field's name"),
+            self._names("Schema", "schema", rows.schemas),
+            self._names("Run", "run", rows.axes["run"]),
+            ui.check("failed by every run", "set:failed_by_every_run", self.failed_by_every_run),
+            ui.check("inside arrays too", "set:inside_arrays", self.inside_arrays),
+            ui.check("without invalid outputs", "set:valid_only", self.valid_only),
+        )
+
+    def _names(self, label: str, trait: str, axis: model.Axis) -> Node | None:
+        """Make a menu of names, which are sent by their places."""
+        if axis.size < len(("one", "another")):
+            return None
+        chosen = getattr(self, trait)
+        at = None if chosen in (None, "") else axis.names.index(chosen)
+        texts = {(trait, None): "all"} | {
+            (trait, code): model.shortened(axis.labels[code], _LONGEST_LABEL)
+            for code in sorted(range(axis.size), key=axis.labels.__getitem__)[:_MOST_OPTIONS]
+        }
+        return ui.menu(label, "pick", texts, (trait, at))
+
+    def _pager(self, name: str, side: model.Side, noun: str) -> Node | None:
+        total = len(side.codes)
+        if side.page.pages == 1:
+            some = f"{total:,} of {plural(side.known, noun)} with these fields"
+            return h("span", some) if total < side.known else None
+        return self._turner(name, side.page, f"{noun}s")
+
+    @staticmethod
+    def _turner(name: str, page: ui.Page, noun: str) -> Node | None:
+        """Make buttons that turn the pages of a part."""
+        if page.pages == 1:
+            return None
+
+        def turn(sign: str, label: str, to: int) -> Node:
+            there = 0 <= to < page.pages
+            return ui.button(
+                sign, "turn", [name, to], aria_label=f"{label} {noun}", disabled=not there
+            )
+
+        shown = h("span", f"{noun} {page.first + 1:,}–{page.last:,} of {page.total:,}")
+        before, after = (
+            turn("‹", "Previous", page.number - 1),
+            turn("›", "Next", page.number + 1),
+        )
+        return h("span", before, shown, after, cls="xb-pager", live=True)
+
+    # --- values -----------------------------------------------------------------------------------
+
+    def _title(self) -> str:
+        """Say which rows are listed, and how many fail."""
+        sides = " × ".join(
+            model.shortened(names[0], _LONGEST_NAME)
+            if len(names) == 1
+            else plural(len(names), axis)
+            for names, axis in zip(self.selected_block, self._axes, strict=False)
+        )
+        what = sides or "All cells"
+        if not len(self._listed):
+            return f"{what}: nothing here, or the filters leave nothing."
+        failing = int((~self._coded.passed[self._listed]).sum())
+        return f"{what}: {failing:,} of {plural(len(self._listed), 'row')} not passed"
+
+    def _value_tools(self) -> Node:
+        rows = self._coded
+        runs = rows.axes["run"]
+        modes = self.among and f"{self.among[0]} {model.shortened(self.among[1], _LONGEST_LABEL)}"
+        several = runs.size > 1
+        code = self.code
+        return ui.toolbar(
+            ui.search("Find in values", "set:text", self.text, "path or value"),
+            ui.check("failures only", "set:failures_only", self.failures_only),
+            [self._names(*of) for of in self._asked()],
+            ui.menu("Paths", "set:compare", model.COMPARISONS, self.compare) if several else None,
+            self._names("Wrong in", "wrong_in", runs) if several else None,
+            self._names("Right in", "right_in", runs) if several else None,
+            ui.menu("Sort", "set:value_order", model.VALUE_ORDERS, self.value_order),
+            ui.button(f"✕ {modes}", "mode", None, aria_label=f"Not only {modes}")
+            if modes
+            else None,
+            ui.button("Clear", "clear", aria_label="Clear selection and filters of values"),
+            ui.copy("Copy pandas", code) if len(code) <= _LONGEST_COPY else None,
+        )
+
+    def _asked(self) -> list[tuple[str, str, model.Axis]]:
+        labels = {"reason_detail": "Detail"}
+        return [
+            (labels.get(name, name.capitalize()), name, self._coded.columns[name])
+            for name in model.ASKED
+        ]
+
+    def _drawn_values(self) -> Node:
+        rows = self._coded
+        if not self._is_listing:
+            return h("p", _HINT, cls="xb-quiet", live=True)
+        keys = model.ordered_keys(rows, self._places, self._listed, self.value_order)
+        page = ui.page_of(len(keys), self._pages["values"], KEYS_A_PAGE)
+        shown: model.Numbers = page.of(keys)
+        wanted = np.zeros(rows.keys.max(initial=-1) + 1, dtype=bool)
+        wanted[shown] = True
+        places = self._places[wanted[rows.keys[self._places]]]
+        runs, across = self._run_page()
+        records: defaultdict[tuple[int, int], list[tuple[int, Mapping[str, Any]]]] = defaultdict(
+            list
+        )
+        firsts: dict[int, tuple[int, Mapping[str, Any]]] = {}
+        table = rows.frame.iloc[places].to_dict("records")
+        for at, record in zip(places.tolist(), table, strict=True):
+            key = int(rows.keys[at])
+            records[key, int(rows.axes["run"].codes[at])].append((at, record))
+            firsts.setdefault(key, (at, record))
+        names = rows.axes["run"].names
+        heads = [
+            model.shortened(names[run], _LONGEST_LABEL) if rows.axes["run"].given else "predicted"
+            for run in runs
+        ]
+        body = [
+            self._value_row(int(key), firsts[int(key)], [records[int(key), run] for run in runs])
+            for key in shown
+        ]
+        links = self._can_open or self._dataset is not None
+        drawn = h(
+            "table",
+            h("thead", h("tr", [h("th", name, scope="col") for name in ("path", "gold", *heads)])),
+            h("tbody", body),
+        )
+        box = h(
+            "div",
+            drawn if body else None,
+            cls="xb-list",
+            keys="list" if links else None,
+            tabindex=None if links else 0,
+            role=None if links else "region",
+            aria_label=None if links else "Values",
+            scroll=True,
+        )
+        return h(
+            "div",
+            h("p", h("b", self._title()), role="status", cls="xb-values-title"),
+            h("p", self._said, cls="xb-bad", role="alert") if self._said else None,
+            self._value_tools(),
+            ui.toolbar(self._turner("values", page, "paths"), self._turner("runs", across, "runs"))
+            if max(page.pages, across.pages) > 1
+            else None,
+            h("p", self._values_text(), static=True) if self._values_text() else None,
+            box,
+            ui.more(page.total - page.last, "paths", static=True),
+        )
+
+    def _values_text(self) -> str:
+        """Say in words which values are left."""
+        parts = [getattr(self, name).replace("_", " ") for name in model.ASKED]
+        parts += [" ".join(self.among), model.COMPARISONS[self.compare] if self.compare else ""]
+        parts += ["failures only" if self.failures_only else ""]
+        parts += [f"wrong in {self.wrong_in}" if self.wrong_in else ""]
+        parts += [f"right in {self.right_in}" if self.right_in else ""]
+        parts += [f"with {self.text.strip()!r}" if self.text.strip() else ""]
+        shown = ", ".join(one_line(name, _LONGEST_NAME) for name in parts if name)
+        return f"Only: {shown}." if shown else ""
+
+    def _run_page(self) -> tuple[list[int], ui.Page]:
+        """Return the runs that are beside each other: first those that are asked for."""
+        codes = self._coded.axes["run"].codes
+        asked = [run for run in (self.wrong_in, self.right_in) if run is not None]
+        first = [self._coded.axes["run"].names.index(run) for run in asked]
+        chosen = np.unique(codes[self._chosen]).tolist()
+        ordered = list(dict.fromkeys([*first, *chosen, *np.unique(codes[self._places]).tolist()]))
+        page = ui.page_of(len(ordered), self._pages["runs"], RUNS_A_PAGE)
+        return page.of(ordered), page
+
+    def _value_row(
+        self,
+        key: int,
+        first: tuple[int, Mapping[str, Any]],
+        cells: Sequence[Sequence[tuple[int, Mapping[str, Any]]]],
+    ) -> Node:
+        at, row = first
+        documents = self._coded.axes["document"]
+        long = key == self._whole
+        alone = len(cells) == 1 and bool(cells[0])
+        beside = cells[0][0][1] if alone else {**row, "predicted": row["gold"]}
+        beside = beside if alone else {**beside, "predicted_state": row["gold_state"]}
+        gold, _, whole = value_sides(beside, long=long)
+        drawn = []
+        for found in cells:
+            if not found:
+                drawn.append(h("td", "·", cls="xb-quiet"))
+                continue
+            _, predicted, is_whole = value_sides(found[0][1], long=long)
+            whole = whole and is_whole
+            drawn.append(self._run_cell(found, predicted, long=long))
+        path = one_line(_text(row["path"]), _LONGEST_PATH)
+        document = model.shortened(documents.names[documents.codes[at]], _LONGEST_LABEL)
+        metrics = dict.fromkeys(_text(record["metric"]) for found in cells for _, record in found)
+        about = [document if documents.size > 1 else "", *metrics]
+        quiet = " · ".join(one_line(text, _LONGEST_LABEL) for text in about if text)
+        more = ui.button("Show all", "whole", key, aria_label=f"Show all of {path}")
+        return h(
+            "tr",
+            h(
+                "th",
+                h("span", path, cls="xb-value", dir="auto"),
+                h("br"),
+                h("span", quiet, cls="xb-quiet", dir="auto"),
+                scope="row",
+            ),
+            h(
+                "td",
+                h("div", ui.segments(gold), cls="xb-value", dir="auto"),
+                None if whole or long else more,
+                self._link("page", "evidence", at, "See gold's value on its page")
+                if self._dataset is not None
+                else None,
+            ),
+            drawn,
+            key=key,
+        )
+
+    def _run_cell(
+        self,
+        found: Sequence[tuple[int, Mapping[str, Any]]],
+        value: Sequence[Segment],
+        *,
+        long: bool,
+    ) -> Node:
+        at, row = found[0]
+        axes = self._coded.axes
+        output = [axes[name].names[axes[name].codes[at]] for name in ("run", "document")]
+        path = _text(row["path"])
+        is_array = _is_array(row["gold"]) or _is_array(row["predicted"])
+        items = self._coded.arrays.get((output[0], output[1], path)) if is_array else None
+        counts = [(n, c) for n, c in zip(model.ITEMS, items or (), strict=False) if c]
+        verdicts = []
+        for place, record in found:
+            outcome = _text(record["outcome"])
+            words = [score_text(None if pd.isna(record["score"]) else float(record["score"]))]
+            words += [] if len(found) == 1 else [_text(record["metric"])]
+            if outcome not in _PASSES:
+                detail = _text(record.get("reason_detail"))
+                words += [name.replace("_", " ") for name in (_text(record["reason"]), detail)]
+            said = " · ".join(one_line(text, _LONGEST_LABEL) for text in words if text)
+            verdict = self._link(ui.mark(outcome), "evaluation", place, "Open this output here")
+            verdicts.append(h("div", verdict, " ", said, " ", cls="xb-verdict"))
+        links = [
+            self._link("matches", "matches", at, "See which items were paired") if counts else None,
+            " ",
+            self._link("page", "evidence", at, "See the value on its page")
+            if self._dataset is not None
+            else None,
+        ]
+        reasoning = one_line(_text(row["reasoning"]), _LONGEST if long else _LONGEST_PATH)
+        return h(
+            "td",
+            h("div", ui.segments(value), cls="xb-value", dir="auto"),
+            h("div", ui.bar(counts), h("span", ui.counts_text(counts), live=True))
+            if counts
+            else None,
+            verdicts,
+            h("div", links) if any(isinstance(link, Node) for link in links) else None,
+            h("div", reasoning, cls="xb-quiet", dir="auto") if reasoning else None,
+        )
 
     @property
-    def _chosen(self) -> model.Numbers:
-        """Places of the rows in the chosen cells; of all that are shown, where none is chosen."""
-        if not self.selected_block:
-            return self._places
-        rows, columns = (np.array(codes) for codes in self._codes(self.selected_block))
-        return model.within(self._coded, self._places, self, (rows, columns))
+    def _can_open(self) -> bool:
+        return not isinstance(self._coded.source, pd.DataFrame)
+
+    def _link(self, content: Node | str, kind: str, at: int, title: str) -> Node | None:
+        """Make what opens another view; without evaluations, it is only a text."""
+        if not self._can_open:
+            return content if isinstance(content, Node) else None
+        keep = isinstance(content, Node)
+        about = {"title": title, "item": True, "cls": "xb-link", "keep": keep or None}
+        return ui.button(content, "open", [kind, at], **about)
+
+    # --- failure modes ----------------------------------------------------------------------------
+
+    def _drawn_modes(self) -> Node:
+        rows, what = self._coded, "Selection" if self.selected_block else "All that is shown"
+        found = model.modes(rows, self._chosen, self.modes_by)
+        offered = {n: text for n, text in model.MODES.items() if n in rows.frame.columns}
+        title = f"{what}: {plural(len(self._chosen), 'row')}, {found.totals[0]:,} not passed"
+        axis = rows.columns[self.modes_by]
+        heads = [model.shortened(axis.labels[code], _LONGEST_HEAD) for code in found.columns]
+        lines = [(None, None, found.totals), *found.lines]
+        body = [
+            h(
+                "tr",
+                self._mode_name(reason, metric),
+                [
+                    self._mode_cell((reason, metric, code), n, total, at, across)
+                    for across, (code, n, total) in enumerate(
+                        zip((None, *found.columns), counts, found.totals, strict=True)
+                    )
+                ],
+            )
+            for at, (reason, metric, counts) in enumerate(lines)
+        ]
+        table = h(
+            "table",
+            h("thead", h("tr", h("th", "reason · metric", scope="col"),
+                         h("th", "all", scope="col"), [h("th", n, scope="col") for n in heads])),
+            h("tbody", body),
+            role="grid",
+            aria_label=f"Rows that do not pass, by reason and {model.MODES[self.modes_by]}",
+        )  # fmt: skip
+        left_out = [
+            f"{found.more_lines:,} more reasons" if found.more_lines else "",
+            f"{found.more_columns:,} more {self.modes_by.replace('_', ' ')}s"
+            if found.more_columns
+            else "",
+        ]
+        said = ", ".join(text for text in left_out if text)
+        return h(
+            "div",
+            h("p", h("b", title)),
+            ui.toolbar(ui.menu("Failures by", "set:modes_by", offered, self.modes_by)),
+            h("div", table, keys="grid", cls="xb-mode-grid") if found.totals[0] else None,
+            h("p", f"… {said}", cls="xb-quiet") if said else None,
+            [self._drawn_bars(group) for group in model.bars(rows, self._chosen) if group.bars],
+        )
+
+    def _mode_name(self, reason: int | None, metric: int | None) -> Node:
+        if reason is None or metric is None:
+            return h("th", h("b", "all"), scope="row")
+        names = (
+            self._coded.columns[n].names[c] for n, c in (("reason", reason), ("metric", metric))
+        )
+        why, how = (one_line(name.replace("_", " "), _LONGEST_LABEL) for name in names)
+        return h("th", why, h("span", f" · {how}", cls="xb-quiet"), scope="row")
+
+    def _mode_cell(
+        self, mode: tuple[int | None, int | None, int | None], n: int, total: int, at: int, to: int
+    ) -> Node:
+        """Draw a count and its share of its column; it lists its rows."""
+        if not n:
+            return h("td", "·", cls="xb-quiet", item=True, row=at, column=to)
+        share = h("span", f" {100 * n / total:.0f} %", cls="xb-quiet")
+        return h(
+            "td", f"{n:,}", share, do="mode", send=list(mode), item=True, row=at, column=to,
+            cls="xb-num xb-link", aria_selected=str(mode == self._mode()).lower(),
+        )  # fmt: skip
+
+    def _mode(self) -> tuple[int | None, int | None, int | None] | None:
+        """Return the count whose rows are listed, as codes."""
+        if not self.failures_only:
+            return None
+        columns = self._coded.columns
+        reason, metric = (
+            columns[name].names.index(wanted) if wanted else None
+            for name, wanted in (("reason", self.reason), ("metric", self.metric))
+        )
+        if self.among and self.among[0] != self.modes_by:
+            return None
+        name = columns[self.modes_by].names.index(self.among[1]) if self.among else None
+        return reason, metric, name
+
+    def _drawn_bars(self, group: model.Bars) -> Node:
+        """Draw one breakdown as a table with bars."""
+        most = max(bar.rows for bar in group.bars)
+        rows = []
+        for bar in group.bars:
+            if group.by == "outcome":
+                width = f"width:{100 * bar.rows / most:.1f}%"
+                piece = h("i", cls=f"xb-part xb-{bar.title}", style=width)
+                cells = [
+                    h("th", ui.mark(bar.title), scope="row"),
+                    h("td", h("span", piece, cls="xb-bar xb-wide")),
+                    h("td", ui.button(f"{bar.rows:,}", "outcome", bar.title, keep=True,
+                                      item=True, cls="xb-link"), cls="xb-num"),
+                ]  # fmt: skip
+            else:
+                percent = f"{round(100 * float(score_text(bar.rate)))} %"
+                cells = [
+                    h("th", h("span", bar.name, dir="auto"), scope="row", title=bar.title),
+                    h("td", ui.bar(bar.counts), cls="xb-wide"),
+                    h("td", percent, cls="xb-num", title=f"{bar.passed} of {bar.rows} rows pass"),
+                ]
+            rows.append(h("tr", cells))
+        rows += [h("tr", h("td", f"… {group.more:,} more", colspan=3))] if group.more else []
+        caption = f"By {group.by}: {'rows' if group.by == 'outcome' else group.measure}"
+        caption += " (bars count rows)" if group.by == "run" else ""
+        keys = "list" if group.by == "outcome" else None
+        table = h("table", h("caption", caption), h("tbody", rows), cls="xb-bars")
+        return h("div", table, keys=keys, key=group.by)
+
+    # --- results ----------------------------------------------------------------------------------
 
     @property
     def selection(self) -> pd.DataFrame:
-        """The rows of `fields` in the chosen cells, with their index; of all shown, without any."""
-        return self._coded.frame.iloc[self._chosen]
+        """The rows of `fields` in the chosen cells that the filters of values leave.
 
-    def to_html(self) -> str:
-        """Write the heatmap, the breakdowns and the chosen values as HTML without JavaScript."""
-        return twin(
-            repr(self),
-            f"<style>{static.asset('failures/shades.css')}</style>",
-            element("p", " · ".join(headline(self._coded, self._places))),
-            element("p", chosen_text(self)),
-            heatmap_html(self._grid, self)
-            if self._grid.cells
-            else element("p", empty(self._coded, self)),
-            values_html(self._heading, self._found) if self.selected_block else "",
-            bars_html(self._bars_title, self._counts),
+        All rows that are shown, where no cell is chosen; with their index.
+        """
+        return self._coded.frame.iloc[np.sort(self._listed)]
+
+    @property
+    def code(self) -> str:
+        """An expression of one line that gives `selection`."""
+        return selection_code(
+            self._coded, self, self.selected_block, self._listed, self._frame_name
         )
 
     def __repr__(self) -> str:
         """Say how much there is, whatever is shown of it."""
         sizes = " · ".join(plural(self._coded.axes[name].size, name) for name in model.AXES)
         return f"Failures · {sizes} · {plural(len(self._coded), 'row')}"
+
+
+_OPENED = ("evaluation", "matches", "evidence")
+
+
+def _place_of(view: Any) -> dict[str, Any]:
+    """Return what of an opened view its location keeps."""
+    if view.kind == "matches":
+        pair = view.selected_pair
+        return {"path": view.path, "pair": None if pair is None else list(pair)}
+    if view.kind == "evidence":
+        return {"path": view.selected_path, "side": view.side}
+    return {"path": view.selected_row}
+
+
+def _as_json(value: Any) -> Any:
+    return [_as_json(part) for part in value] if isinstance(value, tuple) else value

@@ -87,7 +87,7 @@ class TableView(View):
         first = drawing.default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
-        self._result, self._limit, self._clicked = result, _SHORT, False
+        self._result, self._limit = result, _SHORT
         self._compared: dict[str, drawing.Comparison] = {}
         super().__init__(metric=first)
 
@@ -160,7 +160,7 @@ class TableView(View):
 
     @traitlets.observe("selected", "metric")
     def _turn_to_selected(self, _: Any) -> None:
-        self._limit, self._clicked = _SHORT, False
+        self._limit = _SHORT
         with self.changing():
             self.page = self.page  # another metric may have fewer
             if self.selected is None:
@@ -181,7 +181,6 @@ class TableView(View):
         """Choose a position."""
         if position is not None and not self._problem_with(position):
             self.selected = position
-            self._clicked = True
 
     def do_clear(self, _: Any) -> None:
         """Choose nothing."""
@@ -323,7 +322,7 @@ class TableView(View):
             cls="xb-pair",
             role="region",
             aria_label="Chosen cell",
-            reveal=str(self.selected) if self._clicked else None,
+            reveal=str(self.selected),
         )
 
     # --- results ----------------------------------------------------------------------------------

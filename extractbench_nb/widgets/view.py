@@ -20,6 +20,7 @@ import traitlets
 
 from extractbench_nb._files import write_texts
 from extractbench_nb.display.nodes import Node, h, static_html, wire
+from extractbench_nb.display.palette import DARK, LIGHT, css_variables
 from extractbench_nb.display.text import trimmed
 from extractbench_nb.errors import nearest
 from extractbench_nb.widgets.static import WIDGET, asset, page
@@ -164,9 +165,10 @@ class View(anywidget.AnyWidget):
             return
         trees = self.trees()
         names = {name: f"_p{at}" for at, name in enumerate(trees)}
-        for name, tree in trees.items():
-            if self._shown.get(names[name]) is not tree:
-                setattr(self, names[name], wire(tree, names))
+        with self.hold_sync():  # one message: the page never shows some new and some old parts
+            for name, tree in trees.items():
+                if self._shown.get(names[name]) is not tree:
+                    setattr(self, names[name], wire(tree, names))
         self._shown = {names[name]: tree for name, tree in trees.items()}
 
     def trees(self) -> dict[str, Node]:
@@ -265,8 +267,15 @@ class View(anywidget.AnyWidget):
         publish({WIDGET: {"version_major": 2, "version_minor": 0, "model_id": self.model_id}})
 
 
+_DARK = (
+    '.xb-theme.xb-dark, body[data-jp-theme-light="false"] .xb-theme, body.vscode-dark .xb-theme, '
+    'html[theme="dark"] .xb-theme'
+)
+
+
 def style(*views: View, static: bool = False) -> str:
     """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only."""
     sheets = dict.fromkeys(["base.css", *(sheet for view in views for sheet in view.styles)])
-    lines = asset(*sheets, *(["static.css"] if static else [])).splitlines()
-    return "\n".join(line.strip() for line in lines)
+    text = asset(*sheets, *(["static.css"] if static else []))
+    colours = f".xb-theme {{{css_variables(LIGHT)}}}\n{_DARK} {{{css_variables(DARK)}}}\n"
+    return "\n".join(line.strip() for line in (colours + text).splitlines())

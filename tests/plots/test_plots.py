@@ -11,10 +11,11 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb import paper, plots
 from extractbench_nb.benchmark.complexities import complexity
+from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.findings import Audit
-from extractbench_nb.plots.drawing import PALETTE, ink_on
+from extractbench_nb.plots.drawing import BLUE, PALETTE, VERMILLION, ink_on
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
@@ -195,6 +196,12 @@ def test_compression_writes_its_ratios(ax: Axes) -> None:
     assert texts(ax) == ["0.22×", "97.5×", "2.6×", "0.34×", "1.8×"]
 
 
+def test_pages_of_a_domain_are_an_average(ax: Axes) -> None:
+    plots.complexity(complexity(by="domain"), ax=ax)
+    assert ticks(ax, "x").count("pages") == 1
+    assert "137" in texts(ax)
+
+
 def test_documents_draws_each_document_that_has_both(ax: Axes) -> None:
     frame = complexity()
     plots.documents(frame, ax=ax)
@@ -246,6 +253,13 @@ def test_failures_stack_up_to_the_table(ax: Axes) -> None:
     assert found == table.sum().astype(float).to_dict()
 
 
+def test_failures_have_the_colours_of_endings(ax: Axes) -> None:
+    plots.failures(paper.table(7), ax=ax)
+    drawn = {to_hex(bar.get_facecolor()) for bar in ax.patches}
+    kinds = ("empty_response", "trailing_comma", "page_limit", "truncated_json", "context_length")
+    assert drawn == {ENDINGS[kind] for kind in kinds}
+
+
 def test_failures_leave_out_totals(ax: Axes) -> None:
     plots.failures(paper.table(7), ax=ax)
     assert "total" not in [t.get_text() for t in ax.get_legend().get_texts()]
@@ -287,7 +301,7 @@ def test_permutations_count_all_orders(ax: Axes) -> None:
     plots.permutations(COUNTS, TABLE, "keys", ax=ax)
     heights = [bar.get_height() for bar in ax.patches]
     assert sum(heights) == 120
-    extreme = sum(b.get_height() for b in ax.patches if to_hex(b.get_facecolor()) == "#d55e00")
+    extreme = sum(b.get_height() for b in ax.patches if to_hex(b.get_facecolor()) == VERMILLION)
     frame = correlated()
     asked = frame.query(
         "group == 'pooled' and outcome == 'validity' and measure == 'spearman' and factor == 'keys'"
@@ -295,11 +309,16 @@ def test_permutations_count_all_orders(ax: Axes) -> None:
     assert extreme / 120 == pytest.approx(asked["p_value"].item())
 
 
-def test_outcomes_add_up_to_the_scored_fields(runs: xb.batch.Evaluations, ax: Axes) -> None:
+def test_outcomes_are_the_share_of_fields_that_fail(runs: xb.batch.Evaluations, ax: Axes) -> None:
     plots.outcomes(runs, ax=ax)
-    table = xb.breakdown(runs, by="run")
-    assert sum(bar.get_width() for bar in ax.patches) == table["rows"].sum()
-    assert sorted(ticks(ax)) == sorted(table["run"])
+    table = xb.breakdown(runs, by="run").set_index("run")
+    failed = table["rows"] - table["correct"] - table["both_absent"]
+    ends = dict.fromkeys(ticks(ax), 0.0)
+    for bar in ax.patches:
+        ends[ticks(ax)[round(bar.get_y() + bar.get_height() / 2)]] += bar.get_width()
+    assert ends == pytest.approx((100 * failed / table["rows"]).to_dict())
+    written = [f"{n} of {of}" for n, of in zip(failed, table["rows"], strict=True)]
+    assert set(written) <= {text.split(":")[0] for text in texts(ax)}
 
 
 def test_difficulty_writes_passed_of_asked(runs: xb.batch.Evaluations, ax: Axes) -> None:
@@ -320,7 +339,7 @@ def test_differences_are_turned_and_sorted(runs: xb.batch.Evaluations, ax: Axes)
     expected = compared.differences["b_minus_a"].abs().sort_values(ascending=False)
     np.testing.assert_allclose(points, expected.astype(float))
     fills = [to_hex(colour) for colour in ax.collections[-1].get_facecolors()]
-    assert fills.count("#0072b2") == compared.differences["significant"].sum()
+    assert fills.count(BLUE) == compared.differences["significant"].sum()
 
 
 def test_reproduction_gives_every_part_a_bar_of_its_own(ax: Axes) -> None:

@@ -23,12 +23,27 @@ HOSTILE = {
 #: Markup, quotes of an attribute, what no reader should see, what UTF-8 cannot write, and length.
 ONE_OF_EACH = ("script", "attribute", "controls", "surrogate", "long")
 
-_VOID = {"br", "img", "input", "hr", "meta", "link"}
+_VOID = {"br", "img", "input", "hr", "meta", "link", "wbr"}
 ALLOWED = {
     *("div", "span", "b", "i", "em", "p", "table", "thead", "tbody", "tr", "th", "td", "caption"),
     *("details", "summary", "style", "mark", "code", "ul", "ol", "li", "dl", "dt", "dd", "small"),
-    *("h3", "h4", "br", "section", "colgroup", "col", "pre", "strong", "img", "svg", "g", "rect"),
+    *(
+        "h3",
+        "h4",
+        "br",
+        "wbr",
+        "section",
+        "colgroup",
+        "col",
+        "pre",
+        "strong",
+        "img",
+        "svg",
+        "g",
+        "rect",
+    ),
     *("line", "text", "polyline", "circle", "path", "title", "figure", "figcaption", "sub", "sup"),
+    "wbr",
 }
 
 

@@ -144,12 +144,12 @@ function gridKey(box, item, event) {
     to = line.at(event.key === "Home" ? 0 : -1);
   } else return false;
   to = to.cell;
-  if (event.shiftKey && to && box.dataset.drag) {
+  if (event.shiftKey && box.dataset.drag) {
     box.anchor ??= placeOf(item);
     focusItem(box, to);
     mark(box, box.anchor, placeOf(to));
     box.extended = [...box.anchor, ...placeOf(to)];
-  } else if (to) focusItem(box, to);
+  } else focusItem(box, to);
   return true;
 }
 
@@ -159,6 +159,24 @@ function mark(box, [r, c], [r2, c2]) {
     const [row, column] = placeOf(cell);
     cell.toggleAttribute("data-marked", row >= top && row <= bottom && column >= left && column <= right);
   }
+}
+
+/** Select the cells of a grid that are in the chosen rows and columns, without drawing it again. */
+function choose(box) {
+  const [rows, columns] = JSON.parse(box.dataset.chosen).map((places) => new Set(places));
+  let first = null;
+  for (const cell of box.querySelectorAll("td[data-row]")) {
+    const [row, column] = placeOf(cell);
+    const chosen = Boolean(rows?.has(row) && columns?.has(column));
+    cell.setAttribute("aria-selected", String(chosen));
+    cell.removeAttribute("data-marked");
+    if (chosen) first ??= cell;
+  }
+  if (first && box.shownChoice !== box.dataset.chosen) {
+    const [cell, pane] = [first.getBoundingClientRect(), box.getBoundingClientRect()];
+    if (cell.bottom > pane.bottom || cell.top < pane.top) box.scrollTop += cell.top - pane.top - pane.height / 2;
+  }
+  box.shownChoice = box.dataset.chosen;
 }
 
 // --- the view ------------------------------------------------------------------------------------
@@ -174,10 +192,12 @@ function render({ model, el }) {
   el.dataset.lmSuppressShortcuts = "true"; // keys typed here are no commands of JupyterLab
   let timer = 0;
   let waiting = 0;
+  let acted = false; // whether the reader has, since the last drawing
 
   function send(name, value) {
     clearTimeout(waiting);
     waiting = setTimeout(() => root.setAttribute("data-waiting", ""), 500);
+    acted = true;
     model.send({ do: name, value });
   }
   function draw() {
@@ -187,11 +207,13 @@ function render({ model, el }) {
     const box = focused?.closest(KEYS);
     fill(root, "_p0");
     rove(root);
+    for (const grid of root.querySelectorAll("[data-chosen]")) choose(grid);
     if (box?.isConnected && !focused.isConnected) focusItem(box, box.active);
     for (const target of root.querySelectorAll("[data-reveal]")) {
       if (target.shown !== target.dataset.reveal) reveal(target);
       target.shown = target.dataset.reveal;
     }
+    acted = false;
   }
   function fill(slot, trait) {
     const text = model.get(trait);
@@ -210,7 +232,8 @@ function render({ model, el }) {
   }
   function reveal(target) {
     const pane = target.closest("[data-scroll]");
-    if (!pane) return void target.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (!pane && acted) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (!pane) return; // what Python shows does not move the page
     const [inner, outer] = [target, pane].map((element) => element.getBoundingClientRect());
     const hidden = ([first, last]) => inner[first] < outer[first] + 26 || inner[last] > outer[last];
     const down = inner.top - outer.top - pane.clientHeight / 3;
@@ -221,8 +244,9 @@ function render({ model, el }) {
     }
   }
   function perform(target) {
-    const { send: text } = target.dataset;
-    send(target.dataset.do, text === undefined ? null : JSON.parse(text));
+    const { do: name, send: text } = target.dataset;
+    if (name === undefined) send(target.closest(KEYS).dataset.do, placeOf(target)); // a cell of a grid
+    else send(name, text === undefined ? null : JSON.parse(text));
   }
   function valueOf(input) {
     if (input.type === "checkbox") return input.checked;
@@ -233,8 +257,8 @@ function render({ model, el }) {
   root.addEventListener("click", (event) => {
     const copied = event.target.closest("[data-copy]");
     if (copied) return void copy(copied);
-    const target = event.target.closest("[data-do]");
-    if (!target || target.matches("input, select, textarea, :disabled") || root.dragged) return;
+    const target = event.target.closest("[data-do], [data-keys][data-do] [data-item]");
+    if (!target || target.matches("input, select, textarea, :disabled, [data-keys]") || root.dragged) return;
     const fold = event.target.closest("summary");
     if (fold && target === fold && !event.target.closest("[data-fold]")) event.preventDefault();
     else if (event.target.closest("[data-fold]")) return;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,13 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.evaluation_view import Filters, checked_name, narrowed, row_code
+from extractbench_nb.widgets.evaluation_view import (
+    ORDERS,
+    Filters,
+    checked_name,
+    narrowed,
+    row_code,
+)
 from tests.widgets.hostile import HOSTILE
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
@@ -64,35 +71,47 @@ def fields() -> pd.DataFrame:
 
 NAMES = ["$.seller.name", "$.seller['name.legal']", "$.seller.city"]
 ITEMS = ["$.lines[0].item", "$.lines[0].n", "$.lines[1].item", "$.lines[1].n"]
+#: Rows as in the document.
+of = partial(Filters, sort="document")
 CASES = {
-    "all": (Filters(), [*NAMES, "$.sellers", "$.total", "$.total", "$.lines", *ITEMS]),
-    "root": (Filters("$"), [*NAMES, "$.sellers", "$.total", "$.total", "$.lines", *ITEMS]),
-    "node, not its namesake": (Filters("$.properties.seller"), NAMES),
-    "leaf": (Filters("$.properties.sellers"), ["$.sellers"]),
-    "items": (Filters("$.properties.lines.items"), ITEMS),
-    "outcome": (Filters(outcome="omission"), ["$.seller.city", "$.sellers"]),
-    "metric": (Filters(metric="number_tolerance"), ["$.total"]),
+    "all": (of(), [*NAMES, "$.sellers", "$.total", "$.total", "$.lines", *ITEMS]),
+    "root": (of("$"), [*NAMES, "$.sellers", "$.total", "$.total", "$.lines", *ITEMS]),
+    "node, not its namesake": (of("$.properties.seller"), NAMES),
+    "leaf": (of("$.properties.sellers"), ["$.sellers"]),
+    "items": (of("$.properties.lines.items"), ITEMS),
+    "outcome": (of(outcome="omission"), ["$.seller.city", "$.sellers"]),
+    "metric": (of(metric="number_tolerance"), ["$.total"]),
     "counted": (
-        Filters("$.properties.lines", only_counted=True),
+        of("$.properties.lines", only_counted=True),
         ["$.lines"],
     ),
     "failed": (
-        Filters(only_failed=True),
+        of(only_failed=True),
         ["$.seller['name.legal']", "$.seller.city", "$.sellers", "$.lines", "$.lines[0].n"],
     ),
-    "text in a path": (Filters(text="LEGAL"), ["$.seller['name.legal']"]),
-    "text in gold": (Filters(text=" zürich "), ["$.seller.city"]),
-    "text in predicted": (Filters(text="southwind"), ["$.seller['name.legal']"]),
-    "text in a number": (Filters(text="12.5"), ["$.total", "$.total"]),
-    "absent values have no text": (Filters(text="none"), ["$.sellers"]),
+    "text in a path": (of(text="LEGAL"), ["$.seller['name.legal']"]),
+    "text in gold": (of(text=" zürich "), ["$.seller.city"]),
+    "text in predicted": (of(text="southwind"), ["$.seller['name.legal']"]),
+    "text in a number": (of(text="12.5"), ["$.total", "$.total"]),
+    "absent values have no text": (of(text="none"), ["$.sellers"]),
     "several": (
-        Filters("$.properties.lines", "correct", "string_exact", "pen"),
+        of("$.properties.lines", "correct", "match", "string_exact", "pen"),
         ["$.lines[0].item"],
     ),
-    "nothing": (Filters(text="nowhere"), []),
-    "worst first": (
-        Filters("$.properties.lines", worst_first=True),
+    "nothing": (of(text="nowhere"), []),
+    "reason": (of(reason="predicted_missing"), ["$.sellers"]),
+    "failures first": (
+        Filters("$.properties.lines"),
+        ["$.lines", "$.lines[0].n", "$.lines[0].item", "$.lines[1].item", "$.lines[1].n"],
+    ),
+    "lowest score first": (
+        Filters("$.properties.lines", sort="score"),
         ["$.lines[0].n", "$.lines", "$.lines[0].item", "$.lines[1].item", "$.lines[1].n"],
+    ),
+    "by path": (Filters("$.properties.seller", sort="path"), [NAMES[2], NAMES[0], NAMES[1]]),
+    "by outcome": (
+        Filters(only_failed=True, sort="outcome"),
+        ["$.seller['name.legal']", "$.lines", "$.lines[0].n", "$.seller.city", "$.sellers"],
     ),
 }
 
@@ -115,16 +134,16 @@ def test_code_for_an_evaluation_where_nothing_is_scored(case: str) -> None:
 
 
 def test_code_reads_like_hand_written(fields: pd.DataFrame) -> None:
-    assert narrowed(fields, Filters())[1] == "ev.fields"
-    one = narrowed(fields, Filters(outcome="omission"), "evs[0]")[1]
+    assert narrowed(fields, of())[1] == "ev.fields"
+    one = narrowed(fields, of(outcome="omission"), "evs[0]")[1]
     assert one == 'evs[0].fields[evs[0].fields["outcome"] == "omission"]'
-    several = Filters(outcome="incorrect", only_counted=True, only_failed=True, worst_first=True)
+    several = Filters(outcome="incorrect", only_counted=True, only_failed=True)
     assert narrowed(fields, several)[1].splitlines() == [
         "ev.fields[",
         '    (ev.fields["outcome"] == "incorrect")',
         '    & ev.fields["counted"]',
         '    & ~ev.fields["passed"].fillna(False)',
-        '].sort_values("score", kind="stable", na_position="first")',
+        '].sort_values("passed", kind="stable", na_position="first")',
     ]
 
 
@@ -159,7 +178,7 @@ def test_hostile_keys_and_values_keep_the_code_exact(attack: str) -> None:
     ev = xb.evaluate(schema, gold, {**gold, "b": text})
     fields = ev.fields
     node = next(n.schema_path for n in ev.schema.nodes() if n.field and n.name == text)
-    for filters in (Filters(node), Filters(text=text[:5000]), Filters(text=text[:3])):
+    for filters in (of(node), Filters(text=text[:5000]), Filters(text=text[:3])):
         rows, code = narrowed(fields, filters)
         assert len(code) < 5000
         pd.testing.assert_frame_equal(evaluated(code, fields), rows)
@@ -174,7 +193,7 @@ def test_hostile_keys_and_values_keep_the_code_exact(attack: str) -> None:
 def test_values_that_python_cannot_write_are_searched_all_the_same() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "b": EXACT}}
     fields = xb.evaluate(schema, {"n": 10**5000, "b": "0x1"}, {"n": 1, "b": "other"}).fields
-    rows, code = narrowed(fields, Filters(text="0x", outcome="incorrect"))
+    rows, code = narrowed(fields, of(text="0x", outcome="incorrect"))
     assert rows["path"].tolist() == ["$.n", "$.b"]
     assert code == "ev.fields.loc[[0, 1]]"
     pd.testing.assert_frame_equal(evaluated(code, fields), rows)
@@ -205,9 +224,10 @@ def test_code_and_rows_agree(names: list[str], data: st.DataObject) -> None:
     filters = Filters(
         data.draw(st.sampled_from(["", *(node.schema_path for node in ev.schema.nodes())])),
         data.draw(st.sampled_from(["", "correct", "omission", "both_absent"])),
+        data.draw(st.sampled_from(["", *fields["reason"]])),
         data.draw(st.sampled_from(["", *fields["metric"]])),
         data.draw(words),
-        *data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans())),
+        *data.draw(st.tuples(st.booleans(), st.booleans(), st.sampled_from(list(ORDERS)))),
     )
     rows, code = narrowed(fields, filters)
     pd.testing.assert_frame_equal(evaluated(code, fields), rows)

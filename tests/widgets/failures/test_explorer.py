@@ -1,4 +1,4 @@
-"""The failure explorer without a page: selections both ways, static twin, hostile content."""
+"""The failure explorer without a page: selections, values, failure modes, static twin, hostile text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.failures_view import BarsPane, FailureExplorer, HeatPane, ValuesPane
+from extractbench_nb.display.nodes import Node
+from extractbench_nb.widgets.failures_view import FailureExplorer
 from extractbench_nb.widgets.static import score_text
 from tests.widgets.failures.frames import frame, row
 from tests.widgets.hostile import HOSTILE, Twin
@@ -31,27 +32,33 @@ def explorer(source: Any = FIELDS, **options: Any) -> FailureExplorer:
     return FailureExplorer(source, **options)
 
 
-def pane(view: FailureExplorer, kind: type) -> Any:
-    return next(part for part in view.children[1].children if isinstance(part, kind))
+def words(tree: Node | str) -> str:
+    """The text of a part as the page has it."""
+    if isinstance(tree, str):
+        return tree
+    if "static" in tree.attributes:
+        return ""
+    return " ".join(" ".join(map(words, tree.children)).split())
 
 
-def model(view: FailureExplorer, kind: type = HeatPane) -> Any:
-    return json.loads(pane(view, kind).data)
+def shown(view: FailureExplorer, part: str = "values") -> str:
+    return words(view.trees()[part])
 
 
-def click(view: FailureExplorer, block: Any) -> None:
-    """What the page sends when cells are chosen."""
-    pane(view, HeatPane).set_state({"block": block})
+def sent(view: FailureExplorer) -> int:
+    """Characters that the page is made of."""
+    return sum(len(getattr(view, f"_p{at}")) for at in range(4))
 
 
-def send(view: FailureExplorer, part: type, **content: Any) -> None:
-    pane(view, part)._handle_custom_msg(content, [])
+def chosen(view: FailureExplorer) -> Any:
+    """Places of the chosen lines on the page."""
+    found = re.search(r'"data-chosen":"(.*?)"', view._p0)
+    assert found
+    return json.loads(found.group(1))
 
 
 def titles(view: FailureExplorer, side: str = "rows") -> list[str]:
-    shown = model(view)[side]
-    at = shown["columns"].index("title")
-    return [line[at] for line in shown["rows"]]
+    return [line.title for line in getattr(view._shown_grid(), side).lines]
 
 
 # --- selection ---------------------------------------------------------------------------------
@@ -61,33 +68,34 @@ def test_a_click_chooses_a_cell_by_name() -> None:
     view = explorer()
     seen: list[Any] = []
     view.observe(lambda change: seen.append(change["new"]), "selected_cell")
-    click(view, [[0], [0]])
+    view.perform("cell", [1, 2])
     assert seen == [("a", "d1")]
     assert view.selected_block == (("a",), ("d1",))
     assert view.selection.index.tolist() == [0, 3]
-    assert [line[3] for line in model(view, ValuesPane)["rows"]["rows"]] == ["$.a", "$.a"]
-    assert model(view, BarsPane)["title"] == "Selection: 2 rows"
+    assert chosen(view) == [[1], [2]]
+    assert shown(view).count("$.a") == 1
+    assert "Selection: 2 rows, 2 not passed" in shown(view, "modes")
 
 
 def test_python_chooses_a_cell_on_the_page() -> None:
     view = explorer()
     view.selected_cell = ("a", "d2")
-    assert pane(view, HeatPane).block == [[0], [1]]
+    assert chosen(view) == [[1], [1]]
     assert view.selection.index.tolist() == [1]
     view.selected_cell = ()
-    assert pane(view, HeatPane).block == []
+    assert chosen(view) == []
     assert len(view.selection) == 5
 
 
 def test_a_block_is_several_cells_and_no_single_one() -> None:
     view = explorer()
     view.selected_cell = ("a", "d2")
-    click(view, [[0, 1], [0]])
+    view.perform("block", [2, 2, 1, 2])
     assert view.selected_cell == ()
     assert view.selected_block == (("a", "b"), ("d1",))
     assert view.selection.index.tolist() == [0, 2, 3, 4]
     view.selected_block = ("a", ["d1", "d2"])
-    assert pane(view, HeatPane).block == [[0], [0, 1]]
+    assert chosen(view) == [[1], [1, 2]]
 
 
 def test_the_selection_has_the_rows_of_the_source_with_their_index() -> None:
@@ -105,7 +113,7 @@ def test_filters_hold_for_the_selection_too() -> None:
     assert view.selection.index.tolist() == [2]
     view.run = "r2"
     assert len(view.selection) == 0
-    assert "the filters leave nothing" in model(view, ValuesPane)["title"]
+    assert "the filters leave nothing" in shown(view)
 
 
 @pytest.mark.parametrize(
@@ -145,33 +153,27 @@ def test_what_there_is_not_is_refused_with_the_nearest_names(
 
 
 @pytest.mark.parametrize(
-    "block", [[[7], [0]], [[-1], [0]], [[0], []], [[0]], [["a"], ["d1"]], [[None], [{}]]]
-)
-def test_a_page_that_sends_nonsense_chooses_nothing(block: Any) -> None:
-    view = explorer()
-    click(view, block)
-    assert view.selected_block == ()
-
-
-@pytest.mark.parametrize(
-    "content",
+    "event, value",
     [
-        {"kind": "page", "axis": "rows", "to": "1"},
-        {"kind": "page", "axis": "rows", "to": True},
-        {"kind": "page", "axis": "x", "to": 1},
-        {"kind": "page", "axis": [], "to": 1},
-        {"kind": "page", "axis": "rows", "to": -3},
-        {"kind": "line", "axis": "rows", "code": 99},
-        {"kind": "line", "axis": "rows", "code": -1},
-        {"kind": "line"},
-        {"kind": []},
+        *(("cell", value) for value in ([7, 1], [-1, 1], [1], [0, 0], [None, {}], "x", None)),
+        *(("block", value) for value in ([1, 1, 1], [1, 1, 9.5, 1], {}, [9, 9, 9, 9])),
+        *(("turn", value) for value in (["rows", "1"], ["rows", True], ["x", 1], [[], 1])),
+        *(("turn", value) for value in (["rows", -3], "rows", None, [1])),
+        *(("mode", value) for value in ([0, 0], [99, None, None], ["a", None, None], [-1, 0, 0])),
+        *(
+            ("open", value)
+            for value in (["evaluation", 99], ["x", 0], [0], None, ["evaluation", -1])
+        ),
+        *(("pick", value) for value in (["run", 9], ["rows", 1], ["selected_block", 0], [[], 0])),
+        *(("set:among", ["run", "r1"]), ("set:measure", "x"), ("set:run", "r9"), ("set:text", 3)),
+        *(("set:selected_block", []), ("outcome", "x"), ("outcome", []), ("nothing", None)),
     ],
 )
-def test_odd_messages_change_nothing(content: Any) -> None:
+def test_a_page_that_sends_nonsense_changes_nothing(event: str, value: Any) -> None:
     view = explorer()
-    before = model(view)
-    send(view, HeatPane, **content)
-    assert (model(view), view.selected_block) == (before, ())
+    before = view.location, view._p0, view._p1, view._p2, view._p3
+    view.perform(event, value)
+    assert (view.location, view._p0, view._p1, view._p2, view._p3) == before
 
 
 # --- axes and pages ----------------------------------------------------------------------------
@@ -185,7 +187,7 @@ def test_an_axis_that_the_other_side_has_changes_places_with_it() -> None:
     assert view.selected_block == view.selected_cell == ()
     view.columns = "run"
     assert (view.rows, view.columns) == ("document", "run")
-    assert model(view)["axes"] == ["document", "run"]
+    assert "document by run" in view._p1
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_pages_turn_and_python_finds_the_page_of_a_cell() -> None:
     fields = frame(*(row(field=f"f{i:03}", document=f"d{i % 45:02}") for i in range(135)))
     view = explorer(fields)
     view.row_order = view.column_order = "name"
-    send(view, HeatPane, kind="page", axis="rows", to=1)
+    view.perform("turn", ["rows", 1])
     assert titles(view)[0] == "f060"
     view.selected_cell = ("f134", "d44")
     assert "f134" in titles(view)
@@ -238,23 +240,25 @@ def test_pages_turn_and_python_finds_the_page_of_a_cell() -> None:
 def test_a_header_takes_its_line_on_all_pages() -> None:
     fields = frame(*(row(field="a", document=f"d{i:02}") for i in range(45)), row(field="b"))
     view = explorer(fields)
-    send(view, HeatPane, kind="line", axis="rows", code=0)
+    view.perform("cell", [1, 0])
     assert [len(names) for names in view.selected_block] == [1, 45]
     assert len(view.selection) == 45
-    send(view, HeatPane, kind="line", axis="columns", code=0)
+    view.perform("cell", [0, 1])
     assert view.selected_block == (("a",), ("d00",))
+    view.perform("block", [1, 0, 2, 0])
+    assert [len(names) for names in view.selected_block] == [2, 46]
 
 
 def test_values_turn_pages_and_show_all_of_one() -> None:
     fields = frame(*(row(path=f"$.a[{i}]", gold="g" * 3000) for i in range(30)))
     view = explorer(fields)
     view.selected_cell = ("a", "d1")
-    send(view, ValuesPane, kind="values", to=1)
-    assert model(view, ValuesPane)["first"] == 20
-    send(view, ValuesPane, kind="whole", at=25)
-    rows = model(view, ValuesPane)["rows"]
-    whole = [line[rows["columns"].index("whole")] for line in rows["rows"]]
-    assert whole == [at == 5 for at in range(10)]
+    assert "paths 1–20 of 30" in shown(view)
+    view.perform("turn", ["values", 1])
+    assert "$.a[20]" in shown(view)
+    view.perform("whole", 25)
+    assert "g" * 3000 in shown(view)
+    assert shown(view).count("Show all") == 9
 
 
 # --- what is said ------------------------------------------------------------------------------
@@ -262,17 +266,14 @@ def test_values_turn_pages_and_show_all_of_one() -> None:
 
 def test_the_headline_counts_what_is_shown() -> None:
     view = explorer()
-    assert model(view)["headline"] == [
-        "2 fields",
-        "2 documents",
-        "2 runs",
-        "1 of 3 outputs invalid: all their fields fail",
-        "1 field failed by every run",
-    ]
+    assert (
+        "2 fields · 2 documents · 2 runs · 1 of 3 outputs invalid: all their fields fail · "
+        "1 field failed by every run"
+    ) in shown(view, "page")
     view.valid_only = True
-    assert model(view)["headline"][-1] == "1 field failed by every run"
+    assert "· 1 field failed by every run" in shown(view, "page")
     view.find = "b"
-    assert model(view)["headline"] == ["1 field", "1 document", "1 run"]
+    assert "1 field · 1 document · 1 run" in shown(view, "page")
 
 
 @pytest.mark.parametrize(
@@ -290,8 +291,8 @@ def test_where_nothing_is_shown_it_says_why(
     view = explorer(source)
     for name, value in traits.items():
         setattr(view, name, value)
-    assert model(view)["empty"].startswith(message)
-    assert model(view)["cells"] == []
+    assert message in shown(view, "page")
+    assert shown(view, "grid") == ""
     twin = Twin(view.to_html())
     twin.check()
     assert message in twin.text
@@ -303,7 +304,6 @@ def test_where_nothing_is_shown_it_says_why(
 
 def test_the_bundle_has_a_live_and_a_static_part() -> None:
     data, _ = explorer()._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in data
     assert data["text/plain"] == "Failures · 3 fields · 2 documents · 2 runs · 6 rows"
     assert "Rows: fields, worst first." in Twin(data["text/html"]).text
 
@@ -317,8 +317,9 @@ def test_the_twin_says_in_words_what_colours_show(tmp_path: Path) -> None:
         "a ✗",
         "0.00",
         "0.50⊘",
+        "failed by every run",
         "·",
-        "2 incorrect",
+        "≠ incorrect",
         "cat",
         "cut",
         "2 of 2 rows not passed",
@@ -336,25 +337,18 @@ def test_the_twin_is_the_same_every_time() -> None:
 def test_the_twin_says_what_all_is() -> None:
     view = explorer(rows="run")
     said = "mean score; of a run, mean over documents; of a document, mean over runs"
-    assert model(view)["every"] == f"all: {said}"
-    assert f"All: {said}." in Twin(view.to_html()).text
+    assert f"all: {said}" in Twin(view.to_html()).text
     view.measure = "outcome"
-    assert model(view)["every"].startswith("all: pass rate; of a run")
+    assert "all: pass rate; of a run" in Twin(view.to_html()).text
     view.columns = "field"
     assert "of a field, mean over documents and runs" in Twin(view.to_html()).text
 
 
 def test_shares_are_labelled_by_what_they_are_of() -> None:
-    view = explorer(FIELDS.assign(domain="law"))
-    groups = {group["by"]: group["measure"] for group in model(view, BarsPane)["groups"]}
-    assert groups == {
-        "outcome": "share of rows",
-        "domain": "share of rows that pass",
-        "run": "pass rate, mean over documents",
-    }
-    text = Twin(view.to_html()).text
-    assert "share of rows that pass; outcomes of rows" in text
-    assert "pass rate, mean over documents; outcomes of rows" in text
+    text = shown(explorer(FIELDS.assign(domain="law")), "modes")
+    assert "By outcome: rows" in text
+    assert "By domain: share of rows that pass" in text
+    assert "By run: pass rate, mean over documents (bars count rows)" in text
 
 
 def test_columns_whose_names_have_no_room_are_numbered() -> None:
@@ -364,12 +358,12 @@ def test_columns_whose_names_have_no_room_are_numbered() -> None:
         row(document=documents[0], outcome="omission"),
     )
     html = explorer(fields).to_html()
-    heads = re.findall(r'<th scope="col"[^>]*><span>([^<]*)</span>', html)
+    heads = re.findall(r'<th scope="col"><span>([^<]*)</span></th>', html)
     assert heads == [str(i) for i in range(1, 9)]
-    named = re.findall(r"<li><span>([^<]*)</span></li>", html)
+    named = re.findall(r"<li>([^<]*)</li>", html)
     assert named == [f"{documents[0]} · 0.00", *(f"{name} · 1.00" for name in documents[1:])]
-    few = explorer(fields[:2]).to_html()
-    assert re.findall(r'<th scope="col"[^>]*><span>([^<]*)</span>', few) == documents[1:3]
+    few = explorer(fields[:2]).to_html().replace("<wbr>", "")
+    assert all(f'<span dir="auto">{name}</span>' in few for name in documents[1:3])
 
 
 @pytest.mark.parametrize(
@@ -410,16 +404,21 @@ def test_hostile_content_is_text_in_every_slot(slots: tuple[str, ...], text: str
     view = explorer(fields)
     for rows, columns in (("field", "document"), ("run", "field"), ("document", "run")):
         view.rows, view.columns = rows, columns
-        click(view, [[0], [0]])
+        view.perform("cell", [1, 1])
         Twin(view.to_html()).check()
-        for part in (HeatPane, ValuesPane, BarsPane):
-            assert len(pane(view, part).data) < 30_000
+        assert sent(view) < 60_000
     if "run" in slots:
-        view.run = view.schema = text
+        view.perform("pick", ["run", 0])
+        view.schema = text
+        assert view.run == text
         assert len(view.selection) == 1
+        view.perform("pick", ["reason", view._coded.columns["reason"].names.index(text)])
+        view.modes_by = "domain"
+        view.perform("mode", [None, None, 0])
         Twin(view.to_html()).check()
-    send(view, ValuesPane, kind="whole", at=0)
-    assert len(pane(view, ValuesPane).data) < 700_000
+        assert sent(view) < 60_000
+    view.perform("whole", int(view._coded.keys[0]))
+    assert sent(view) < 700_000
 
 
 def test_a_hostile_search_is_text() -> None:
@@ -427,14 +426,16 @@ def test_a_hostile_search_is_text() -> None:
     for text in HOSTILE.values():
         view.find = text
         Twin(view.to_html()).check()
-        assert len(pane(view, HeatPane).data) < 20_000
+        view.find, view.text = "", text
+        Twin(view.to_html()).check()
+        view.text = ""
 
 
 @pytest.mark.parametrize("values", [{"a": {"b": [[1] * 300] * 300}}, ["x"] * 100_000])
 def test_huge_values_are_small_messages(values: Any) -> None:
     view = explorer(frame(row(gold=values, predicted=values, outcome="incorrect")))
     view.selected_cell = ("a", "d1")
-    assert len(pane(view, ValuesPane).data) < 20_000
+    assert len(view._p2) < 20_000
 
 
 def test_the_source_is_not_changed() -> None:
@@ -455,3 +456,224 @@ def test_the_recorded_runs_of_the_sample() -> None:
     )
     pd.testing.assert_frame_equal(view.selection, expected)
     Twin(view.to_html()).check()
+
+
+# --- runs side by side -------------------------------------------------------------------------
+
+RUNS = frame(
+    *(row(run=run, field="a", gold="cat", predicted="cat") for run in ("r1", "r2", "r3")),
+    *(
+        row(run=run, field="b", gold="cat", predicted=value, outcome="incorrect", reason="mismatch")
+        for run, value in (("r1", "cot"), ("r2", "cut"), ("r3", "dog"))
+    ),
+    row(run="r1", field="c", gold="sun", predicted="son", outcome="incorrect", reason="mismatch"),
+    *(row(run=run, field="c", gold="sun", predicted="sun") for run in ("r2", "r3")),
+    row(run="r1", field="d", gold="elm"),
+    row(run="r2", field="d", gold="elm", outcome="omission", predicted_state="missing"),
+)
+
+
+def listed(view: FailureExplorer) -> list[str]:
+    return re.findall(r"\$\.\w", shown(view))
+
+
+def test_gold_is_there_once_and_each_run_beside_it() -> None:
+    view = explorer(RUNS, rows="field", columns="run")
+    view.selected_block = (["a", "b", "c", "d"], ["r1", "r2", "r3"])
+    assert listed(view) == ["$.b", "$.c", "$.d", "$.a"]
+    text = shown(view)
+    assert text.count("sun") == 3  # gold, and two runs that are right
+    assert "path gold r1 r2 r3" in text
+    assert '<mark class="xb-changed">o</mark>' in view.to_html()
+
+
+def test_a_cell_of_one_run_has_the_others_for_comparison() -> None:
+    view = explorer(RUNS, rows="field", columns="run")
+    view.selected_cell = ("c", "r2")
+    assert len(view.selection) == 1
+    assert "path gold r2 r1 r3" in shown(view)
+    assert "0 of 1 row not passed" in shown(view)
+
+
+@pytest.mark.parametrize(
+    "traits, expected",
+    [
+        ({"compare": "disagree"}, ["$.c", "$.d"]),
+        ({"compare": "all_wrong"}, ["$.b"]),
+        ({"wrong_in": "r1", "right_in": "r2"}, ["$.c"]),
+        ({"wrong_in": "r2", "right_in": "r1"}, ["$.d"]),
+        ({"right_in": "r3"}, ["$.c", "$.a"]),
+        ({"failures_only": True}, ["$.b", "$.c", "$.d"]),
+        ({"outcome": "omission"}, ["$.d"]),
+        ({"reason": "mismatch"}, ["$.b", "$.c"]),
+        ({"metric": "string_exact", "value_order": "document"}, ["$.a", "$.b", "$.c", "$.d"]),
+        ({"text": " SON"}, ["$.c"]),
+        ({"text": "$.d"}, ["$.d"]),
+        ({"among": ("run", "r2"), "failures_only": True}, ["$.b", "$.d"]),
+    ],
+)
+def test_values_are_filtered_and_sorted(traits: dict[str, Any], expected: list[str]) -> None:
+    view = explorer(RUNS, columns="run")
+    for name, value in traits.items():
+        setattr(view, name, value)
+    assert listed(view) == expected
+    assert eval(view.code, {"fields": RUNS}).equals(view.selection)
+    view.perform("all")
+    assert len(view.selection) == len(RUNS)
+
+
+def test_rows_of_several_metrics_have_one_value() -> None:
+    fields = frame(row(metric="x"), row(metric="y", outcome="incorrect", predicted="z"))
+    view = explorer(fields)
+    view.selected_cell = ("a", "d1")
+    assert listed(view) == ["$.a"]
+    assert "1.00 · x" in shown(view)
+    assert "0.00 · y" in shown(view)
+
+
+# --- failure modes -----------------------------------------------------------------------------
+
+
+def test_every_count_of_a_mode_opens_its_rows() -> None:
+    view = explorer(RUNS, columns="run")
+    assert "all 5 100 % 2 100 % 2 100 % 1 100 %" in shown(view, "modes")
+    assert "mismatch · string exact 4 80 %" in shown(view, "modes")
+    tree = view.trees()["modes"]
+    cells: list[tuple[Any, str]] = []
+
+    def collect(node: Node | str) -> None:
+        if isinstance(node, Node):
+            if node.attributes.get("do") == "mode":
+                cells.append((node.attributes["send"], str(node.children[0])))
+            for child in node.children:
+                collect(child)
+
+    collect(tree)
+    assert len(cells) > 6
+    for mode, count in cells:
+        view.perform("mode", mode)
+        assert len(view.selection) == int(count)
+        assert eval(view.code, {"fields": RUNS}).equals(view.selection)
+
+
+def test_modes_are_counted_by_any_column() -> None:
+    view = explorer(RUNS, columns="run")
+    view.modes_by = "field"
+    assert "reason · metric all b c d" in shown(view, "modes")
+    view.perform("mode", [None, None, view._coded.places["field"]["b"]])
+    assert view.among == ("field", "b")
+    assert len(view.selection) == 3
+    assert "Not only" not in shown(view)
+    view.perform("mode", None)
+    assert view.among == ()
+    fields = RUNS.assign(reason_detail=pd.array(["case"] * len(RUNS), dtype="string"))
+    view = explorer(fields, columns="run")
+    view.modes_by = "reason_detail"
+    assert "reason · metric all case" in shown(view, "modes")
+    view.reason_detail = "case"
+    assert len(view.selection) == len(RUNS)
+
+
+# --- one ranking -------------------------------------------------------------------------------
+
+
+def test_worst_first_ranks_all_schemas_together() -> None:
+    fields = frame(
+        row(schema="s", field="a", outcome="incorrect"),
+        row(schema="s", field="b"),
+        row(schema="t", field="c", outcome="incorrect", score=0.5),
+        row(schema="t", field="d", outcome="omission", score=0.1),
+    )
+    view = explorer(fields)
+    assert titles(view) == ["a", "d", "c", "b"]
+    view.perform("set:group", "schema")
+    assert titles(view) == ["d", "c", "a", "b"]
+    assert "t d" in shown(view, "grid")
+
+
+def test_groups_have_names_that_people_read() -> None:
+    fields = frame(
+        row(schema="finance/quarterly_report", field="a", domain="law", document="x"),
+        row(schema="0a1b2c3d", field="b", domain="law", document="y"),
+    )
+    view = explorer(fields)
+    assert "b · schema of y" in shown(view, "grid")
+    view.group = "schema"
+    assert "quarterly report (finance)" in shown(view, "grid")
+    assert "0a1b2c3d" not in shown(view, "grid")
+    view.group = "domain"
+    assert "law" in shown(view, "grid")
+
+
+# --- arrays and other views --------------------------------------------------------------------
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string"},
+        "people": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+        },
+    },
+}
+GOLD = {"title": "A", "people": [{"name": f"person number {i}"} for i in range(20)]}
+
+
+@pytest.fixture(scope="module")
+def outputs() -> dict[str, dict[str, xb.Evaluation]]:
+    wrong = {"title": "B", "people": [*GOLD["people"][:15], {"name": "someone else"}]}
+    good, bad = xb.evaluate(SCHEMA, GOLD, GOLD), xb.evaluate(SCHEMA, GOLD, wrong)
+    return {"r1": {"d": good, "e": good}, "r2": {"d": bad, "e": good}}
+
+
+def test_arrays_are_counts_with_a_way_to_the_matches(outputs: Any) -> None:
+    view = explorer(outputs)
+    view.selected_cell = ("people", "d")
+    text = shown(view)
+    assert "20 items" in text
+    assert "15 matched, 5 missed, 1 spurious" in text
+    assert "matches" in text
+    assert "person number" not in text
+    assert "15 matched, 5 missed, 1 spurious" in Twin(view.to_html()).text
+
+
+def test_a_value_opens_its_output_and_the_way_back(outputs: Any) -> None:
+    view = explorer(outputs)
+    view.selected_cell = ("title", "d")
+    at = int(view.selection.index[view.selection["run"] == "r2"][0])
+    view.perform("open", ["evaluation", at])
+    (opened,) = view.trail
+    assert opened.selected_row == "$.title"
+    assert "r2 · d" in opened.title
+    there = json.loads(json.dumps(view.location))
+    assert there["output"] == ["r2", "d"]
+    view.perform("back", 0)
+    assert view.trail == ()
+    again = explorer(outputs)
+    again.location = there
+    assert again.location == there
+    assert again.trail[0].selected_row == "$.title"
+    again.location = {"selected_block": [["people"], ["e"]]}
+    assert again.trail == ()
+    assert again.selected_cell == ("people", "e")
+
+
+def test_what_cannot_be_opened_says_why() -> None:
+    view = explorer()
+    view.selected_cell = ("a", "d1")
+    view.perform("open", ["evaluation", 0])
+    assert view.trail == ()
+    assert "Outputs open only where evaluations are explored" in shown(view)
+    with pytest.raises(xb.InputError, match="location"):
+        view.location = {"selected": 3}
+
+
+def test_code_names_the_source() -> None:
+    view = explorer(name="results")
+    view.selected_cell = ("a", "d1")
+    assert view.code == (
+        'results[lambda f: f["counted"] & (f["field"] == \'a\') & (f["document"] == \'d1\')]'
+    )
+    view.failed_by_every_run = True
+    assert eval(view.code, {"results": FIELDS}).equals(view.selection)

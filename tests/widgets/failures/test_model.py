@@ -20,10 +20,13 @@ from extractbench_nb.widgets.failures_model import (
     failed_by_every_run,
     grid,
     kept,
+    listed,
+    modes,
+    ordered_keys,
     shortened,
     within,
 )
-from extractbench_nb.widgets.failures_view import value_rows
+from extractbench_nb.widgets.failures_view import value_sides
 from tests.widgets.failures.frames import batches, frame, row
 
 #: Each example is a batch of up to 40 rows, summed up by pandas as well.
@@ -343,6 +346,21 @@ MIXED = frame(
 @pytest.mark.parametrize(
     "order, measure, expected",
     [
+        ("worst", "score", ["y", "a", "b", "z", "C"]),
+        ("worst", "pass_rate", ["b", "a", "y", "z", "C"]),
+        ("name", "score", ["a", "b", "C", "y", "z"]),
+        ("document", "score", ["b", "a", "z", "y", "C"]),
+    ],
+)
+def test_rows_are_sorted_over_all_schemas(order: str, measure: str, expected: list[str]) -> None:
+    found = shown(MIXED, row_order=order, measure=measure)
+    assert names(MIXED, found.rows) == expected
+    assert not found.rows.grouped
+
+
+@pytest.mark.parametrize(
+    "order, measure, expected",
+    [
         ("worst", "score", ["y", "z", "a", "b", "C"]),
         ("worst", "pass_rate", ["b", "a", "C", "y", "z"]),
         ("name", "score", ["a", "b", "C", "y", "z"]),
@@ -350,14 +368,16 @@ MIXED = frame(
     ],
 )
 def test_rows_are_sorted_within_their_schema(order: str, measure: str, expected: list[str]) -> None:
-    found = shown(MIXED, row_order=order, measure=measure)
+    found = shown(MIXED, row_order=order, measure=measure, group="schema")
     assert names(MIXED, found.rows) == expected
     assert found.rows.grouped
 
 
-def test_worst_schema_first() -> None:
-    found = shown(MIXED)
+def test_worst_group_first() -> None:
+    found = shown(MIXED, group="schema")
     assert [line.group for line in found.rows.lines] == ["t", "t", "s", "s", "s"]
+    found = shown(MIXED.assign(domain=["x", "y", "x", "y", "x"]), group="domain")
+    assert [line.group for line in found.rows.lines] == ["y", "y", "x", "x", "x"]
 
 
 def test_pages_hold_sixty_rows_and_forty_columns() -> None:
@@ -446,11 +466,62 @@ def test_a_block_holds_its_rows(fields: pd.DataFrame, data: st.DataObject) -> No
 # --- values ------------------------------------------------------------------------------------
 
 
-def test_rows_that_fail_come_first() -> None:
-    rows = Coded(frame(row(path="$.a"), row(path="$.b", outcome="omission"), row(path="$.c")))
-    found = value_rows(rows, np.arange(3))
-    assert [line.path for line in found.rows] == ["$.b", "$.a", "$.c"]
-    assert (found.page.total, found.failing) == (3, 1)
+def test_paths_with_most_failures_come_first() -> None:
+    fields = frame(
+        *(row(path=path, run=run) for path in ("$.a", "$.d") for run in ("r1", "r2")),
+        row(path="$.b", run="r1", outcome="omission"),
+        row(path="$.b", run="r2"),
+        *(row(path="$.c", run=run, outcome="incorrect") for run in ("r1", "r2")),
+    )
+    rows = Coded(fields)
+    every = np.arange(len(rows))
+
+    def paths(keys: Any) -> list[str]:
+        firsts = {int(key): at for at, key in reversed(list(enumerate(rows.keys)))}
+        return [fields["path"][firsts[int(key)]] for key in keys]
+
+    assert paths(ordered_keys(rows, every, every, "failures")) == ["$.c", "$.b", "$.a", "$.d"]
+    assert paths(ordered_keys(rows, every, every, "document")) == ["$.a", "$.d", "$.b", "$.c"]
+    of_r2 = np.flatnonzero(fields["run"] == "r2")
+    assert paths(ordered_keys(rows, every, of_r2, "failures")) == ["$.c", "$.b", "$.a", "$.d"]
+
+
+@given(batches, st.sampled_from(["", "disagree", "all_wrong"]), st.sampled_from(["r1", None]))
+@SOME
+def test_paths_are_compared_as_pandas_does(
+    fields: pd.DataFrame, compare: str, wrong_in: str | None
+) -> None:
+    rows = Coded(fields)
+    every = np.arange(len(rows))
+    if wrong_in not in rows.axes["run"].names:
+        wrong_in = None
+    found = listed(rows, every, every, Choice(compare=compare, wrong_in=wrong_in))
+    right = fields["passed"].fillna(value=False).astype(bool)
+    ids = ["document", "path"]
+    table = right.groupby([fields[name] for name in [*ids, "run"]]).all().unstack()
+    fits = pd.Series(data=True, index=table.index)
+    if compare == "disagree":
+        fits &= table.eq(True).any(axis=1) & table.eq(False).any(axis=1)
+    if compare == "all_wrong":
+        fits &= ~table.eq(True).any(axis=1)
+    if wrong_in is not None:
+        fits &= table[wrong_in].eq(False)
+    keys = pd.MultiIndex.from_frame(fields[ids])
+    assert found.tolist() == np.flatnonzero(keys.isin(fits[fits].index)).tolist()
+
+
+@given(batches, st.sampled_from(["run", "field", "document", "schema", "domain", "outcome"]))
+@SOME
+def test_modes_count_the_rows_that_do_not_pass(fields: pd.DataFrame, by: str) -> None:
+    rows = Coded(fields)
+    found = modes(rows, np.arange(len(rows)), by, (99, 99))
+    failing = int((~rows.passed).sum())
+    assert found.totals[0] == failing == sum(found.totals[1:])
+    assert sum(counts[0] for *_, counts in found.lines) == failing
+    assert all(counts[0] == sum(counts[1:]) for *_, counts in found.lines)
+    few = modes(rows, np.arange(len(rows)), by, (1, 1))
+    assert few.more_columns == max(0, len(found.columns) - 1)
+    assert few.more_lines == max(0, len(found.lines) - 1)
 
 
 @pytest.mark.parametrize(
@@ -467,41 +538,37 @@ def test_rows_that_fail_come_first() -> None:
     ],
 )
 def test_values_side_by_side(cells: dict[str, Any], gold: str, predicted: str) -> None:
-    found = value_rows(Coded(frame(row(**cells))), np.arange(1)).rows[0]
+    *sides, whole = value_sides(row(**cells), long=False)
     ends = {"same": "{}", "changed": "[{}]", "note": "({})"}
-    for side, expected in ((found.gold, gold), (found.predicted, predicted)):
+    for side, expected in zip(sides, (gold, predicted), strict=True):
         assert "".join(ends[piece.kind].format(piece.text) for piece in side) == expected
-    assert found.whole
+    assert whole
 
 
 @pytest.mark.parametrize(
     "length, first, all_of_it",
-    [(1000, 1000, 1000), (1001, 500, 1001), (4000, 500, 4000), (90_000, 500, 90_000)],
+    [(600, 600, 600), (601, 300, 601), (4000, 300, 4000), (90_000, 300, 90_000)],
 )
 def test_long_values_are_cut_until_all_of_them_is_asked_for(
     length: int, first: int, all_of_it: int
 ) -> None:
-    rows = Coded(frame(row(gold="g" * length, predicted="g" * (length - 1) + "h")))
-    for whole, expected in ((None, first), (0, all_of_it)):
-        found = value_rows(rows, np.arange(1), whole=whole).rows[0]
-        assert sum(len(piece.text) for piece in found.gold) == expected
-        assert found.whole == (expected == length)
+    cells = row(gold="g" * length, predicted="g" * (length - 1) + "h")
+    for long, expected in ((False, first), (True, all_of_it)):
+        gold, _, whole = value_sides(cells, long=long)
+        assert sum(len(piece.text) for piece in gold) == expected
+        assert whole == (expected == length)
+
+
+def test_long_arrays_are_numbers_of_items_until_all_is_asked_for() -> None:
+    cells = row(gold=["item"] * 50, predicted=["item"] * 49)
+    assert value_sides(cells, long=False)[0][0].text == "50 items"
+    assert value_sides(cells, long=True)[0][0].text.startswith('["item", "item"')
 
 
 def test_no_value_is_longer_than_a_hundred_thousand_characters() -> None:
-    rows = Coded(frame(row(gold="g" * 1_000_000, predicted="h" * 1_000_000, reasoning="r" * 10**6)))
-    found = value_rows(rows, np.arange(1), whole=0).rows[0]
-    assert len(found.gold[0].text) == 100_000
-    assert len(found.reasoning) <= 100_000
-    assert not found.whole
-
-
-def test_values_are_paged() -> None:
-    rows = Coded(frame(*(row(path=f"$.a[{i}]") for i in range(45))))
-    found = value_rows(rows, np.arange(45), 2)
-    assert (found.page.first, len(found.rows), found.page.total) == (40, 5, 45)
-    assert value_rows(rows, np.arange(45), 99) == found
-    assert value_rows(rows, np.arange(0)).rows == ()
+    gold, _, whole = value_sides(row(gold="g" * 1_000_000, predicted="h" * 1_000_000), long=True)
+    assert len(gold[0].text) == 100_000
+    assert not whole
 
 
 # --- words -------------------------------------------------------------------------------------

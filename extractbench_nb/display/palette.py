@@ -1,0 +1,164 @@
+"""The colours of figures, reports and views: one per outcome, on light and on dark pages.
+
+They are chosen by computation: tests simulate protanopia, deuteranopia and tritanopia (Machado,
+Oliveira and Fernandes 2009) and require a CIEDE2000 difference of 15 between any two outcomes, a
+contrast of 3 between an outcome and its page, and of 4.5 between a text and its ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Theme(NamedTuple):
+    """The colours on pages of one kind; a CSS variable ``--xb-`` and the name stands for each."""
+
+    #: Outcomes, in the order in which they are drawn: what passes first.
+    outcomes: Mapping[str, str]
+    #: A score from 0 to 1 in steps of 0.1; the lower, the more it stands out from the page.
+    shades: tuple[str, ...]
+    #: Texts, and what texts are on.
+    texts: Mapping[str, str]
+    #: Pages that the colours are checked on: of the report and of notebook front ends.
+    pages: tuple[str, ...]
+
+
+LIGHT = Theme(
+    outcomes={
+        "correct": "#225178",
+        "both_absent": "#5095a3",
+        "incorrect": "#c8750f",
+        "omission": "#8151e4",
+        "hallucination": "#b1202c",
+        "structural": "#1f232e",
+        "judge_error": "#877d72",
+    },
+    shades=(
+        *("#7a1405", "#962811", "#b23a1c", "#c84a26", "#e0683f", "#eb855a"),
+        *("#f4a173", "#faba8f", "#fdceae", "#fee2cd", "#fff6ec"),
+    ),
+    texts={
+        "quiet": "#5a5f67",
+        "accent": "#1f5fa8",
+        "focus": "#1f5fa8",
+        "pick": "#dce9f8",
+        "hit": "#fff1b8",
+        "good": "#1f5fa8",
+        "bad": "#a33708",
+        "changed": "#7a3b00",
+        "changed-page": "#ffe9c7",
+        "on-low": "#ffffff",
+        "on-high": "#16181c",
+    },
+    pages=("#ffffff", "#f7f7f5"),
+)
+DARK = Theme(
+    outcomes={
+        "correct": "#6cbbef",
+        "both_absent": "#527a83",
+        "incorrect": "#f0a020",
+        "omission": "#9a5cf5",
+        "hallucination": "#e04050",
+        "structural": "#eceef2",
+        "judge_error": "#a3a29a",
+    },
+    shades=(
+        *("#ffd9b3", "#fcbf95", "#f8a577", "#f28958", "#dc6f42", "#ba5430"),
+        *("#a23f22", "#842e19", "#62291b", "#43221a", "#241a18"),
+    ),
+    texts={
+        "quiet": "#a9aeb8",
+        "accent": "#86b8f2",
+        "focus": "#86b8f2",
+        "pick": "#22405f",
+        "hit": "#5a4a10",
+        "good": "#86b8f2",
+        "bad": "#f5a27a",
+        "changed": "#ffd08a",
+        "changed-page": "#46320f",
+        "on-low": "#16181c",
+        "on-high": "#ffffff",
+    },
+    pages=("#131519", "#1b1e24", "#111111", "#212121"),
+)
+
+#: Outcomes of array items have the colour of the outcome of a field that they are most like.
+ITEMS: Mapping[str, str] = {
+    "matched": "correct",
+    "partial": "incorrect",
+    "missed": "omission",
+    "spurious": "hallucination",
+}
+
+#: Runs, metrics and other series, at least 12 apart and with a contrast of 3 to a white page.
+SERIES = (
+    *("#005b96", "#b6530b", "#278875", "#ba7ea6"),
+    *("#279aeb", "#dc7c00", "#889b6c", "#000000"),
+)
+
+#: How outputs end, at least 10 apart: blue is valid, warm are texts of no use, greens and greys
+#: are calls without a text.
+ENDINGS: Mapping[str, str] = {
+    "none": "#0072b2",
+    "empty_response": "#e69f00",
+    "trailing_comma": "#f0e442",
+    "truncated_json": "#d55e00",
+    "malformed_json": "#c877ad",
+    "not_an_object": "#eec0ff",
+    "schema_violation": "#7a1f4b",
+    "page_limit": "#009e73",
+    "context_length": "#91d9bd",
+    "schema_rejected": "#14532d",
+    "refused": "#292a2b",
+    "rate_limited": "#6b6b6b",
+    "timeout": "#a3a3a3",
+    "other": "#cbd1dc",
+}
+
+
+def css_variables(theme: Theme) -> str:
+    """Declare the colours of a theme as CSS variables, to be put into a rule.
+
+    Examples
+    --------
+    >>> css_variables(DARK).splitlines()[0]
+    '--xb-correct: #6cbbef;'
+    """
+    colours = {
+        **theme.outcomes,
+        **{item: f"var(--xb-{outcome})" for item, outcome in ITEMS.items()},
+        **{f"s{step}": colour for step, colour in enumerate(theme.shades)},
+        **theme.texts,
+    }
+    return "\n".join(f"--xb-{name}: {colour};" for name, colour in colours.items())
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG 2 of a colour such as ``#1f5fa8``."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]  # noqa: PLR2004 - sRGB
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of WCAG 2 between two colours, 1 to 21.
+
+    Examples
+    --------
+    >>> contrast("#ffffff", "#000000")
+    21.0
+    """
+    dark, light = sorted((luminance(one), luminance(other)))
+    return round((light + 0.05) / (dark + 0.05), 9)
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever has more contrast to a colour: at least 4.58.
+
+    Examples
+    --------
+    >>> ink_on("#ffffff"), ink_on("#225178")
+    ('#000000', '#ffffff')
+    """
+    return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, colour))
