@@ -480,7 +480,7 @@ def _cell(cell: Cell, patch: Patch, side: int, live: Mapping[str, Any]) -> Node:
         style=tint,
         dir=None if text.isascii() else "auto",
         key=f"{patch.row} {patch.column}",
-        title=_says(cell, patch, side),
+        title=_says(cell, text, patch, side),
         item=True,
         do="cell",
         **_spans(patch),
@@ -488,14 +488,14 @@ def _cell(cell: Cell, patch: Patch, side: int, live: Mapping[str, Any]) -> Node:
     )
 
 
-def _says(cell: Cell, patch: Patch, side: int) -> str | None:
-    """Describe a patch, other than one alike that covers one position."""
-    spans = patch.height * patch.width > 1
-    if patch.state == "alike" and not spans and not kind_of(cell):
+def _says(cell: Cell, text: str, patch: Patch, side: int) -> str | None:
+    """Describe a patch; one whose text and place say everything needs no description."""
+    spans, is_cut = patch.height * patch.width > 1, len(text) > _BESIDE
+    if patch.state == "alike" and not (spans or is_cut or kind_of(cell)):
         return None
     alike = "similarity 1" if patch.state == "alike" else f"similarity {mark_text(patch, side)}"
     said = (
-        f"{SIDES[side]} row {patch.row}, column {patch.column}",
+        f"{SIDES[side]} row {patch.row}, column {patch.column}{f': {text}' if is_cut else ''}",
         {"header": "column header", "projected": "row header"}.get(kind_of(cell)),
         f"spans {patch.height} by {patch.width}" if spans else None,
         "without a partner" if patch.state == "alone" else alike,
