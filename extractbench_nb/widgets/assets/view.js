@@ -6,6 +6,8 @@ const SVG = "http://www.w3.org/2000/svg";
 /** Attributes whose elements keep a state of their own, to be set as properties. */
 const PROPERTIES = new Set(["value", "checked", "open", "disabled"]);
 const TYPING_MILLISECONDS = 150;
+/** How long a moved slider stays where it was put, whatever Python says of earlier moves. */
+const MOVING_MILLISECONDS = 1000;
 
 // --- trees: [tag, attributes, child, ...]; a child is a tree or a text ---------------------------
 
@@ -30,6 +32,9 @@ function setAttribute(element, name, value) {
 
 const keyOf = (tree, at) => (typeof tree === "string" ? `text ${at}` : tree[1].key ?? `${tree[0]} ${at}`);
 
+const inUse = (node) => node.matches(":focus") && (node.matches("input[type=search], input[type=text], input[type=number], textarea")
+  || Date.now() - (node.moved ?? 0) < MOVING_MILLISECONDS);
+
 /** Change an element from the tree that it was built from to a new one; return the element. */
 function update(node, old, tree, inSvg) {
   if (old === tree) return node;
@@ -39,11 +44,10 @@ function update(node, old, tree, inSvg) {
     node.replaceWith(fresh);
     return fresh;
   }
-  if (node.matches(":focus") && node.matches("input[type=search], input[type=text], textarea")) {
-    tree[1].value = old[1].value; // what is being typed is newer than what Python has seen
-  }
   for (const name of new Set([...Object.keys(old[1]), ...Object.keys(tree[1])])) {
-    if (old[1][name] !== tree[1][name]) setAttribute(node, name, tree[1][name]);
+    const newer = name === "value" && inUse(node); // than what Python has seen
+    const shown = name === "value" && node.localName === "input" && node.value !== String(tree[1].value ?? "");
+    if (!newer && (shown || old[1][name] !== tree[1][name])) setAttribute(node, name, tree[1][name]);
   }
   node.tree = tree;
   if (!("data-part" in tree[1])) updateChildren(node, old.slice(2), tree.slice(2), inSvg || tree[0] === "svg");
@@ -277,7 +281,11 @@ function render({ model, el }) {
 
   root.addEventListener("change", (event) => {
     const { target } = event;
-    if (target.dataset.do && !target.matches("input[type=search]")) send(target.dataset.do, valueOf(target));
+    if (!target.dataset.do || target.matches("input[type=search]")) return;
+    if (target.type !== "range") return void send(target.dataset.do, valueOf(target));
+    target.moved = Date.now();
+    clearTimeout(target.timer); // a held arrow key is a change many times a second
+    target.timer = setTimeout(() => send(target.dataset.do, valueOf(target)), TYPING_MILLISECONDS);
   }, on);
 
   root.addEventListener("input", (event) => {
@@ -285,7 +293,9 @@ function render({ model, el }) {
     if (target.matches("input[type=range]")) {
       const shown = target.parentElement.querySelector("output");
       const digits = Number(target.step) >= 1 ? 0 : Math.ceil(-Math.log10(Number(target.step)) - 1e-9);
-      if (shown) shown.textContent = Number(target.value).toFixed(digits);
+      const text = target.dataset.texts?.split(" ")[target.value]; // where values are not evenly apart
+      if (shown) shown.textContent = text ?? Number(target.value).toFixed(digits);
+      if (text) target.setAttribute("aria-valuetext", text);
     }
     if (!target.dataset.do || !target.matches("input[type=search]")) return;
     clearTimeout(timer);
