@@ -66,8 +66,9 @@ def show(
         node; a schema path or a field can be assigned. The view of an Evaluation has also
         ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, and ``code``, an expression that gives them. The view of two tables has ``metric``,
-        ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and ``page``.
+        it shows, and ``code``, an expression that gives them. The view of two tables has
+        ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and
+        ``page``.
 
     Raises
     ------
