@@ -24,7 +24,7 @@ class Node(NamedTuple):
 
 Child: TypeAlias = Node | str
 #: What can be given as children: any nesting of these; None is left out.
-Content: TypeAlias = Node | str | None | Iterable[Any]
+Content: TypeAlias = Node | str | Iterable[Any] | None
 
 #: Attributes for the live page only, where they become ``data-`` attributes (see view.js):
 #: ``do``, the event that a click or a change sends, and ``send``, the JSON value that it sends;

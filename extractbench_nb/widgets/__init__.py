@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.judges.base import Judge
-    from extractbench_nb.widgets.panes import View
+    from extractbench_nb.widgets.view import View
 
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 

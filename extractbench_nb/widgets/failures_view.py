@@ -15,7 +15,7 @@ import traitlets
 
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import Segment, alone, compared
-from extractbench_nb.display.text import cut, one_line, plural, value_text
+from extractbench_nb.display.text import one_line, plural, value_text
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
