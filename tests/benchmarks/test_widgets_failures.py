@@ -103,7 +103,7 @@ def many(sample: pd.DataFrame, request: pytest.FixtureRequest) -> pd.DataFrame:
 
 
 def _sent(view: Any) -> str:
-    size = sum(len(getattr(view, f"_p{at}")) for at in range(4)) / 1024
+    size = sum(len(getattr(view, f"_p{at}")) for at in range(view._slots)) / 1024
     return f"{size:.0f} KB sent, static twin {len(view.to_html()) / 1024:.0f} KB"
 
 
