@@ -134,6 +134,11 @@ class Coded:
             weights = np.maximum(declared.to_numpy(dtype=np.float64), 0.0)
         return Nodes(share, share * weights, score, (passes == sizes)[codes])
 
+    @cached_property
+    def firsts(self) -> dict[str, Numbers]:
+        """For each axis the first row of each item."""
+        return {name: _first_rows(axis.codes) for name, axis in self.axes.items()}
+
     def _by_path(self, places: Numbers) -> Numbers:
         """Number the paths within `places`; a row without a path is alone."""
         at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
@@ -565,7 +570,7 @@ def _side(
     group_ranks, groups = np.zeros(axis.size, dtype=np.int64), None
     heads = {"schema": rows.schemas, "domain": rows.domains}.get(choice.group)
     if heads is not None and name != "run":
-        groups = heads.codes[_first_rows(axis.codes)]
+        groups = heads.codes[rows.firsts[name]]
         by_group = counted(rows, places, groups[axis.codes[places]], heads.size)
         group_ranks = _ranks(heads.names, by_group, order, choice.measure)[groups]
     items = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
@@ -599,8 +604,7 @@ def _lines(
     rows: Coded, places: Numbers, name: str, sums: Sums, shown: Numbers, limit: int
 ) -> list[Line]:
     axis, outputs = rows.axes[name], rows.outputs
-    firsts = _first_rows(axis.codes)
-    schemas = rows.schemas.codes[firsts] if name == "field" and rows.schemas.size > 1 else None
+    schemas = rows.schemas.codes[rows.firsts[name]] if name == "field" and rows.schemas.size > 1 else None
     if name == "field":
         failed = failed_by_every_run(rows, places)
         produced = invalid = np.zeros(axis.size, dtype=np.int64)

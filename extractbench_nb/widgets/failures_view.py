@@ -510,10 +510,12 @@ class FailureExplorer(model.Choice, View):
         self._outputs: dict[tuple[str, str], Evaluation] = {}
         self._output: tuple[str, str] | None = None
         self._grid: model.Grid | None = None
+        self._drawn_grid: tuple[model.Grid | None, str, Node] = None, "", h("div")
         with self.hold_trait_notifications():
             self.rows, self.columns, self.measure = rows, columns, measure
             several = self._coded.axes["run"].size > 1
             self.modes_by = "run" if several else "reason_detail"
+        self._places = model.kept(self._coded, self)
         self._filter()
         # before the observer that draws
         self.observe(self._rechosen, list(_TRAITS))
@@ -607,7 +609,8 @@ class FailureExplorer(model.Choice, View):
             if name in _VALUE_TRAITS:
                 self._pages["values"] = 0
             elif name != "modes_by":
-                self._pages = dict.fromkeys(self._pages, 0)
+                self._pages, self._grid = dict.fromkeys(self._pages, 0), None
+                self._places = model.kept(self._coded, self)
             self._filter()
 
     def _cell_set(self, change: Any) -> None:
@@ -637,10 +640,9 @@ class FailureExplorer(model.Choice, View):
                 self._pages[side], self._grid = int(found[0] // shown.most), None
 
     def _filter(self) -> None:
-        """Find the rows that are shown, those in chosen cells, and those whose values are."""
+        """Find the rows in chosen cells, and those whose values are listed."""
         rows, block = self._coded, self.selected_block
-        self._grid = None
-        self._places = self._chosen = model.kept(rows, self)
+        self._chosen = self._places
         if block:
             codes = [
                 np.array([rows.places[axis][name] for name in names])
@@ -871,8 +873,11 @@ class FailureExplorer(model.Choice, View):
     # --- what is shown ---------------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
-        """Draw controls, heatmap, values and failure modes."""
+        """Draw controls, heatmap, values and failure modes; the heatmap, when it has changed."""
         grid = self._shown_grid()
+        if self._drawn_grid[0] is not grid:
+            drawn = heatmap(grid, self) if grid.cells else h("div")
+            self._drawn_grid = grid, headline(self._coded, self._places), drawn
         sides = [set(names) for names in self.selected_block]
         chosen = [
             [at for at, line in enumerate(side.lines, 1) if axis.names[line.code] in names]
@@ -905,13 +910,12 @@ class FailureExplorer(model.Choice, View):
         page = h(
             "div",
             self._tools(),
-            h("p", headline(self._coded, self._places), role="status", cls="xb-headline"),
+            h("p", self._drawn_grid[1], role="status", cls="xb-headline"),
             h("p", chosen_text(self), static=True),
             body,
         )
-        drawn = heatmap(grid, self) if grid.cells else h("div")
         values, modes = self._drawn_values(), self._drawn_modes()
-        return {"page": page, "grid": drawn, "values": values, "modes": modes}
+        return {"page": page, "grid": self._drawn_grid[2], "values": values, "modes": modes}
 
     def _tools(self) -> Node:
         axes = {name: f"{name}s" for name in model.AXES}
