@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.judges.base import Judge
-    from extractbench_nb.widgets.panes import View
+    from extractbench_nb.widgets.view import View
 
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 
@@ -66,8 +66,9 @@ def show(
         node; a schema path or a field can be assigned. The view of an Evaluation has also
         ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, and ``code``, an expression that gives them. The view of two tables has ``metric``,
-        ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and ``page``.
+        it shows, and ``code``, an expression that gives them. The view of two tables has
+        ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and
+        ``page``.
 
     Raises
     ------
@@ -211,7 +212,7 @@ def explore(
 def show_evidence(
     ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
 ) -> View:
-    """Show where values are found in a document: a list of values next to the PDF page.
+    """Show where values are found in a document: gold beside predicted, next to the PDF page.
 
     Parameters
     ----------
@@ -220,17 +221,19 @@ def show_evidence(
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     subject : Evaluation, dict, list, str, int, float or None, optional
-        Whose values: an Evaluation has gold's and the predicted ones, to switch between; a JSON
-        value has its leaves. None: the gold of `document`.
+        Whose values: an Evaluation has gold's and the predicted ones, side by side; a JSON value
+        has its leaves. None: the gold of `document`.
     side : {"predicted", "gold"}, optional
-        Which values of an Evaluation are shown at first.
+        The side of an Evaluation that ``selected_path`` and ``values`` refer to at first.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``selected_path``, ``sought``, ``page`` and
-        ``side`` can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
-        `ground_values` and `find_evidence` return them.
+        A widget, to be the last value of a cell. ``selected_path``, ``side``, ``sought``, ``page``,
+        ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``, ``predicted_finding``)
+        can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
+        `ground_values` and `find_evidence` return them; ``rows`` has the listed pairs, and ``code``
+        is an expression for the selection.
 
     Raises
     ------
