@@ -418,14 +418,14 @@ class MatchesView(View):
             (row, *model.lines(row, board.failed(row), self.text)) for row in cut.of(self._listed)
         ]
         is_named = any(place for _, lines, _ in shown for place, *_ in lines)
-        width = 5 + is_named
         bodies: list[Node] = []
         for row, lines, hidden in shown:
             is_open = row is self._chosen
             bodies.append(self._pair(row, [] if is_open else lines, hidden, named=is_named))
             if is_open:
-                cell = h("td", self._detail(row), colspan=width)
-                bodies.append(h("tbody", h("tr", cell), key="detail", cls="xb-detail"))
+                line = h("tr", h("td", self._detail(row), colspan=5 + is_named))
+                shown_at = f"{row.pair}"
+                bodies.append(h("tbody", line, key="detail", cls="xb-detail", reveal=shown_at))
         heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
         table = h(
             "table",
@@ -520,7 +520,6 @@ class MatchesView(View):
             trs = [h("tr", first, h("td", model.title(row), colspan=2 + named), last)]
         elif hidden:
             trs.append(h("tr", h("th", f"… {hidden:,} more", scope="row")))
-        chosen = row is self._chosen
         return h(
             "tbody",
             trs,
@@ -528,8 +527,7 @@ class MatchesView(View):
             item=True,
             do="pair",
             send=list(row.pair),
-            aria_current="true" if chosen else None,
-            reveal=f"{row.pair}" if chosen else None,
+            aria_current="true" if row is self._chosen else None,
             found=bool(self.text.strip()),
             cls=f"xb-row xb-t-{row.status}",
         )
