@@ -416,7 +416,7 @@ class EvidenceView(View):
     def _known_name(self, proposal: Any) -> str:
         trait, name = proposal["trait"].name, proposal["value"]
         outcomes = ("", _FAILED, *self._outcome_counts())
-        names = {"side": self._leaves, "zoom": ZOOMS, "outcome": outcomes}
+        names: dict[str, Iterable[str]] = {"side": self._leaves, "zoom": ZOOMS, "outcome": outcomes}
         return known(trait, name, names.get(trait, ("", *LABELS)))
 
     @traitlets.validate("page")
