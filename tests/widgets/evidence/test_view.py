@@ -174,7 +174,7 @@ def test_a_value_that_the_schema_does_not_have_is_not_scored(some_words: Path) -
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     ev = xb.evaluate(schema, {"a": "words"}, {"a": "words", "b": "some"})
     view = EvidenceView(None, some_words, ev)
-    assert "$.b not scoredmissingsome● page 1" in text_of(view, "values").replace("◐", "●")
+    assert "$.b not scored missingsome● page 1" in text_of(view, "values").replace("◐", "●")
     assert "not scored" not in text_of(EvidenceView(None, some_words, {"b": "some"}), "values")
 
 
