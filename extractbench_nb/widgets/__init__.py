@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.judges.base import Judge
-    from extractbench_nb.widgets.panes import View
+    from extractbench_nb.widgets.view import View
 
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 
@@ -66,8 +66,9 @@ def show(
         node; a schema path or a field can be assigned. The view of an Evaluation has also
         ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, and ``code``, an expression that gives them. The view of two tables has ``metric``,
-        ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and ``page``.
+        it shows, and ``code``, an expression that gives them. The view of two tables has
+        ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and
+        ``page``.
 
     Raises
     ------
@@ -110,8 +111,10 @@ def show(
     return SchemaExplorer(parse_schema(subject), evaluation)
 
 
-def show_matches(ev: Evaluation, path: str | None = None) -> View:
-    """Show how items are paired: gold and predicted in two columns, with lines between pairs.
+def show_matches(
+    ev: Evaluation, path: str | None = None, *, name: str = "ev", pdf: str | Path | None = None
+) -> View:
+    """Show how the items of an array are paired: gold and predicted items side by side.
 
     Parameters
     ----------
@@ -120,17 +123,23 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     path : str, optional
         The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``,
         where the field has one array. May be left out where the evaluation has one array.
+    name : str, optional
+        The variable of the Evaluation in the notebook, for the code that can be copied.
+    pdf : str or pathlib.Path, optional
+        The PDF of the document: each value of a pair can then be shown on its page.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``path``, ``selected_pair`` and ``thresholds`` can
-        be read, assigned and observed; ``matches`` and ``summary`` hold at these thresholds.
+        A widget, to be the last value of a cell. ``path``, ``selected_pair``, ``thresholds``,
+        ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and observed; ``matches``
+        and ``summary`` hold at these thresholds. ``rows`` are the matches that are listed, and
+        ``code`` a line of pandas that gives them.
 
     Raises
     ------
     InputError
-        `ev` is not an Evaluation, or no array is meant, or more than one.
+        `ev` is not an Evaluation, `name` is not a name, or no array is meant, or more than one.
     ConfigError
         ipywidgets or anywidget are not installed.
 
@@ -145,7 +154,7 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     notebook_libraries()
     from extractbench_nb.widgets.matches_view import MatchesView
 
-    return MatchesView(ev, path)
+    return MatchesView(ev, path, name=name, pdf=pdf)
 
 
 def explore(

@@ -728,7 +728,8 @@ class EvaluationView(View):
         s = self._ev.summary
         left, everything = len(self._rows), len(self._fields)
         return (
-            f"Evaluation of {self.title} · {s['passed']:,.0f} of {s['evaluated']:,.0f} counted fields pass · "
+            f"Evaluation of {self.title} · "
+            f"{s['passed']:,.0f} of {s['evaluated']:,.0f} counted fields pass · "
             f"{left:,} of {everything:,} rows shown"
         )
 

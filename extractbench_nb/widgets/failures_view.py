@@ -15,7 +15,7 @@ import traitlets
 
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import Segment, alone, compared
-from extractbench_nb.display.text import cut, one_line, plural, value_text
+from extractbench_nb.display.text import one_line, plural, value_text
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
@@ -851,6 +851,7 @@ class FailureExplorer(model.Choice, View):
             raise InputError(f"location: {nearest(min(unknown), [*_STATE, 'output', 'trail'])}")
         with self.changing():
             self.back(0)
+            self._pages, self._grid = dict.fromkeys(self._pages, 0), None
             axes = place.get("rows", "field"), place.get("columns", "document")
             if self.rows == axes[1] or self.columns == axes[0]:
                 self.rows, self.columns = axes[0], next(a for a in model.AXES if a not in axes)

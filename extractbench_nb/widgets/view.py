@@ -274,8 +274,12 @@ _DARK = (
 
 
 def style(*views: View, static: bool = False) -> str:
-    """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only."""
-    sheets = dict.fromkeys(["base.css", *(sheet for view in views for sheet in view.styles)])
-    text = asset(*sheets, *(["static.css"] if static else []))
+    """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only.
+
+    They are as strong as rules with an id, so that those of a notebook do not change a twin.
+    """
     colours = f".xb-theme {{{css_variables(LIGHT)}}}\n{_DARK} {{{css_variables(DARK)}}}\n"
-    return "\n".join(line.strip() for line in (colours + text).splitlines())
+    base = asset(*(["static.css"] if static else []), "base.css")
+    own = asset(*dict.fromkeys(sheet for view in views for sheet in view.styles))
+    text = f"{colours}{base}\n:is(#xb, .xb-theme) {{\n{own}\n}}"
+    return "\n".join(line.strip() for line in text.splitlines())

@@ -29,8 +29,7 @@ def many(sample: pd.DataFrame, request: pytest.FixtureRequest) -> pd.DataFrame:
 
 
 def _sent(view: Any) -> str:
-    panes = (view._heat, view._values, view._bars)
-    size = sum(len(pane.data) for pane in panes) / 1024
+    size = sum(len(getattr(view, f"_p{at}")) for at in range(view._slots)) / 1024
     return f"{size:.0f} KB sent, static twin {len(view.to_html()) / 1024:.0f} KB"
 
 
