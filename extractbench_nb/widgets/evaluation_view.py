@@ -16,9 +16,10 @@ import traitlets
 from extractbench_nb.display.nodes import Child, Node, h
 from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
+from extractbench_nb.gold.annotations import DECISIONS, Annotations
 from extractbench_nb.widgets.controls import (
     bar,
     button,
@@ -374,6 +375,8 @@ class EvaluationView(View):
         The rows of ``ev.fields`` that are left, in the order shown, with their labels.
     code : str
         An expression that gives `rows`.
+    annotations : pandas.DataFrame
+        What was decided about rows on the page, with notes; see `xb.gold.Annotations`.
     """
 
     kind = "evaluation"
@@ -397,9 +400,14 @@ class EvaluationView(View):
         name: str = "ev",
         title: str = "",
         pdf: str | Path | None = None,
+        annotations: Annotations | str | Path | None = None,
     ) -> None:
         self._ev, self._variable, self._fields = ev, checked_name(name), ev.fields
         self._titled, self._pdf = title, pdf
+        if not isinstance(annotations, Annotations):
+            annotations = Annotations(annotations)
+        self._annotations = annotations
+        self._not_saved = ""
         self._tree = SchemaTree(schema_tree(ev.schema, ev))
         self._chosen, self._limit = _NONE, 2_000
         self._filters = Filters()
@@ -530,6 +538,33 @@ class EvaluationView(View):
             if isinstance(path, str) and path in set(view.values["path"]):
                 view.selected_path = path
             self.open_view(view, "PDF")
+
+    def do_decision(self, decision: Any) -> None:
+        """Annotate the chosen row, with the note that it has; empty removes the annotation."""
+        if self._chosen != _NONE and decision in ("", *DECISIONS):
+            self._annotate(decision, self._annotation(self._fields.loc[self._chosen])[1])
+
+    def do_note(self, note: Any) -> None:
+        """Write a note to the chosen row, which is marked as confirmed if nothing was decided."""
+        if self._chosen != _NONE and isinstance(note, str):
+            decision, _ = self._annotation(self._fields.loc[self._chosen])
+            self._annotate(decision or (note and "confirmed"), note)
+
+    def _annotate(self, decision: str, note: str) -> None:
+        row = self._fields.loc[self._chosen]
+        try:
+            self._annotations.mark(pd.Series({**row, **self._identity()}), decision, note)
+            self._not_saved = ""
+        except ExtractBenchError as error:
+            self._not_saved = str(error)
+
+    def _annotation(self, row: Any) -> tuple[str, str]:
+        of = self._identity()
+        return self._annotations.get(of["run"], of["document"], row.path, row.metric)
+
+    def _identity(self) -> dict[str, str]:
+        """Return run and document of the evaluation; empty where it has none."""
+        return {name: str(self._ev.meta.get(name, "")) for name in ("run", "document")}
 
     # --- what is shown --------------------------------------------------------------------------
 
@@ -676,6 +711,7 @@ class EvaluationView(View):
             "outcome": f"{outcome_text(row.outcome)}: {reason_text(row)}",
             "score": f"{score}{passed}",
             "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
+            "difference": _text(row.reason_detail, _LONGEST_LINE).replace("_", " "),
             "reasoning": _text(row.reasoning, _LONGEST_WORDS),
             "items": items,
             "path": trimmed(row.path, _LONGEST_PATH),
@@ -698,6 +734,7 @@ class EvaluationView(View):
                 button("Show on the page", "page", row.Index) if self._pdf is not None else None,
                 copy("Copy code", code),
             ),
+            self._decision(row),
             h(
                 "dl",
                 [h("div", h("dt", name), h("dd", text)) for name, text in facts.items() if text],
@@ -705,6 +742,26 @@ class EvaluationView(View):
             h("pre", code),
             cls="xb-detail",
         )
+
+    def _decision(self, row: Any) -> list[Node]:
+        """Draw what a person decided about a row, to be changed on the page."""
+        decision, note = self._annotation(row)
+        names = {"": "not reviewed"} | {name: name.replace("_", " ") for name in DECISIONS}
+        box = h("input", type="text", do="note", value=note, placeholder="note", aria_label="Note")
+        failed = h("p", f"Not saved: {self._not_saved}", cls="xb-note xb-bad", role="alert")
+        text = (
+            f"Reviewed: {names[decision]}{f' ({one_line(note, _LONGEST_WORDS)})' if note else ''}"
+        )
+        return [
+            toolbar(menu("Review", "decision", names, decision), box),
+            *([failed] if self._not_saved else []),
+            *([h("p", text, static=True)] if decision else []),
+        ]
+
+    @property
+    def annotations(self) -> pd.DataFrame:
+        """What was decided about rows, as a frame; see `xb.gold.Annotations`."""
+        return self._annotations.frame
 
     @property
     def rows(self) -> pd.DataFrame:
