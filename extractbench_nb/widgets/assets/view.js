@@ -196,10 +196,12 @@ function render({ model, el }) {
   el.dataset.xbLive = model.get("_name");
   el.dataset.lmSuppressShortcuts = "true"; // keys typed here are no commands of JupyterLab
   let timer = 0;
+  let moving = 0;
   let waiting = 0;
   let acted = false; // whether the reader has, since the last drawing
 
   function send(name, value) {
+    clearTimeout(moving);
     clearTimeout(waiting);
     waiting = setTimeout(() => root.setAttribute("data-waiting", ""), 500);
     acted = true;
@@ -299,7 +301,8 @@ function render({ model, el }) {
     }
     if (!target.dataset.do || !target.matches("input[type=search]")) return;
     clearTimeout(timer);
-    timer = setTimeout(() => send(target.dataset.do, target.value), TYPING_MILLISECONDS);
+    const { value } = target; // a drawing may come before
+    timer = setTimeout(() => send(target.dataset.do, value), TYPING_MILLISECONDS);
   }, on);
 
   root.addEventListener("keydown", (event) => {
@@ -335,9 +338,9 @@ function render({ model, el }) {
       handled = true;
     } else if (box.dataset.keys === "grid") {
       handled = gridKey(box, item, event);
-      clearTimeout(timer);
+      clearTimeout(moving);
       if (handled === "edge" && box.dataset.edge) send(box.dataset.edge, [JSON.parse(item.dataset.send), key]);
-      else if (handled && "follow" in box.dataset) timer = setTimeout(() => perform(box.active), TYPING_MILLISECONDS);
+      else if (handled && "follow" in box.dataset) moving = setTimeout(() => perform(box.active), TYPING_MILLISECONDS);
     } else {
       handled = box.dataset.keys === "tree" && treeKey(box, item, key);
       const items = itemsOf(box);
@@ -452,8 +455,7 @@ function render({ model, el }) {
   return () => {
     end.abort();
     watch.disconnect();
-    clearTimeout(timer);
-    clearTimeout(waiting);
+    for (const late of [timer, moving, waiting]) clearTimeout(late);
     model.off(traits, redraw);
     delete el.dataset.xbLive;
     hideTwin(false);
