@@ -240,7 +240,8 @@ class View(anywidget.AnyWidget):
         text = static_html(trees[page], {name: trees[name] for name in parts})
         sheet = style(shown, static=True)
         title = static_html(h("p", repr(shown), cls="xb-title"))
-        return f'<div class="xb-twin xb-theme"><style>{sheet}</style>{title}{text}</div>'
+        classes = f"xb-twin xb-theme xb-of-{shown.kind}"
+        return f'<div class="{classes}"><style>{sheet}</style>{title}{text}</div>'
 
     def save(self, path: str | Path) -> Path:
         """Write the static twin as a page of its own."""
@@ -271,15 +272,19 @@ _DARK = (
     '.xb-theme.xb-dark, body[data-jp-theme-light="false"] .xb-theme, body.vscode-dark .xb-theme, '
     'html[theme="dark"] .xb-theme'
 )
+#: What a notebook says about tables, lists and code does not hold in a twin.
+_RESET = ".xb :where(:not(svg, svg *, img)) { all: revert; }\n"
 
 
 def style(*views: View, static: bool = False) -> str:
-    """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only.
+    """Return the stylesheet of views, for a live page or for the static twin of a view.
 
-    They are as strong as rules with an id, so that those of a notebook do not change a twin.
+    All its rules are as strong as rules with an id, so that those of a notebook do not change a
+    twin, and those of a twin apply to twins of its kind only: their order says which holds.
     """
     colours = f".xb-theme {{{css_variables(LIGHT)}}}\n{_DARK} {{{css_variables(DARK)}}}\n"
-    base = asset(*(["static.css"] if static else []), "base.css")
-    own = asset(*dict.fromkeys(sheet for view in views for sheet in view.styles))
-    text = f"{colours}{base}\n:is(#xb, .xb-theme) {{\n{own}\n}}"
+    around = asset("theme.css", *(["static.css"] if static else []))
+    own = asset("base.css", *dict.fromkeys(sheet for view in views for sheet in view.styles))
+    scope, reset = (f"xb-of-{views[0].kind}", _RESET) if static else ("xb-theme", "")
+    text = f"{colours}{around}\n:is(#xb, .{scope}) {{\n{reset}{own}\n}}"
     return "\n".join(line.strip() for line in text.splitlines())
