@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.nodes import Child, Node, h
+from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
@@ -22,6 +22,7 @@ from extractbench_nb.evaluation.result import Evaluation, outcome_counts
 from extractbench_nb.gold.annotations import DECISIONS, Annotations
 from extractbench_nb.widgets.controls import (
     bar,
+    breakable,
     button,
     check,
     copy,
@@ -33,6 +34,7 @@ from extractbench_nb.widgets.controls import (
     pager,
     search,
     segments,
+    shown_path,
     toolbar,
 )
 from extractbench_nb.widgets.schema_view import SchemaTree, resolved_path, schema_tree
@@ -289,26 +291,6 @@ def _warnings(warnings: pd.DataFrame) -> Node | None:
         if (left := more(rest, "messages; ev.warnings has them all")) is not None:
             listed.append(left)
     return h("details", h("summary", plural(len(warnings), "warning")), listed)
-
-
-def shown_path(path: str) -> str:
-    """Write a path on one line; the middle of a long one is left out."""
-    half = _LONGEST_SHOWN_PATH // 2
-    if len(path) <= 2 * half:
-        return one_line(path, 2 * half)
-    return f"{one_line(path[:half], half)} … {one_line(path[-half:], half)}"
-
-
-def breakable(path: str, wanted: str = "") -> Node:
-    """Write a path that may be broken before each of its steps, with hits marked."""
-
-    def steps(piece: Child) -> list[Child]:
-        if isinstance(piece, Node):
-            return [piece]
-        first, *others = piece.replace(".", "\0.").replace("[", "\0[").split("\0")
-        return [first, *(part for step in others for part in (h("wbr"), step))]
-
-    return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")
 
 
 def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:
