@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Callable
 from functools import reduce
@@ -13,15 +12,16 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.nodes import Child, Node, h
+from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
-from extractbench_nb.errors import ExtractBenchError, InputError, nearest
+from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
 from extractbench_nb.gold.annotations import DECISIONS, Annotations
 from extractbench_nb.widgets.controls import (
     bar,
+    breakable,
     button,
     check,
     copy,
@@ -33,11 +33,12 @@ from extractbench_nb.widgets.controls import (
     pager,
     search,
     segments,
+    shown_path,
     toolbar,
 )
 from extractbench_nb.widgets.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.widgets.static import MARKS, outcome_text, score_text
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
@@ -68,20 +69,6 @@ ORDERS = {
     "outcome": ("by outcome", ("outcome", "last")),
     "path": ("by path", ("path", "last")),
 }
-
-
-def checked_name(name: object) -> str:
-    """Check the name of an evaluation's variable in a notebook."""
-    try:
-        code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        code = None
-    if not isinstance(name, str) or not isinstance(code, ast.Name | ast.Attribute | ast.Subscript):
-        raise InputError(
-            f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
-            "'ev' or 'evs[0]'"
-        )
-    return name
 
 
 def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[pd.DataFrame, str]:
@@ -289,26 +276,6 @@ def _warnings(warnings: pd.DataFrame) -> Node | None:
         if (left := more(rest, "messages; ev.warnings has them all")) is not None:
             listed.append(left)
     return h("details", h("summary", plural(len(warnings), "warning")), listed)
-
-
-def shown_path(path: str) -> str:
-    """Write a path on one line; the middle of a long one is left out."""
-    half = _LONGEST_SHOWN_PATH // 2
-    if len(path) <= 2 * half:
-        return one_line(path, 2 * half)
-    return f"{one_line(path[:half], half)} … {one_line(path[-half:], half)}"
-
-
-def breakable(path: str, wanted: str = "") -> Node:
-    """Write a path that may be broken before each of its steps, with hits marked."""
-
-    def steps(piece: Child) -> list[Child]:
-        if isinstance(piece, Node):
-            return [piece]
-        first, *others = piece.replace(".", "\0.").replace("[", "\0[").split("\0")
-        return [first, *(part for step in others for part in (h("wbr"), step))]
-
-    return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")
 
 
 def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:

@@ -22,6 +22,7 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
 from extractbench_nb.widgets.controls import (
+    breakable,
     button,
     copy,
     found,
@@ -33,7 +34,6 @@ from extractbench_nb.widgets.controls import (
     segments,
     toolbar,
 )
-from extractbench_nb.widgets.evaluation_view import breakable
 from extractbench_nb.widgets.static import outcome_text, score_text
 from extractbench_nb.widgets.view import View, known, part
 

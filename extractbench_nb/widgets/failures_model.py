@@ -604,7 +604,9 @@ def _lines(
     rows: Coded, places: Numbers, name: str, sums: Sums, shown: Numbers, limit: int
 ) -> list[Line]:
     axis, outputs = rows.axes[name], rows.outputs
-    schemas = rows.schemas.codes[rows.firsts[name]] if name == "field" and rows.schemas.size > 1 else None
+    schemas = (
+        rows.schemas.codes[rows.firsts[name]] if name == "field" and rows.schemas.size > 1 else None
+    )
     if name == "field":
         failed = failed_by_every_run(rows, places)
         produced = invalid = np.zeros(axis.size, dtype=np.int64)

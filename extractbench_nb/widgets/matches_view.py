@@ -35,8 +35,7 @@ from extractbench_nb.widgets.controls import (
     slider,
     toolbar,
 )
-from extractbench_nb.widgets.evaluation_view import checked_name
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
 #: What stands in the place of an item that no other is paired with, and what its side is called.

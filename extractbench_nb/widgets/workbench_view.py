@@ -19,6 +19,7 @@ from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import EMPTY, PRESENT, state_of
 from extractbench_nb.widgets import workbench_model as model
 from extractbench_nb.widgets.controls import (
+    breakable,
     button,
     check,
     copy,
@@ -31,7 +32,6 @@ from extractbench_nb.widgets.controls import (
     segments,
     toolbar,
 )
-from extractbench_nb.widgets.evaluation_view import breakable
 from extractbench_nb.widgets.view import View, in_turn, known, part
 from extractbench_nb.widgets.workbench_curve import Curve
 
