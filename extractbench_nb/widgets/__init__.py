@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.evaluation import Profile
+    from extractbench_nb.gold.annotations import Annotations
     from extractbench_nb.judges.base import Judge
     from extractbench_nb.widgets.view import View
 
@@ -39,6 +40,7 @@ def show(
     name: str = "ev",
     title: str = "",
     pdf: str | Path | None = None,
+    annotations: Annotations | str | Path | None = None,
 ) -> View:
     """Show a schema, an evaluation, the evaluations of many runs, or two tables.
 
@@ -58,6 +60,9 @@ def show(
         comes from ``Evaluations.evaluation``; else `name`.
     pdf : str or pathlib.Path, optional
         The document of an Evaluation: its fields can be looked up on the page.
+    annotations : xb.gold.Annotations, str or pathlib.Path, optional
+        Where decisions of people about fields of an Evaluation are kept; a path is a JSON file,
+        which is read if it exists and written at each change. None: only in the view.
 
     Returns
     -------
@@ -66,9 +71,9 @@ def show(
         node; a schema path or a field can be assigned. The view of an Evaluation has also
         ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, and ``code``, an expression that gives them. The view of two tables has
-        ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and
-        ``page``.
+        it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
+        tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
+        ``only_differing`` and ``page``.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def show(
     if isinstance(subject, Evaluation):
         from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-        return EvaluationView(subject, name=name, title=title, pdf=pdf)
+        return EvaluationView(subject, name=name, title=title, pdf=pdf, annotations=annotations)
     if isinstance(subject, GriTS):
         from extractbench_nb.widgets.tables_view import TableView
 

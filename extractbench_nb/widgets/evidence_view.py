@@ -22,6 +22,7 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
 from extractbench_nb.widgets.controls import (
+    breakable,
     button,
     copy,
     found,
@@ -33,7 +34,6 @@ from extractbench_nb.widgets.controls import (
     segments,
     toolbar,
 )
-from extractbench_nb.widgets.evaluation_view import breakable
 from extractbench_nb.widgets.static import outcome_text, score_text
 from extractbench_nb.widgets.view import View, known, part
 
@@ -50,7 +50,7 @@ _LEGEND = (
     (_BY_CHANCE, "found, but common enough to stand there by chance"),
     (_SIGNS[NOT_FOUND], "not found in the PDF"),
     (_SIGNS[NOT_SOUGHT], "not sought: null, true, false, or without letter or digit"),
-    ("page · score", "score, 0 to 1: likeness to the value, less what chance would find"),
+    ("page · score", "of the best place; score, 0 to 1: likeness, less what chance would find"),
 )
 _LONGEST = 160
 #: Outcomes of a filter besides those of fields: all that are not right, and items without a pair.
@@ -416,7 +416,7 @@ class EvidenceView(View):
     def _known_name(self, proposal: Any) -> str:
         trait, name = proposal["trait"].name, proposal["value"]
         outcomes = ("", _FAILED, *self._outcome_counts())
-        names = {"side": self._leaves, "zoom": ZOOMS, "outcome": outcomes}
+        names: dict[str, Iterable[str]] = {"side": self._leaves, "zoom": ZOOMS, "outcome": outcomes}
         return known(trait, name, names.get(trait, ("", *LABELS)))
 
     @traitlets.validate("page")
@@ -605,8 +605,9 @@ class EvidenceView(View):
         row = self._rows[number]
         values, outcome = [row[side] for side in self._leaves], row["outcome"]
         path = next(value["path"] for value in values if value is not None)
-        said = [" ", mark(outcome)] if outcome else None
-        head = h("th", breakable(path, self.text), said, scope="row")
+        said = mark(outcome) if outcome else h("span", "not scored", cls="xb-outcome xb-quiet")
+        verdict = [" ", said] if len(values) > 1 else None
+        head = h("th", breakable(path, self.text), verdict, scope="row")
         written = self._written(values, differs=outcome not in _RIGHT)
         cells = []
         for column, (side, value) in enumerate(zip(self._leaves, values, strict=True)):

@@ -242,11 +242,12 @@ def lines(
 
     first = set(sorted(values, key=rank)[:_LINES])
     marked = _MARKED if row.is_pair else 0
-    written = [
-        (label(place), *sides(*map(_in_words, both), _LONGEST_VALUE, marked), place in failed)
-        for place, both in values.items()
-        if place in first
-    ]
+    written = []
+    for place, both in values.items():
+        if place in first:
+            gold, predicted = map(_in_words, both)
+            shown = sides(gold, predicted, _LONGEST_VALUE, marked)
+            written.append((label(place), *shown, place in failed))
     return written, len(values) - len(written)
 
 

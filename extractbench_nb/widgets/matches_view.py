@@ -35,8 +35,7 @@ from extractbench_nb.widgets.controls import (
     slider,
     toolbar,
 )
-from extractbench_nb.widgets.evaluation_view import checked_name
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
 #: What stands in the place of an item that no other is paired with, and what its side is called.
@@ -328,21 +327,20 @@ class MatchesView(View):
 
     def do_page(self, asked: Any) -> None:
         """Open the PDF page where a value of the chosen pair is: its row, and the side."""
-        row = self._chosen
-        if row is None or self._pdf is None or not isinstance(asked, list):
+        if self._chosen is None or self._pdf is None:
             return
-        at, side = (*asked, None, None)[:2]
-        lines = self._board.detail(row, set())["rows"]
-        if type(at) is not int or not 0 <= at < len(lines) or side not in lines[at]["paths"]:
-            return
+        for line in self._board.detail(self._chosen, set())["rows"]:
+            for side, path in line["paths"].items():
+                if asked == [line["at"], side]:
+                    self._open_page(self._pdf, side, model.plain(path))
+
+    def _open_page(self, pdf: str | Path, side: str, wanted: str) -> None:
         from extractbench_nb.widgets.evidence_view import EvidenceView
 
-        view = EvidenceView(None, self._pdf, self._ev, side=side)
-        wanted = model.plain(lines[at]["paths"][side])
+        view = EvidenceView(None, pdf, self._ev, side=side)
+        below = (f"{wanted}.", f"{wanted}[")  # of an array, the first value
         for path in view.values["path"]:
-            if model.plain(path) == wanted or model.plain(path).startswith(
-                (wanted + "[", wanted + ".")
-            ):
+            if model.plain(path) == wanted or model.plain(path).startswith(below):
                 view.selected_path = path
                 break
         self.open_view(view, f"PDF, {side}")
@@ -415,18 +413,18 @@ class MatchesView(View):
 
     def _rows(self) -> Node:
         board, cut = self._board, page_of(len(self._listed), self.page, model.PAGE)
-        chosen = self._chosen
         shown = [
             (row, *model.lines(row, board.failed(row), self.text)) for row in cut.of(self._listed)
         ]
         is_named = any(place for _, lines, _ in shown for place, *_ in lines)
-        width = 5 + is_named
         bodies: list[Node] = []
         for row, lines, hidden in shown:
-            bodies.append(self._pair(row, [] if row is chosen else lines, hidden, named=is_named))
-            if row is chosen:
-                cell = h("td", self._detail(row), colspan=width)
-                bodies.append(h("tbody", h("tr", cell), key="detail", cls="xb-detail"))
+            is_open = row is self._chosen
+            bodies.append(self._pair(row, [] if is_open else lines, hidden, named=is_named))
+            if is_open:
+                line = h("tr", h("td", self._detail(row), colspan=5 + is_named))
+                shown_at = f"{row.pair}"
+                bodies.append(h("tbody", line, key="detail", cls="xb-detail", reveal=shown_at))
         heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
         table = h(
             "table",
@@ -434,7 +432,7 @@ class MatchesView(View):
             bodies,
             cls="xb-rows",
             keys="list",
-            escape="close" if chosen else None,
+            escape="close" if self._chosen else None,
         )
         code = self.code
         return h(
@@ -521,7 +519,6 @@ class MatchesView(View):
             trs = [h("tr", first, h("td", model.title(row), colspan=2 + named), last)]
         elif hidden:
             trs.append(h("tr", h("th", f"… {hidden:,} more", scope="row")))
-        chosen = row is self._chosen
         return h(
             "tbody",
             trs,
@@ -529,8 +526,7 @@ class MatchesView(View):
             item=True,
             do="pair",
             send=list(row.pair),
-            aria_current="true" if chosen else None,
-            reveal=f"{row.pair}" if chosen else None,
+            aria_current="true" if row is self._chosen else None,
             found=bool(self.text.strip()),
             cls=f"xb-row xb-t-{row.status}",
         )

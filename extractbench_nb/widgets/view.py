@@ -7,6 +7,7 @@ one changes, the page is drawn again, and only parts that differ are sent.
 
 from __future__ import annotations
 
+import ast
 import functools
 import threading
 import uuid
@@ -22,7 +23,7 @@ from extractbench_nb._files import write_texts
 from extractbench_nb.display.nodes import Node, h, static_html, wire
 from extractbench_nb.display.palette import DARK, LIGHT, css_variables
 from extractbench_nb.display.text import trimmed
-from extractbench_nb.errors import nearest
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.widgets.static import WIDGET, asset, page
 
 #: Trees that a view can send one by one: the page, and the parts in it.
@@ -58,6 +59,20 @@ def known(trait: str, value: object, names: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise traitlets.TraitError(f"{trait} is {value!r}; {nearest(value, allowed)}")
     return value
+
+
+def checked_name(name: object) -> str:
+    """Check the name of an evaluation's variable in a notebook."""
+    try:
+        code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        code = None
+    if not isinstance(name, str) or not isinstance(code, ast.Name | ast.Attribute | ast.Subscript):
+        raise InputError(
+            f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
+            "'ev' or 'evs[0]'"
+        )
+    return name
 
 
 class View(anywidget.AnyWidget):
@@ -240,7 +255,8 @@ class View(anywidget.AnyWidget):
         text = static_html(trees[page], {name: trees[name] for name in parts})
         sheet = style(shown, static=True)
         title = static_html(h("p", repr(shown), cls="xb-title"))
-        return f'<div class="xb-twin xb-theme"><style>{sheet}</style>{title}{text}</div>'
+        classes = f"xb-twin xb-theme xb-of-{shown.kind}"
+        return f'<div class="{classes}"><style>{sheet}</style>{title}{text}</div>'
 
     def save(self, path: str | Path) -> Path:
         """Write the static twin as a page of its own."""
@@ -271,15 +287,19 @@ _DARK = (
     '.xb-theme.xb-dark, body[data-jp-theme-light="false"] .xb-theme, body.vscode-dark .xb-theme, '
     'html[theme="dark"] .xb-theme'
 )
+#: What a notebook says about tables, lists and code does not hold in a twin.
+_RESET = ".xb :where(:not(svg, svg *, img)) { all: revert; }\n"
 
 
 def style(*views: View, static: bool = False) -> str:
-    """Return the stylesheet of views; its rules apply below ``xb`` and ``xb-<kind>`` only.
+    """Return the stylesheet of views, for a live page or for the static twin of a view.
 
-    They are as strong as rules with an id, so that those of a notebook do not change a twin.
+    All its rules are as strong as rules with an id, so that those of a notebook do not change a
+    twin, and those of a twin apply to twins of its kind only: their order says which holds.
     """
     colours = f".xb-theme {{{css_variables(LIGHT)}}}\n{_DARK} {{{css_variables(DARK)}}}\n"
-    base = asset(*(["static.css"] if static else []), "base.css")
-    own = asset(*dict.fromkeys(sheet for view in views for sheet in view.styles))
-    text = f"{colours}{base}\n:is(#xb, .xb-theme) {{\n{own}\n}}"
+    around = asset("theme.css", *(["static.css"] if static else []))
+    own = asset("base.css", *dict.fromkeys(sheet for view in views for sheet in view.styles))
+    scope, reset = (f"xb-of-{views[0].kind}", _RESET) if static else ("xb-theme", "")
+    text = f"{colours}{around}\n:is(#xb, .{scope}) {{\n{reset}{own}\n}}"
     return "\n".join(line.strip() for line in text.splitlines())

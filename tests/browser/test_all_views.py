@@ -32,7 +32,7 @@ display(box, twins)
 STYLES = """views => views.map((view) => [...view.querySelectorAll("*")].slice(0, 1500)
   .filter((element) => element.localName !== "style").map((element) => {
     const style = getComputedStyle(element);
-    const names = ["display", "position", "color", "backgroundColor", "backgroundImage", "boxShadow",
+    const names = ["boxSizing", "display", "position", "color", "backgroundColor", "backgroundImage", "boxShadow",
       "borderTop", "borderRight", "borderBottom", "borderLeft", "borderRadius", "borderCollapse",
       "paddingTop", "paddingRight", "paddingBottom", "paddingLeft", "marginTop", "marginRight",
       "marginBottom", "marginLeft", "maxWidth", "minWidth", "maxHeight", "overflowX", "overflowY",

@@ -85,6 +85,9 @@ def test_a_click_opens_a_pair_under_its_row(notebook: Notebook, out: Any) -> Non
     expect(failed).to_be_in_viewport()
     row(out, "2 → 2").click()
     expect(detail(out)).to_have_count(0)
+    row(out, "6 → 6").click()  # below the middle of the list
+    expect(detail(out).get_by_text("written_by[0].name")).to_be_in_viewport()
+    expect(row(out, "6 → 6")).to_be_in_viewport()
 
 
 def test_python_opens_a_pair_on_another_page(notebook: Notebook, out: Any) -> None:

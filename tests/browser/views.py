@@ -16,5 +16,6 @@ evaluation.selected_row = "$.filing.audited"
 VIEWS = {
     "schema": "xb.show(ev.schema, ev)",
     "evaluation": "evaluation",
+    "explore": "xb.explore(ev)",
 }
 MAKING = f"{SETUP}\nviews = [{', '.join(VIEWS.values())}]"

@@ -190,16 +190,20 @@ function render({ model, el }) {
   const shadow = el.attachShadow({ mode: "open" });
   const style = document.createElement("style");
   const root = document.createElement("div");
+  const brush = Object.assign(document.createElement("canvas"), { width: 1, height: 1 })
+    .getContext("2d", { willReadFrequently: true });
   const end = new AbortController();
   const on = { signal: end.signal };
   shadow.append(style, root);
   el.dataset.xbLive = model.get("_name");
   el.dataset.lmSuppressShortcuts = "true"; // keys typed here are no commands of JupyterLab
   let timer = 0;
+  let moving = 0;
   let waiting = 0;
   let acted = false; // whether the reader has, since the last drawing
 
   function send(name, value) {
+    clearTimeout(moving);
     clearTimeout(waiting);
     waiting = setTimeout(() => root.setAttribute("data-waiting", ""), 500);
     acted = true;
@@ -299,7 +303,8 @@ function render({ model, el }) {
     }
     if (!target.dataset.do || !target.matches("input[type=search]")) return;
     clearTimeout(timer);
-    timer = setTimeout(() => send(target.dataset.do, target.value), TYPING_MILLISECONDS);
+    const { value } = target; // a drawing may come before
+    timer = setTimeout(() => send(target.dataset.do, value), TYPING_MILLISECONDS);
   }, on);
 
   root.addEventListener("keydown", (event) => {
@@ -335,9 +340,9 @@ function render({ model, el }) {
       handled = true;
     } else if (box.dataset.keys === "grid") {
       handled = gridKey(box, item, event);
-      clearTimeout(timer);
+      clearTimeout(moving);
       if (handled === "edge" && box.dataset.edge) send(box.dataset.edge, [JSON.parse(item.dataset.send), key]);
-      else if (handled && "follow" in box.dataset) timer = setTimeout(() => perform(box.active), TYPING_MILLISECONDS);
+      else if (handled && "follow" in box.dataset) moving = setTimeout(() => perform(box.active), TYPING_MILLISECONDS);
     } else {
       handled = box.dataset.keys === "tree" && treeKey(box, item, key);
       const items = itemsOf(box);
@@ -407,16 +412,23 @@ function render({ model, el }) {
     }
   }
 
+  /** A color as red, green, blue and opacity, from 0 to 255; browsers write it in many notations. */
+  function channelsOf(color) {
+    brush.clearRect(0, 0, 1, 1);
+    brush.fillStyle = color;
+    brush.fillRect(0, 0, 1, 1);
+    return brush.getImageData(0, 0, 1, 1).data;
+  }
+
   /** Dark or light is seen from the page behind the view: all front ends have one. */
   function theme() {
     let behind = el;
-    let channels = null;
-    while (behind && !channels) {
-      const found = getComputedStyle(behind).backgroundColor.match(/[\d.]+/g)?.map(Number);
-      if (found && (found.length < 4 || found[3] > 0.5)) channels = found;
+    let channels = [255, 255, 255, 0];
+    while (behind && channels[3] < 128) {
+      channels = channelsOf(getComputedStyle(behind).backgroundColor);
       behind = behind.parentElement ?? behind.getRootNode().host;
     }
-    const [red, green, blue] = channels ?? [255, 255, 255];
+    const [red, green, blue] = channels[3] < 128 ? [255, 255, 255] : channels;
     root.className = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "xb-theme xb-dark" : "xb-theme";
   }
   const watch = new MutationObserver(theme);
@@ -437,14 +449,14 @@ function render({ model, el }) {
   }
 
   style.textContent = model.get("_style");
-  const traits = Array.from({ length: model.get("_slots") }, (_, at) => `change:_p${at}`).join(" ");
+  const traits = Array.from({ length: model.get("_slots") }, (_, at) => `change:_p${at}`);
   let asked = false;
   function redraw() { // several parts change at once: one drawing for all
     if (asked) return;
     asked = true;
     queueMicrotask(() => { asked = false; draw(); });
   }
-  model.on(traits, redraw);
+  for (const trait of traits) model.on(trait, redraw);
   draw();
   theme();
   hideTwin(true);
@@ -452,9 +464,8 @@ function render({ model, el }) {
   return () => {
     end.abort();
     watch.disconnect();
-    clearTimeout(timer);
-    clearTimeout(waiting);
-    model.off(traits, redraw);
+    for (const late of [timer, moving, waiting]) clearTimeout(late);
+    for (const trait of traits) model.off(trait, redraw);
     delete el.dataset.xbLive;
     hideTwin(false);
   };

@@ -170,6 +170,14 @@ def test_gold_and_predicted_stand_side_by_side_with_outcome_and_place(view: Evid
     assert "● page 1 · 1.00Who Drives the Day Tram?○ not found" in said
 
 
+def test_a_value_that_the_schema_does_not_have_is_not_scored(some_words: Path) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    ev = xb.evaluate(schema, {"a": "words"}, {"a": "words", "b": "some"})
+    view = EvidenceView(None, some_words, ev)
+    assert "$.b not scored missingsome● page 1" in text_of(view, "values").replace("◐", "●")
+    assert "not scored" not in text_of(EvidenceView(None, some_words, {"b": "some"}), "values")
+
+
 def test_rows_are_kept_by_outcome_and_by_finding_on_either_side(view: EvidenceView) -> None:
     assert len(view.rows) == 32
     for trait, value, left in (
@@ -318,7 +326,7 @@ def test_the_page_is_zoomed_and_its_picture_is_sent_only_when_it_changes(
 
 
 def test_marks_and_scores_have_a_legend(view: EvidenceView) -> None:
-    for words in ("○ not found in the PDF", "score, 0 to 1: likeness"):
+    for words in ("○ not found in the PDF", "page · score of the best place; score, 0 to 1"):
         assert words in text_of(view, "values", live=True) + text_of(view, "sheet", live=True)
     assert "this place" not in text_of(view, "sheet", live=True)
     view.selected_path = "$.summary"

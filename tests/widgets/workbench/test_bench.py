@@ -12,6 +12,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.display.nodes import static_html
 from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.widgets.workbench_curve import Curve, fitted_axis
 from extractbench_nb.widgets.workbench_model import (
     RESULT_COLUMNS,
     Bench,
@@ -19,14 +20,7 @@ from extractbench_nb.widgets.workbench_model import (
     facts,
     read_cases,
 )
-from extractbench_nb.widgets.workbench_view import (
-    PAGE,
-    Curve,
-    case_detail,
-    case_row,
-    chosen,
-    fitted_axis,
-)
+from extractbench_nb.widgets.workbench_view import PAGE, case_detail, case_row, chosen
 
 NAMES = [
     ("Northwind Paper", "Northwind Papre", True),

@@ -199,6 +199,19 @@ def test_every_kind_of_param_has_its_control(metric: Callable[..., Any]) -> None
     assert "nothing" not in view.params
 
 
+def test_a_whole_number_after_a_fraction_is_itself(metric: Callable[..., Any]) -> None:
+    @metric("letters")
+    def letters(gold: str, predicted: str, *, n: int = 3) -> float:
+        return float(gold[: int(n)] == predicted[: int(n)])
+
+    view = Workbench(letters, NAMES)
+    view.params = {"n": 3.5}
+    assert controls(view)["n"].attributes["type"] == "range"
+    view.params = {"n": 4}
+    change(view, "n", 2)
+    assert view.params["n"] == 2
+
+
 def test_a_value_that_is_refused_is_said(view: Workbench) -> None:
     def said() -> str:
         return words(every(view, role="status", **{"class": "xb-bad"})[0])
