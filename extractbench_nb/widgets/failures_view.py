@@ -22,7 +22,7 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import failures_model as model
 from extractbench_nb.widgets.static import MARKS, score_text
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -378,9 +378,8 @@ class FailureExplorer(model.Choice, View):
             )
         self._dataset = dataset
         is_frame = isinstance(source, pd.DataFrame)
-        self._frame_name = (
-            f"{name or ('fields' if is_frame else 'evs')}{'' if is_frame else '.fields'}"
-        )
+        called = checked_name(name or ("fields" if is_frame else "evs"))
+        self._frame_name = called if is_frame else f"{called}.fields"
         self._whole: int | None = None
         self._said, self._reveals = "", 0
         self._outputs: dict[tuple[str, str], Evaluation] = {}

@@ -227,6 +227,7 @@ def test_one_document_is_not_worth_an_axis(rows: str, columns: str) -> None:
         ({"columns": "doc"}, "columns='doc': "),
         ({"measure": "f1"}, "measure='f1': expected one of outcome, pass_rate, score"),
         ({"rows": "run", "columns": "run"}, "rows and columns are both 'run'"),
+        ({"name": "a b"}, "name is 'a b'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, str], message: str) -> None:
@@ -667,6 +668,38 @@ def test_a_value_opens_its_output_and_the_way_back(outputs: Any) -> None:
     again.location = {"selected_block": [["people"], ["e"]]}
     assert again.trail == ()
     assert again.selected_cell == ("people", "e")
+
+
+def test_the_way_down_to_the_page_and_back() -> None:
+    ds = xb.load_dataset()
+    evs = xb.evaluate_runs(ds, progress=False)
+    view = explorer(evs, dataset=ds)
+    view.schema = "rowing"
+    view.selected_cell = ("races", "eastmere_summer_regatta_2031")
+    fields = evs.fields
+    of = (fields["run"] == "heron-vision") & (fields["document"] == view.selected_cell[1])
+    races = int(fields.index[of & (fields["path"] == "$.races")][0])
+    view.perform("open", ["evaluation", races])
+    view.perform("matches", "$.races")
+    output, matches = view.trail
+    matches.selected_pair = (0, 0)
+    there = json.loads(json.dumps(view.location))
+    assert [step["view"] for step in there["trail"]] == ["evaluation", "matches"]
+    view.perform("back", None)
+    assert view.trail == (output,)
+    again = explorer(evs, dataset=ds)
+    again.location = there
+    assert again.location == there
+    assert again.trail[1].selected_pair == (0, 0)
+    Twin(again.to_html()).check()
+    again.perform("back", 0)
+    regatta = int(fields.index[of & (fields["path"] == "$.regatta")][0])
+    again.perform("open", ["evidence", regatta])
+    assert again.trail[0].selected_path == "$.regatta"
+    assert "on its page" in again.to_html() or "Evidence" in again.to_html()
+    assert again.location["trail"] == [
+        {"view": "evidence", "path": "$.regatta", "side": "predicted"}
+    ]
 
 
 def test_what_cannot_be_opened_says_why() -> None:
