@@ -180,8 +180,8 @@ def explore(
     rows : str, optional
         What has a row: ``field``, ``document`` or ``run``.
     columns : str, optional
-        What has a column. By default documents; runs, where the rows are documents or there is
-        only one; fields, where there is only one of either.
+        What has a column. By default documents; runs, where the rows are documents, there is only
+        one document, or most schemas have only one; fields, where there is one of either.
     measure : str, optional
         What the cells show: ``score``, the mean over documents, each of which counts once as in
         ``Evaluations.by_run``; ``pass_rate``; ``outcome``, the most frequent one.

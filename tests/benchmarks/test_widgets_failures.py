@@ -84,9 +84,8 @@ def simulated(
         errors = {"*": severity_rates(0.02 + 0.05 * at)}
         made = simulate(dataset, ModelProfile("m", failures, errors), run=f"model-{at}").outputs
         outputs.append(made.rename(columns={"raw": "predicted"}))
-    return xb.evaluate_runs(
-        pd.concat(outputs)[["run", "document", "predicted"]], dataset=dataset, progress=False
-    )
+    runs = pd.concat(outputs)[["run", "document", "predicted"]]
+    return xb.evaluate_runs(runs, dataset=dataset, progress=False)
 
 
 @pytest.fixture(scope="module")
