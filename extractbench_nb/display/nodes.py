@@ -24,19 +24,22 @@ class Node(NamedTuple):
 
 Child: TypeAlias = Node | str
 #: What can be given as children: any nesting of these; None is left out.
-Content: TypeAlias = Node | str | None | Iterable[Any]
+Content: TypeAlias = Node | str | Iterable[Any] | None
 
 #: Attributes for the live page only, where they become ``data-`` attributes (see view.js):
 #: ``do``, the event that a click or a change sends, and ``send``, the JSON value that it sends;
 #: ``keys``, how the arrow keys move among the items below (``list``, ``tree`` or ``grid``), and
 #: ``item``, one of these; ``row`` and ``column``, its place in a grid, and ``drag``, the event that
-#: a block of cells sends; a grid's own ``do`` sends the place of a cell, and ``chosen``, JSON of its
-#: rows and columns, selects cells; ``escape``, the event of the Escape key; ``fold``, what folds a
-#: summary;
-#: ``reveal``, scrolled into view when its value changes, within its ``scroll``; ``found``,
-#: where Enter in a search box goes; ``copy``, a text to copy; ``part``, the place of a part.
+#: a block of cells sends; a grid's own ``do`` sends the place of a cell, and ``chosen``, JSON of
+#: its rows and columns, selects cells; ``follow``, arrow keys choose the items that they go to;
+#: ``edge``, the event of an arrow key at the end of a grid; ``escape``, the event of the Escape
+#: key; ``fold``, what folds a summary; ``reveal``, scrolled into view when its value changes,
+#: within its ``scroll``, whose text is that of others which scroll with it; ``pair``, marked while
+#: the pointer is over another with the same value; ``found``, where Enter in a search box goes;
+#: ``copy``, a text to copy; ``part``, the place of a part.
 BEHAVIOUR = frozenset(
-    "do send keys item row column drag chosen escape fold reveal scroll found copy part".split()
+    "do send keys item row column drag chosen follow edge escape fold reveal scroll pair found "
+    "copy part".split()
 )
 #: Elements that do nothing without a kernel.
 _CONTROLS = frozenset({"button", "input", "select", "textarea"})

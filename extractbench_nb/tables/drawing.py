@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.display import html
+from extractbench_nb.display.html import card_html
+from extractbench_nb.display.nodes import Node, h, static_html
+from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading, spans_html
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading
 
 SIDES = ("true", "predicted")
 #: What each metric compares, in a word.
@@ -289,11 +291,9 @@ def two_digits(similarity: float) -> str:
 
 _MOST_ROWS, _MOST_COLUMNS = 30, 15
 _MOST_NOTES = 5
-#: Characters of a cell.
-_LONGEST = 60
-#: Longer texts of a cell are truncated if a similarity follows.
-_BESIDE = 14
-#: By side: the sign of lines and cells without a partner.
+#: Characters of a cell, and of a cell that has a similarity beside its text.
+_LONGEST, _BESIDE = 80, 14
+#: By side: the sign of what has no partner.
 _ALONE = ("–", "+")
 LEGEND = (
     "2 → 3: the true line 2 was matched with the predicted line 3. – lost: only in the true table. "
@@ -301,8 +301,7 @@ LEGEND = (
     "1: the mean over its positions, of which those without a partner count 0."
 )
 
-#: Tints are translucent, so that texts stay readable on light and dark pages.
-TABLES_STYLE = """<style>
+_STYLE = """<style>
 .xb-grits{display:flex;flex-wrap:wrap;gap:.4em 1.6em}
 .xb-grits>div{max-width:100%;min-width:0;overflow-x:auto}
 .xb-grits.xb-grits table{border-collapse:collapse;font-size:12px;margin:.2em 0;width:auto}
@@ -331,7 +330,7 @@ def grits_html(result: GriTS, metric: str | None = None) -> str:
     one where that was not computed.
     """
     chosen = metric or default_metric(result)
-    parts = [TABLES_STYLE, scores_html(result, chosen)]
+    parts = [scores_table(result, chosen)]
     if chosen is not None:
         found = compare(result, chosen)
         rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
@@ -339,87 +338,170 @@ def grits_html(result: GriTS, metric: str | None = None) -> str:
         pairs = zip(hidden, ("rows", "columns"), strict=True)
         beyond = ", ".join(f"{count:,} more {name}" for count, name in pairs if count)
         parts += [
-            tables_html(found, rows, columns),
-            f"<p>… {beyond}</p>" if beyond else "",
-            f"<p>Alignment and colours by {METRICS[chosen]} ({chosen}). {LEGEND}</p>",
+            h("div", tables(found, rows, columns), cls="xb-grits"),
+            *([h("p", f"… {beyond}")] if beyond else []),
+            h("p", f"Alignment and colours by {METRICS[chosen]} ({chosen}). {LEGEND}"),
         ]
-    return html.card_html(repr(result), *parts)
+    return card_html(repr(result), _STYLE, *map(static_html, parts))
 
 
 def default_metric(result: GriTS) -> str | None:
-    """Return the metric to show first; None if none was computed."""
+    """Return the metric to show at first; None if none was computed."""
     names = [str(name) for name in result.scores.index]
     return "con" if "con" in names else next(iter(names), None)
 
 
-def scores_html(result: GriTS, chosen: str | None) -> str:
-    """Write the scores of all metrics."""
-    names = ("metric", *(name.replace("_", " ") for name in result.scores.columns))
+def scores_table(result: GriTS, chosen: str | None) -> Node:
+    """Draw the scores of all metrics."""
+    names = [name.replace("_", " ") for name in result.scores.columns]
     rows = []
     for name, *numbers in result.scores.itertuples():
-        head = html.cell(f"{name}{' (shown)' if name == chosen else ''}", tag="th")
-        rows.append(html.table_row([head, *(html.cell(f"{n:.3f}", "xb-num") for n in numbers)]))
-    return html.table_of((html.cell(name, "xb-num", "th") for name in names), rows)
+        shown = " (shown)" if name == chosen else ""
+        cells = [h("td", f"{number:.3f}", cls="xb-num") for number in numbers]
+        rows.append(h("tr", h("th", f"{name}{shown}", scope="row"), cells))
+    heads = [h("th", name, scope="col", cls="xb-num") for name in names]
+    return h("table", h("thead", h("tr", h("th", "metric", scope="col"), heads)), h("tbody", rows))
 
 
-def tables_html(found: Comparison, rows: Sequence[Line], columns: Sequence[Line]) -> str:
-    """Write some lines of both grids side by side."""
-    sides = (_table(found, side, part) for side, part in enumerate(drawn(found, rows, columns)))
-    return f'<div class="xb-grits">{"".join(sides)}</div>'
+def tables(
+    found: Comparison,
+    rows: Sequence[Line],
+    columns: Sequence[Line],
+    chosen: tuple[_Place | None, _Place | None] = (None, None),
+    selected: int = 0,
+) -> list[Node]:
+    """Draw some lines of both tables.
+
+    `chosen` has by side the position that is chosen or matched with the chosen one, and `selected`
+    is the side that it was chosen on. Both, and what a cell does when it is chosen, are for a live
+    page: static HTML has only the tables.
+    """
+    parts = enumerate(drawn(found, rows, columns))
+    return [_table(found, side, part, chosen[side], side == selected) for side, part in parts]
 
 
-def _table(found: Comparison, side: int, part: DrawnSide) -> str:
-    table = found.tables[side]
+def _table(
+    found: Comparison, side: int, part: DrawnSide, chosen: _Place | None, selected: bool
+) -> Node:
+    table, name = found.tables[side], SIDES[side]
     if not table.size:
-        return f"<div><b>{SIDES[side]}</b><p>An empty table.</p></div>"
-    shape = f"{table.grid.shape[0]:,} rows × {table.grid.shape[1]:,} columns"
-    heads = "".join(_gutter(line, side, "col") for line in part.columns)
-    body = "".join(
-        f"<tr>{_gutter(line, side, 'row')}"
-        f"{''.join(_patch(table.cells, side, patch) for patch in patches)}</tr>"
-        for line, patches in part.rows
+        return h("div", h("b", name), h("p", "An empty table."), key=name)
+    height, width = table.grid.shape
+    lefts = {line.at(side): left for left, line in enumerate(part.columns)}
+    tops = {line.at(side): top for top, (line, _) in enumerate(part.rows)}
+    row, column = chosen or (-1, -1)
+    here = tops.get(row, -1), lefts.get(column, -1)
+    partners = [found.partners(lines, side) for lines in (found.rows, found.columns)]
+
+    def live(patch: Patch, top: int) -> dict[str, Any]:
+        left = lefts[patch.column]
+        on = top <= here[0] < top + patch.height and left <= here[1] < left + patch.width
+        other = partners[0].get(patch.row), partners[1].get(patch.column)
+        if None in other:
+            pair = None
+        else:  # the number of the true cell
+            pair = patch.cell if side == 0 else int(found.tables[0].grid[other])
+        return {
+            "row": top,
+            "column": left,
+            "send": [name, patch.row, patch.column],
+            "pair": pair,
+            "aria_selected": "true" if on and selected else None,
+            "aria_current": "true" if on and not selected else None,
+            "reveal": f"{row} {column}" if on else None,
+        }
+
+    body = []
+    for top, (line, patches) in enumerate(part.rows):
+        cells = [
+            h("td", cls="xb-gap", key=f"gap {patch.column}", **_spans(patch))
+            if patch.state == "gap"
+            else _cell(table.cells[patch.cell], patch, side, live(patch, top))
+            for patch in patches
+        ]
+        head = _gutter(line, side, "row", on=line.at(side) == row)
+        body.append(h("tr", head, cells, key=f"{line.true} {line.predicted}"))
+    heads = [_gutter(line, side, "col", on=line.at(side) == column) for line in part.columns]
+    grid = h(
+        "table",
+        h("thead", h("tr", h("td", cls="xb-gutter xb-corner"), heads)),
+        h("tbody", body),
+        role="grid",
+        aria_label=f"{name} table",
+        keys="grid",
+        follow=True,
+        edge="edge",
     )
-    notes = "".join(
-        f"<p>{html.document_text(note, 200)}</p>" for note in notes_of(table)[:_MOST_NOTES]
-    )
-    return (
-        f"<div><b>{SIDES[side]}</b>, {shape}"
-        f'<table><thead><tr><td class="xb-gutter"></td>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table>{notes}</div>"
+    return h(
+        "div",
+        h("div", h("b", name), f", {plural(height, 'row')} × {plural(width, 'column')}"),
+        h("div", grid, cls="xb-box", scroll="tables"),
+        [h("p", one_line(note, 200)) for note in notes_of(table)[:_MOST_NOTES]],
+        key=name,
     )
 
 
 def line_text(line: Line, side: int) -> str:
-    """Write the indices of a matched line; nothing on a side without this line."""
+    """Write what a line was matched with; nothing on a side that has no such line."""
     if None in (line.true, line.predicted):
         return "" if line.at(side) is None else f"{_ALONE[side]} {line.at(side)}"
     return f"{line.true} → {line.predicted}"
 
 
-def _gutter(line: Line, side: int, scope: str) -> str:
+def _gutter(line: Line, side: int, scope: str, *, on: bool) -> Node:
     text = line_text(line, side)
+    key = f"head {line.true} {line.predicted}"
     if not text:
-        return html.cell("", "xb-gutter")
-    alone = " xb-alone" if None in (line.true, line.predicted) else ""
-    return html.cell(text, f"xb-gutter{alone}", "th", scope)
+        return h("td", cls="xb-gutter", key=key)
+    alone = None in (line.true, line.predicted)
+    kinds = f"xb-gutter{' xb-alone' if alone else ''}{' xb-on' if on else ''}"
+    says = "without a partner" if alone else f"similarity {two_digits(line.similarity)}"
+    return h("th", text, scope=scope, cls=kinds, title=says, key=key)
 
 
-def _patch(cells: Sequence[Cell], side: int, patch: Patch) -> str:
-    spans = spans_html(patch.height, patch.width)
-    if patch.state == "gap":
-        return f'<td class="xb-gap"{spans}></td>'
-    cell = cells[patch.cell]
-    kinds = " ".join(f"xb-{kind}" for kind in (patch.state, kind_of(cell)) if kind)
-    tint = ""
+def _spans(patch: Patch) -> dict[str, int | None]:
+    sizes = {"rowspan": patch.height, "colspan": patch.width}
+    return {name: size if size > 1 else None for name, size in sizes.items()}
+
+
+def _cell(cell: Cell, patch: Patch, side: int, live: Mapping[str, Any]) -> Node:
+    tint = None
     if patch.state in ("unlike", "partly"):
-        strength = 0.1 + 0.45 * (1 - patch.similarity)  # seen from the start
-        tint = f' style="background:rgba(200,74,38,{strength:.2f})"'
-    sign = mark_text(patch, side)
-    text = html.document_text(cell.text, _LONGEST)
-    mark = f" <small>{sign}</small>" if sign else ""
-    if mark and len(cell.text) > _BESIDE:
-        text = f'<span class="xb-cut">{text}</span>'
-    return f'<td class="{kinds}"{spans}{tint}>{text}{mark}</td>'
+        # over whatever page there is; seen from the start
+        tint = f"background:rgba(200,74,38,{0.1 + 0.45 * (1 - patch.similarity):.2f})"
+    text, sign = one_line(cell.text, _LONGEST), mark_text(patch, side)
+    kinds = [patch.state if patch.state != "alike" else "", kind_of(cell)]
+    return h(
+        "td",
+        # of a long text the end is cut, not the number beside it
+        h("span", text, cls="xb-cut") if sign and len(text) > _BESIDE else text,
+        [" ", h("small", sign)] if sign else None,
+        cls=" ".join(f"xb-{kind}" for kind in kinds if kind) or None,
+        style=tint,
+        dir=None if text.isascii() else "auto",
+        key=f"{patch.row} {patch.column}",
+        title=_says(cell, text, patch, side),
+        item=True,
+        do="cell",
+        **_spans(patch),
+        **live,
+    )
+
+
+def _says(cell: Cell, text: str, patch: Patch, side: int) -> str | None:
+    """Describe a patch; one whose text and place say everything needs no description."""
+    spans, is_cut = patch.height * patch.width > 1, len(text) > _BESIDE
+    if patch.state == "alike" and not (spans or is_cut or kind_of(cell)):
+        return None
+    alike = "similarity 1" if patch.state == "alike" else f"similarity {mark_text(patch, side)}"
+    said = (
+        f"{SIDES[side]} row {patch.row}, column {patch.column}{f': {text}' if is_cut else ''}",
+        {"header": "column header", "projected": "row header"}.get(kind_of(cell)),
+        f"spans {patch.height} by {patch.width}" if spans else None,
+        "without a partner" if patch.state == "alone" else alike,
+        "partly without a partner" if patch.state == "partly" else None,
+    )
+    return "; ".join(text for text in said if text)
 
 
 def kind_of(cell: Cell) -> str:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.evaluation import Profile
+    from extractbench_nb.gold.annotations import Annotations
     from extractbench_nb.judges.base import Judge
-    from extractbench_nb.widgets.panes import View
+    from extractbench_nb.widgets.view import View
 
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 
@@ -39,6 +40,7 @@ def show(
     name: str = "ev",
     title: str = "",
     pdf: str | Path | None = None,
+    annotations: Annotations | str | Path | None = None,
 ) -> View:
     """Show a schema, an evaluation, the evaluations of many runs, or two tables.
 
@@ -58,6 +60,9 @@ def show(
         comes from ``Evaluations.evaluation``; else `name`.
     pdf : str or pathlib.Path, optional
         The document of an Evaluation: its fields can be looked up on the page.
+    annotations : xb.gold.Annotations, str or pathlib.Path, optional
+        Where decisions of people about fields of an Evaluation are kept; a path is a JSON file,
+        which is read if it exists and written at each change. None: only in the view.
 
     Returns
     -------
@@ -66,9 +71,9 @@ def show(
         node; a schema path or a field can be assigned. The view of an Evaluation has also
         ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, and ``code``, an expression that gives them. The view of two tables has
-        ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and
-        ``page``.
+        it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
+        tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
+        ``only_differing`` and ``page``.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def show(
     if isinstance(subject, Evaluation):
         from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-        return EvaluationView(subject, name=name, title=title, pdf=pdf)
+        return EvaluationView(subject, name=name, title=title, pdf=pdf, annotations=annotations)
     if isinstance(subject, GriTS):
         from extractbench_nb.widgets.tables_view import TableView
 
@@ -111,8 +116,10 @@ def show(
     return SchemaExplorer(parse_schema(subject), evaluation)
 
 
-def show_matches(ev: Evaluation, path: str | None = None) -> View:
-    """Show how items are paired: gold and predicted in two columns, with lines between pairs.
+def show_matches(
+    ev: Evaluation, path: str | None = None, *, name: str = "ev", pdf: str | Path | None = None
+) -> View:
+    """Show how the items of an array are paired: gold and predicted items side by side.
 
     Parameters
     ----------
@@ -121,17 +128,23 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     path : str, optional
         The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``,
         where the field has one array. May be left out where the evaluation has one array.
+    name : str, optional
+        The variable of the Evaluation in the notebook, for the code that can be copied.
+    pdf : str or pathlib.Path, optional
+        The PDF of the document: each value of a pair can then be shown on its page.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``path``, ``selected_pair`` and ``thresholds`` can
-        be read, assigned and observed; ``matches`` and ``summary`` hold at these thresholds.
+        A widget, to be the last value of a cell. ``path``, ``selected_pair``, ``thresholds``,
+        ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and observed; ``matches``
+        and ``summary`` hold at these thresholds. ``rows`` are the matches that are listed, and
+        ``code`` a line of pandas that gives them.
 
     Raises
     ------
     InputError
-        `ev` is not an Evaluation, or no array is meant, or more than one.
+        `ev` is not an Evaluation, `name` is not a name, or no array is meant, or more than one.
     ConfigError
         ipywidgets or anywidget are not installed.
 
@@ -146,7 +159,7 @@ def show_matches(ev: Evaluation, path: str | None = None) -> View:
     notebook_libraries()
     from extractbench_nb.widgets.matches_view import MatchesView
 
-    return MatchesView(ev, path)
+    return MatchesView(ev, path, name=name, pdf=pdf)
 
 
 def explore(
@@ -167,8 +180,8 @@ def explore(
     rows : str, optional
         What has a row: ``field``, ``document`` or ``run``.
     columns : str, optional
-        What has a column. By default documents; runs, where the rows are documents or there is
-        only one; fields, where there is only one of either.
+        What has a column. By default documents; runs, where the rows are documents, there is only
+        one document, or most schemas have only one; fields, where there is one of either.
     measure : str, optional
         What the cells show: ``score``, the mean over documents, each of which counts once as in
         ``Evaluations.by_run``; ``pass_rate``; ``outcome``, the most frequent one.
@@ -204,7 +217,7 @@ def explore(
 def show_evidence(
     ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
 ) -> View:
-    """Show where values are found in a document: a list of values next to the PDF page.
+    """Show where values are found in a document: gold beside predicted, next to the PDF page.
 
     Parameters
     ----------
@@ -213,17 +226,19 @@ def show_evidence(
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     subject : Evaluation, dict, list, str, int, float or None, optional
-        Whose values: an Evaluation has gold's and the predicted ones, to switch between; a JSON
-        value has its leaves. None: the gold of `document`.
+        Whose values: an Evaluation has gold's and the predicted ones, side by side; a JSON value
+        has its leaves. None: the gold of `document`.
     side : {"predicted", "gold"}, optional
-        Which values of an Evaluation are shown at first.
+        The side of an Evaluation that ``selected_path`` and ``values`` refer to at first.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``selected_path``, ``sought``, ``page`` and
-        ``side`` can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
-        `ground_values` and `find_evidence` return them.
+        A widget, to be the last value of a cell. ``selected_path``, ``side``, ``sought``, ``page``,
+        ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``, ``predicted_finding``)
+        can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
+        `ground_values` and `find_evidence` return them; ``rows`` has the listed pairs, and ``code``
+        is an expression for the selection.
 
     Raises
     ------

@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb.display.nodes import Child, Content, Node, h
 from extractbench_nb.display.sides import Segment
-from extractbench_nb.display.text import trimmed
+from extractbench_nb.display.text import one_line, trimmed
 from extractbench_nb.widgets.static import MARKS, score_text
 
 #: Hits that are marked in one text.
@@ -182,3 +182,26 @@ def found(text: str, wanted: str) -> list[Child]:
         for at, part in enumerate(parts)
         if part
     ]
+
+
+_LONGEST_PATH = 200
+
+
+def shown_path(path: str) -> str:
+    """Write a path on one line; the middle of a long one is left out."""
+    half = _LONGEST_PATH // 2
+    if len(path) <= 2 * half:
+        return one_line(path, 2 * half)
+    return f"{one_line(path[:half], half)} … {one_line(path[-half:], half)}"
+
+
+def breakable(path: str, wanted: str = "") -> Node:
+    """Write a path that may be broken before each of its steps, with hits marked."""
+
+    def steps(piece: Child) -> list[Child]:
+        if isinstance(piece, Node):
+            return [piece]
+        first, *others = piece.replace(".", "\0.").replace("[", "\0[").split("\0")
+        return [first, *(part for step in others for part in (h("wbr"), step))]
+
+    return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")

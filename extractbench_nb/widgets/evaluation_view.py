@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Callable
 from functools import reduce
@@ -13,14 +12,16 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.nodes import Child, Node, h
+from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
+from extractbench_nb.gold.annotations import DECISIONS, Annotations
 from extractbench_nb.widgets.controls import (
     bar,
+    breakable,
     button,
     check,
     copy,
@@ -32,11 +33,12 @@ from extractbench_nb.widgets.controls import (
     pager,
     search,
     segments,
+    shown_path,
     toolbar,
 )
 from extractbench_nb.widgets.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.widgets.static import MARKS, outcome_text, score_text
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
@@ -67,20 +69,6 @@ ORDERS = {
     "outcome": ("by outcome", ("outcome", "last")),
     "path": ("by path", ("path", "last")),
 }
-
-
-def checked_name(name: object) -> str:
-    """Check the name of an evaluation's variable in a notebook."""
-    try:
-        code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        code = None
-    if not isinstance(name, str) or not isinstance(code, ast.Name | ast.Attribute | ast.Subscript):
-        raise InputError(
-            f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
-            "'ev' or 'evs[0]'"
-        )
-    return name
 
 
 def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[pd.DataFrame, str]:
@@ -290,26 +278,6 @@ def _warnings(warnings: pd.DataFrame) -> Node | None:
     return h("details", h("summary", plural(len(warnings), "warning")), listed)
 
 
-def shown_path(path: str) -> str:
-    """Write a path on one line; the middle of a long one is left out."""
-    half = _LONGEST_SHOWN_PATH // 2
-    if len(path) <= 2 * half:
-        return one_line(path, 2 * half)
-    return f"{one_line(path[:half], half)} … {one_line(path[-half:], half)}"
-
-
-def breakable(path: str, wanted: str = "") -> Node:
-    """Write a path that may be broken before each of its steps, with hits marked."""
-
-    def steps(piece: Child) -> list[Child]:
-        if isinstance(piece, Node):
-            return [piece]
-        first, *others = piece.replace(".", "\0.").replace("[", "\0[").split("\0")
-        return [first, *(part for step in others for part in (h("wbr"), step))]
-
-    return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")
-
-
 def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:
     """Write where a value has what was searched for, if its excerpt leaves that out."""
     wanted = wanted.strip().lower()
@@ -374,6 +342,8 @@ class EvaluationView(View):
         The rows of ``ev.fields`` that are left, in the order shown, with their labels.
     code : str
         An expression that gives `rows`.
+    annotations : pandas.DataFrame
+        What was decided about rows on the page, with notes; see `xb.gold.Annotations`.
     """
 
     kind = "evaluation"
@@ -397,9 +367,14 @@ class EvaluationView(View):
         name: str = "ev",
         title: str = "",
         pdf: str | Path | None = None,
+        annotations: Annotations | str | Path | None = None,
     ) -> None:
         self._ev, self._variable, self._fields = ev, checked_name(name), ev.fields
         self._titled, self._pdf = title, pdf
+        if not isinstance(annotations, Annotations):
+            annotations = Annotations(annotations)
+        self._annotations = annotations
+        self._not_saved = ""
         self._tree = SchemaTree(schema_tree(ev.schema, ev))
         self._chosen, self._limit = _NONE, 2_000
         self._filters = Filters()
@@ -530,6 +505,33 @@ class EvaluationView(View):
             if isinstance(path, str) and path in set(view.values["path"]):
                 view.selected_path = path
             self.open_view(view, "PDF")
+
+    def do_decision(self, decision: Any) -> None:
+        """Annotate the chosen row, with the note that it has; empty removes the annotation."""
+        if self._chosen != _NONE and decision in ("", *DECISIONS):
+            self._annotate(decision, self._annotation(self._fields.loc[self._chosen])[1])
+
+    def do_note(self, note: Any) -> None:
+        """Write a note to the chosen row, which is marked as confirmed if nothing was decided."""
+        if self._chosen != _NONE and isinstance(note, str):
+            decision, _ = self._annotation(self._fields.loc[self._chosen])
+            self._annotate(decision or (note and "confirmed"), note)
+
+    def _annotate(self, decision: str, note: str) -> None:
+        row = self._fields.loc[self._chosen]
+        try:
+            self._annotations.mark(pd.Series({**row, **self._identity()}), decision, note)
+            self._not_saved = ""
+        except ExtractBenchError as error:
+            self._not_saved = str(error)
+
+    def _annotation(self, row: Any) -> tuple[str, str]:
+        of = self._identity()
+        return self._annotations.get(of["run"], of["document"], row.path, row.metric)
+
+    def _identity(self) -> dict[str, str]:
+        """Return run and document of the evaluation; empty where it has none."""
+        return {name: str(self._ev.meta.get(name, "")) for name in ("run", "document")}
 
     # --- what is shown --------------------------------------------------------------------------
 
@@ -678,6 +680,7 @@ class EvaluationView(View):
             "outcome": f"{outcome_text(row.outcome)}: {reason_text(row)}",
             "score": f"{score}{passed}",
             "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
+            "difference": _text(row.reason_detail, _LONGEST_LINE).replace("_", " "),
             "reasoning": _text(row.reasoning, _LONGEST_WORDS),
             "items": items,
             "path": trimmed(row.path, _LONGEST_PATH),
@@ -700,6 +703,7 @@ class EvaluationView(View):
                 button("Show on the page", "page", row.Index) if self._pdf is not None else None,
                 copy("Copy code", code),
             ),
+            self._decision(row),
             h(
                 "dl",
                 [h("div", h("dt", name), h("dd", text)) for name, text in facts.items() if text],
@@ -707,6 +711,26 @@ class EvaluationView(View):
             h("pre", code),
             cls="xb-detail",
         )
+
+    def _decision(self, row: Any) -> list[Node]:
+        """Draw what a person decided about a row, to be changed on the page."""
+        decision, note = self._annotation(row)
+        names = {"": "not reviewed"} | {name: name.replace("_", " ") for name in DECISIONS}
+        box = h("input", type="text", do="note", value=note, placeholder="note", aria_label="Note")
+        failed = h("p", f"Not saved: {self._not_saved}", cls="xb-note xb-bad", role="alert")
+        text = (
+            f"Reviewed: {names[decision]}{f' ({one_line(note, _LONGEST_WORDS)})' if note else ''}"
+        )
+        return [
+            toolbar(menu("Review", "decision", names, decision), box),
+            *([failed] if self._not_saved else []),
+            *([h("p", text, static=True)] if decision else []),
+        ]
+
+    @property
+    def annotations(self) -> pd.DataFrame:
+        """What was decided about rows, as a frame; see `xb.gold.Annotations`."""
+        return self._annotations.frame
 
     @property
     def rows(self) -> pd.DataFrame:

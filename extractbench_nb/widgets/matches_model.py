@@ -1,4 +1,4 @@
-"""State of the matches view: one array, its rows, item cards, and pairs in full."""
+"""State of the matches view: one array, its rows in order, and pairs in short and in full."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.schema.nodes import MISSING
-from extractbench_nb.widgets.panes import page_of
 
 STATUSES = ("matched", "partial", "missed", "spurious")
 #: Orders of rows that a user can choose.
-SORTS = (
-    *("gold order", "gold order, partners beside"),
-    *("least alike first", "most alike first", "status"),
-)
-_WORST_FIRST = ("partial", "missed", "spurious", "matched")
+ORDERS = {
+    "pairs": "pairs in gold's order, spurious last",
+    "gold": "gold's order, spurious in between",
+    "predicted": "predicted order, missed last",
+    "similarity": "least alike first",
+    "failing": "failing first",
+}
 _QUOTED = re.compile(r"\['([A-Za-z_$][\w$-]*)'\]")
 #: The step of an item: ``[3]``, ``[+3]``, or ``['key'][3]``.
 _STEP = re.compile(r"(?:\['(?:[^'\\]|\\.)*'\])?\[\+?\d+\]", re.DOTALL)
@@ -60,14 +61,19 @@ def counted(rows: Iterable[Row]) -> dict[str, int]:
 
 
 def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
-    """Sort rows by one of `SORTS`."""
-    rows = sorted(rows, key=_gold_order(rows))
-    sign = {"least alike first": 1.0, "most alike first": -1.0}.get(sort)
-    if sign is not None:
-        return sorted(rows, key=lambda r: (r.similarity is None, sign * (r.similarity or 0.0)))
-    if sort == "status":
-        return sorted(rows, key=lambda r: _WORST_FIRST.index(r.status))
-    return rows
+    """Sort rows by one of `ORDERS`."""
+    if sort == "gold":
+        return sorted(rows, key=_gold_order(rows))
+    sides = (1, 0) if sort == "predicted" else (0, 1)
+    rows = sorted(rows, key=lambda row: [_last(row.pair[side]) for side in sides])
+    if sort == "similarity":
+        return sorted(rows, key=lambda row: _last(row.similarity))
+    return sorted(rows, key=lambda row: row.status == "matched") if sort == "failing" else rows
+
+
+def _last(number: float | None) -> tuple[bool, float]:
+    """Sort None behind all numbers."""
+    return number is None, number or 0
 
 
 def _gold_order(rows: Sequence[Row]) -> Callable[[Row], tuple[int, int]]:
@@ -219,52 +225,36 @@ def label(place: str, width: int = _WIDEST_PLACE) -> str:
     return fitted(place.removeprefix("."), width)
 
 
-def cards(
-    rows: Sequence[Row], failed: Mapping[int, set[str]], field: str, beside: bool
-) -> dict[str, Any]:
-    """Return the cards of a page of rows, in a gold and a predicted column."""
-    columns: tuple[list[dict[str, Any]], list[dict[str, Any]]] = [], []
-    for row in rows:
-        places: set[str] = set()
-        if row.is_pair and row.gold_index is not None:
-            places = {f.removeprefix(field) for f in row.failed_fields}
-            places |= failed.get(row.gold_index, set())
-        for side, item in enumerate((row.gold, row.predicted)):
-            if row.pair[side] is None:
-                continue
-            lines, more = _lines(row, side, places)
-            columns[side].append(
-                {
-                    "at": row.pair[side],
-                    "partner": row.pair[1 - side],
-                    "status": row.status,
-                    "similarity": row.similarity,
-                    "key": fitted(item.key, _WIDEST_KEY) if isinstance(item, MapItem) else "",
-                    "lines": lines,
-                    "more": more,
-                    "failed": [
-                        label(f.removeprefix(".") or "value") for f in sorted(places)[:_LINES]
-                    ],
-                }
-            )
-    left, right = columns
-    if not beside:
-        right.sort(key=lambda card: card["at"])
-    return {"left": left, "right": right}
+def lines(
+    row: Row, failed: set[str], text: str = ""
+) -> tuple[list[tuple[str, list[Segment], list[Segment], bool]], int]:
+    """Write some places of a row, and count the others.
 
-
-def _lines(row: Row, side: int, failed: set[str]) -> tuple[list[list[Any]], int]:
+    A place has both values and whether it failed. Failed places come before those with a text, and
+    these before others, where not all fit.
+    """
     values = values_by_place(row)
-    places = [place for place, both in values.items() if both[side] is not NO_PLACE]
-    bad = [place for place in places if place in failed]
-    first = {*bad[:_LINES], *[p for p in places if p not in failed][: max(0, _LINES - len(bad))]}
-    lines = []
-    for place in places:
+    sought = text.strip().casefold()
+
+    def rank(place: str) -> int:
+        is_hit = sought and any(sought in _sought(value) for value in values[place])
+        return 0 if place in failed else 1 if is_hit else 2
+
+    first = set(sorted(values, key=rank)[:_LINES])
+    marked = _MARKED if row.is_pair else 0
+    written = []
+    for place, both in values.items():
         if place in first:
-            gold, predicted = map(_in_words, values[place])
-            pieces = sides(gold, predicted, _LONGEST_VALUE, _MARKED if row.is_pair else 0)[side]
-            lines.append([label(place), pieces, place in failed])
-    return lines, len(places) - len(lines)
+            gold, predicted = map(_in_words, both)
+            shown = sides(gold, predicted, _LONGEST_VALUE, marked)
+            written.append((label(place), *shown, place in failed))
+    return written, len(values) - len(written)
+
+
+def _sought(value: Any) -> str:
+    if isinstance(value, Kind):
+        return _sought(value.value)
+    return "" if value is MISSING or value is NO_PLACE else value_text(value).casefold()
 
 
 def _in_words(value: Any) -> Any:
@@ -275,23 +265,25 @@ def _in_words(value: Any) -> Any:
 
 
 _MOST_OFFERED = 200
-_WIDEST_TITLE = 90
+_WIDEST_PATH, _BEGINNING = 30, 8
 
 
-def offered_arrays(arrays: pd.DataFrame, path: str) -> list[tuple[str, str]]:
-    """List the arrays of the menu: of too many only the outermost, and the chosen one."""
+def offered_arrays(arrays: pd.DataFrame, path: str) -> dict[int, str]:
+    """Name the arrays of the menu by row: of too many the outermost, and the chosen one."""
     by_depth = sorted(range(len(arrays)), key=lambda i: str(arrays["path"].iloc[i]).count("["))
     outermost = set(by_depth[:_MOST_OFFERED])
-    rows = [
-        row
+    return {
+        i: f"{_ends(str(row.path))}: {row.gold_items:,} gold, {row.predicted_items:,} predicted"
         for i, row in enumerate(arrays.itertuples(index=False))
         if i in outermost or row.path == path
-    ]
-    counts = "({0.gold_items:,} gold, {0.predicted_items:,} predicted, {0.matched:,} matched)"
-    return [
-        (f"{fitted(str(row.path), _WIDEST_TITLE)}  {counts.format(row)}", str(row.path))
-        for row in rows
-    ]
+    }
+
+
+def _ends(path: str) -> str:
+    """Write a path on one line; of a long one the beginning and the end."""
+    if len(path) > _WIDEST_PATH:
+        path = f"{path[:_BEGINNING]}…{path[_BEGINNING + 1 - _WIDEST_PATH :]}"
+    return fitted(path, _WIDEST_PATH)
 
 
 #: Characters of a value that are shown at once, and that are shown on request.
@@ -309,17 +301,19 @@ def detail(
     start: str,
     note: str = "",
     whole: Container[int] = (),
+    predicted_start: str = "",
 ) -> dict[str, Any]:
     """Describe one pair, or one item without a partner, with a row per place and metric.
 
-    `whole` has the numbers of the rows whose values are shown in full.
+    `whole` has the numbers of the rows whose values are shown in full; `start` and
+    `predicted_start` are the paths of the two items.
     """
     absent = fields["outcome"] == "both_absent"
     places = list(_places(row, fields[~absent], start))
     shown = places[:_MOST_ROWS]
     rows = []
     for n, (place, values, verdict) in enumerate(shown):
-        texts: dict[str, Any] = {"place": "", "gold": [], "predicted": [], "more": {}}
+        texts: dict[str, Any] = {"place": "", "gold": [], "predicted": [], "more": {}, "paths": {}}
         if values is not None:
             limit = WHOLE if n in whole else LIMIT
             gold, predicted = sides(*values, limit, _MARKED_IN_FULL)
@@ -329,13 +323,10 @@ def detail(
                 "gold": _cut(gold, limit),
                 "predicted": _cut(predicted, limit),
                 "more": {s: size for s, size in lengths.items() if size > LIMIT and n not in whole},
+                "paths": _paths(place, values, verdict, start, predicted_start),
             }
         rows.append({"at": n, **texts, "verdict": _verdict(verdict)})
     return {
-        "title": _title(row),
-        "status": row.status,
-        "similarity": row.similarity,
-        "failed": [fitted(f, _WIDEST) for f in row.failed_fields[:20]],
         "note": note,
         "sides": [
             side
@@ -349,7 +340,22 @@ def detail(
     }
 
 
-def _title(row: Row) -> str:
+def _paths(
+    place: str, values: Values, field: Any, start: str, predicted_start: str
+) -> dict[str, str]:
+    """Return the path of a place in gold and in the prediction, on the sides that have it."""
+    paths = {"gold": start + place, "predicted": predicted_start + place}
+    if field is not None:
+        other = field.predicted_path
+        paths = {"gold": field.path, "predicted": other if isinstance(other, str) else field.path}
+    return {
+        side: path
+        for (side, path), value in zip(paths.items(), values, strict=True)
+        if value is not MISSING and value is not NO_PLACE and not isinstance(value, Kind)
+    }
+
+
+def title(row: Row) -> str:
     """Name the items of a row, with their keys in a map."""
     names = ("Gold item", "predicted item" if row.is_pair else "Predicted item")
     items = zip(names, row.pair, (row.gold, row.predicted), strict=True)
@@ -385,9 +391,14 @@ def _verdict(field: Any) -> dict[str, Any] | None:
         "metric": fitted(str(field.metric), _WIDEST),
         "score": None if field.score is pd.NA else round(float(field.score), 4),
         "outcome": str(field.outcome),
-        "reason": fitted(str(field.reason), _WIDEST),
+        "reason": fitted(" · ".join(_reasons(field)), _WIDEST),
         "reasoning": clean(reasoning),
     }
+
+
+def _reasons(field: Any) -> list[str]:
+    named = (field.reason, getattr(field, "reason_detail", pd.NA))
+    return [text.replace("_", " ") for text in named if isinstance(text, str)]
 
 
 def _cut(side: list[Segment], limit: int) -> list[Segment]:
@@ -415,6 +426,28 @@ Pair = tuple[int | None, int | None]
 _COUNTS = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
 _RATIOS = ("precision", "recall", "f1", "score")
 _HEADS = ("gold", "predicted", *STATUSES, "precision", "recall", "F1", "score", "passes")
+
+
+#: Sorting a frame as `ordered` does; the order ``gold`` depends on the pairs.
+_SORTED = {
+    "pairs": '.sort_values(["gold_index", "predicted_index"])',
+    "predicted": '.sort_values(["predicted_index", "gold_index"])',
+    "similarity": '.sort_values(["similarity", "gold_index", "predicted_index"])',
+    "failing": '.sort_values(["gold_index", "predicted_index"])'
+    '.sort_values("status", key=lambda status: status == "matched", kind="stable")',
+}
+_LONGEST_CODE = 400
+
+
+def selection_code(
+    source: str, conditions: Mapping[str, str], sort: str, labels: Sequence[int]
+) -> str:
+    """Write the selection of rows of a frame; with their labels where that is all that is known."""
+    tests = [f'({source}["{column}"] == {wanted!r})' for column, wanted in conditions.items()]
+    chosen = f"[{' & '.join(tests)}]" if tests else ""
+    code = f"{source}{chosen}{_SORTED.get(sort, '')}"
+    is_known = sort in _SORTED and len(code) <= _LONGEST_CODE
+    return code if is_known else f"{source}.loc[{list(labels)}]"
 
 
 class Board:
@@ -463,20 +496,12 @@ class Board:
             return row if row and predicted_index in (None, row.predicted_index) else None
         return self._theirs.get(predicted_index) if predicted_index is not None else None
 
-    def page(self, rows: list[Row], number: int, sort: str) -> dict[str, Any]:
-        """Write one page of rows as the front end draws it."""
-        page, array = page_of(len(rows), number, PAGE), self.outcome.summary
-        shown = rows[page.first : page.last]
-        return {
-            **cards(shown, self._failed, self.field, sort != "gold order"),
-            "page": page.number,
-            "pages": page.pages,
-            "first": page.first + 1 if shown else 0,
-            "last": page.last,
-            "rows": len(rows),
-            "all": len(self.rows),
-            "items": int(array["gold_items"] + array["predicted_items"]),
-        }
+    def failed(self, row: Row) -> set[str]:
+        """Return the places of a pair that did not pass."""
+        if row.gold_index is None or not row.is_pair:
+            return set()
+        own = {field.removeprefix(self.field) for field in row.failed_fields}
+        return own | self._failed[row.gold_index]
 
     def detail(self, row: Row, whole: set[int]) -> dict[str, Any]:
         """Write one row in full; see `detail`."""
@@ -485,7 +510,17 @@ class Board:
         fields = self.outcome.fields
         paths = fields["path"]
         inside = (paths == start) | paths.str.startswith((start + ".", start + "["))
-        return detail(row, fields[inside.astype(bool)], start, self._note(row), whole)
+        within = fields[inside.astype(bool)]
+        theirs = "" if row.predicted_index is None else self._predicted_start(row.predicted_index)
+        return detail(row, within, start, self._note(row), whole, theirs)
+
+    def _predicted_start(self, at: int) -> str:
+        """Return the path of a predicted item in the prediction."""
+        fields = self.outcome.fields
+        own = fields.loc[fields["path"] == self.path, "predicted_path"]
+        found = own.iloc[0] if len(own) else None
+        steps = item_steps([self._theirs[i].predicted for i in sorted(self._theirs)])
+        return (found if isinstance(found, str) else self.path) + steps[at]
 
     def _note(self, row: Row) -> str:
         """Name the item that the alignment would pair with this one without a threshold."""
@@ -505,19 +540,17 @@ class Board:
         return ""
 
     def counts(self) -> dict[str, Any]:
-        """Write the counts as evaluated and at the present thresholds."""
+        """Write the counts as evaluated, and at the present thresholds where these differ."""
         first = _texts(self.array.evaluated.summary)
-        now = _texts(self.outcome.summary)
-        changed = [one != two for one, two in zip(first, now, strict=True)]
-        rows = [["as evaluated", first, [False] * len(first)]]
-        if self.knobs:
-            rows.append(["now", now, changed])
-        values = "; ".join(
+        values = [
             f"{fitted(key, 60)} {self.knobs[key].declared:.2f} → {value:.2f}"
             for key, value in self.values.items()
-            if value != self.knobs[key].declared
-        )
-        return {"heads": list(_HEADS), "rows": rows, "values": values}
+        ]
+        rows = [("as evaluated", first, [False] * len(first))]
+        if values:
+            now = _texts(self.outcome.summary)
+            rows.append(("now", now, [one != two for one, two in zip(first, now, strict=True)]))
+        return {"heads": _HEADS, "rows": rows, "values": "; ".join(values)}
 
     def __str__(self) -> str:
         """Describe the array and its counts in one line."""

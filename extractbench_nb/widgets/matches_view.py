@@ -1,158 +1,119 @@
-"""`MatchesView`: the items of one array, gold and predicted, and thresholds to try."""
+"""`MatchesView`: the items of one array, gold beside predicted, and thresholds to try."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pandas as pd
 import traitlets
 
-from extractbench_nb.display.html import element, table
+from extractbench_nb.display.nodes import Node, h
+from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import fitted
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
-from extractbench_nb.evaluation.thresholds import ALIGN, PASS, Knob
+from extractbench_nb.evaluation.thresholds import ALIGN, PASS
 from extractbench_nb.widgets import matches_model as model
-from extractbench_nb.widgets import panes as ui
-from extractbench_nb.widgets import static
-from extractbench_nb.widgets.static import MARKS, more, score_text, segments_html, twin
+from extractbench_nb.widgets.controls import (
+    button,
+    copy,
+    found,
+    mark,
+    menu,
+    more,
+    page_of,
+    pager,
+    score,
+    search,
+    segments,
+    slider,
+    toolbar,
+)
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
-
-
-def counts_html(counts: dict[str, Any], note: str) -> str:
-    """Write the counts as evaluated and at the present thresholds."""
-    heads = ["", *counts["heads"]]
-    numbers = range(1, len(heads) - 1)
-    rows = [
-        [element("b", name), *(element("span", text) for text in texts)]
-        for name, texts, _ in counts["rows"]
-        if name == "as evaluated" or counts["values"]
-    ]
-    changed = f"Thresholds: {counts['values']}. " if counts["values"] else ""
-    told = f"{changed}{_PARTIAL} {note}"
-    return table(heads, rows, list(numbers)) + element("p", told.strip(), "xb-quiet")
-
-
-def page_html(page: dict[str, Any], told: str) -> str:
-    """Write the rows of a page: one line per pair or item, what failed marked."""
-    if not page["rows"]:
-        return element("p", empty_text(page), "xb-empty")
-    first, last, rows = (f"{page[name]:,}" for name in ("first", "last", "rows"))
-    head = f"{told}. Rows {first} to {last} of {rows}:"
-    theirs = {card["at"]: card for card in page["right"]}  # partners on one line, in gold's order
-    pairs = [(card, theirs.get(card["partner"])) for card in page["left"]]
-    pairs += [(None, card) for card in page["right"] if card["partner"] is None]
-    body = []
-    for left, right in pairs:
-        card = left or right or {}
-        failed = f" ({', '.join(card['failed'])})" if card["failed"] else ""
-        status = f"{MARKS[card['status']]} {card['status']}{failed}"
-        similarity = "–" if card["similarity"] is None else score_text(card["similarity"])
-        places = [str(side["at"]) if side else "–" for side in (left, right)]
-        items = [_item(left), _item(right)]
-        body.append([*places, element("span", status), similarity, *items])
-    heads = ("gold", "predicted", "status", "similarity", "gold item", "predicted item")
-    hidden = page["rows"] - page["last"]
-    return element("p", head) + table(heads, body, (0, 1, 3)) + more(hidden, "rows")
-
-
-def empty_text(page: dict[str, Any]) -> str:
-    """Say why no row is shown."""
-    if page["all"]:
-        return "No item matches; clear the filters."
-    if page["items"]:
-        return "The items were not aligned: the model that was asked gave no answer of use."
-    return "Both arrays are empty: there is nothing to match."
-
-
-def _item(card: dict[str, Any] | None) -> str:
-    if card is None:
-        return ""
-    key = element("div", card["key"], "xb-quiet") if card["key"] else ""
-    lines = []
-    for place, side, failed in card["lines"]:
-        name = f"{MARKS['incorrect']} " * failed + f"{place}: " * bool(place)
-        tag, kind = ("b", "") if failed else ("span", "xb-quiet")
-        lines.append(f"<div>{element(tag, name, kind) if name else ''}{segments_html(side)}</div>")
-    rest = element("div", f"… {card['more']:,} more", "xb-quiet") if card["more"] else ""
-    return key + "".join(lines) + rest
-
-
-def detail_html(found: dict[str, Any]) -> str:
-    """Write the chosen pair key by key."""
-    similarity = found["similarity"]
-    alike = "" if similarity is None else f", similarity {score_text(similarity)}"
-    failed = f"; failed: {', '.join(found['failed'])}" if found["failed"] else ""
-    head = element("h4", f"{found['title']}: {found['status']}{alike}{failed}")
-    note = element("p", found["note"]) if found["note"] else ""
-    scored = ("metric", "score", "outcome") if found["scored"] else ()
-    heads = ("field", *found["sides"], *scored)
-    rows = []
-    for line in found["rows"]:
-        cells = [element("b", line["place"])]
-        for side in found["sides"]:
-            length = line["more"].get(side)
-            cut = element("em", f" ({length:,} characters)", "xb-quiet") if length else ""
-            cells.append(segments_html(line[side]) + cut)
-        verdict = line["verdict"]
-        if scored and verdict is None:
-            cells += [element("em", "not scored", "xb-quiet"), "", ""]
-        elif scored:
-            told = f"{static.outcome_text(verdict['outcome'])} ({verdict['reason']})"
-            why = verdict["reasoning"]
-            outcome = element("span", told) + (element("div", why, "xb-quiet") if why else "")
-            score = score_text(verdict["score"])
-            cells += [element("span", verdict["metric"]), score, outcome]
-        rows.append(cells)
-    numbers = [at for at, name in enumerate(heads) if name == "score"]
-    return head + note + table(heads, rows, numbers) + element("p", left_out(found), "xb-quiet")
-
-
-def left_out(found: dict[str, Any]) -> str:
-    """Say what the list of fields does not show."""
-    parts = []
-    if found["more"]:
-        parts.append(f"… {found['more']:,} more fields.")
-    if found["absent"]:
-        parts.append(f"Absent on both sides: {found['absent']:,}.")
-    return " ".join(parts)
-
-
+#: What stands in the place of an item that no other is paired with, and what its side is called.
+_ALONE = {"missed": "not in the prediction", "spurious": "not in gold"}
+_SIDES = ("gold", "predicted")
 _WIDEST = 60
-_OWN = {
-    ALIGN: "align_threshold: from this similarity a pair is partial",
-    PASS: "pass_threshold: from this score the array passes",
-}
+#: A name may be broken behind each underscore.
+_WORDS = re.compile(r"[^_]*_|[^_]+")
 
 
-def _knob_text(knob: Knob) -> str:
-    field = f"{fitted(knob.field, _WIDEST)}: {knob.metric} {knob.param}"
-    return f"{_OWN.get(knob.key, field)} ({knob.declared:.2f})"
+# --- the pairs as a picture -----------------------------------------------------------------------
+
+#: Width and height of the picture, the margins for titles, and the places along a side.
+_SIZE, _MARGIN = 132, 18
+_DOTS = _SIZE - 2 * _MARGIN
 
 
-class CountsPane(ui.Pane, scripts=["matches/counts.js"]):
-    """Counts as evaluated, and at the present thresholds."""
+def in_order(partners: Sequence[int]) -> int:
+    """Count the items that can stay where the others keep their order.
+
+    The longest increasing subsequence, by patience sorting.
+
+    Examples
+    --------
+    >>> in_order([2, 0, 1, 3])
+    3
+    """
+    ends: list[int] = []
+    for at in partners:
+        place = bisect_left(ends, at)
+        ends[place : place + 1] = [at]
+    return len(ends)
 
 
-class PairsPane(ui.Pane, scripts=["matches/pairs.js"]):
-    """The two columns of a page; `selected` has the indices of the chosen pair."""
+def overview(rows: Sequence[model.Row], chosen: model.Row | None) -> Node | None:
+    """Draw a dot per pair, gold index to the right and predicted index down, and say its order."""
+    sizes = [1 + max((row.pair[side] or 0 for row in rows), default=0) for side in (0, 1)]
+    pairs = [row for row in rows if row.is_pair]
+    if max(sizes) == 1 or not rows:
+        return None
 
-    selected = traitlets.Any(None, allow_none=True).tag(sync=True)
+    def place(row: model.Row) -> tuple[int, int]:
+        x, y = (
+            0 if at is None else _MARGIN + 4 + int(_DOTS * (at + 0.5) / size)
+            for at, size in zip(row.pair, sizes, strict=True)
+        )
+        return x or _MARGIN, y or _MARGIN
+
+    dots = [
+        h("path", d="".join(f"M{x} {y}h.1" for x, y in places), cls=f"xb-dots xb-{status}")
+        for status in reversed(model.STATUSES)
+        for places in [dict.fromkeys(place(row) for row in rows if row.status == status)]
+        if places
+    ]
+    kept = in_order([row.predicted_index or 0 for row in model.ordered(pairs, "pairs")])
+    words = f"{kept:,} of {len(pairs):,} pairs are in the same order on both sides."
+    x, y = place(chosen) if chosen else (0, 0)
+    drawing = h(
+        "svg",
+        h("path", d=f"M{_MARGIN} {_SIZE}V{_MARGIN}H{_SIZE}", cls="xb-axis"),
+        h("text", "gold →", x=_MARGIN + 4, y=_MARGIN - 7),
+        h("text", "predicted →", x=_MARGIN + 4, y=15, transform=f"translate({_MARGIN}) rotate(90)"),
+        dots,
+        h("circle", cx=x, cy=y, r=5, cls="xb-here") if chosen else None,
+        viewBox=f"0 0 {_SIZE} {_SIZE}",
+        width=_SIZE,
+        height=_SIZE,
+        role="img",
+        aria_label=f"Pairs by gold index and predicted index. {words}",
+    )
+    return h("div", drawing, h("p", words if pairs else "No pairs.", cls="xb-quiet"), cls="xb-map")
 
 
-class DetailPane(ui.Pane, scripts=["matches/detail.js"]):
-    """The chosen pair field by field."""
+# --- the view -------------------------------------------------------------------------------------
 
 
-_NOTHING_CHOSEN = "Choose an item, by a click or by Enter, to see its pair field by field."
-
-
-class MatchesView(ui.View):
-    """The items of an array: gold on the left, predicted on the right, lines between pairs.
+class MatchesView(View):
+    """The items of an array in pairs: gold and predicted side by side.
 
     Attributes
     ----------
@@ -161,53 +122,62 @@ class MatchesView(ui.View):
     selected_pair : tuple of (int or None, int or None) or None
         Gold index and predicted index of the chosen pair; None beside the index of an item without
         a partner, and None alone where nothing is chosen. A pair can be assigned; one index with
-        None is enough.
+        None is enough. Filters that would hide it are cleared.
     thresholds : dict of str to float
         The thresholds that differ from the declared ones: ``align_threshold`` and
         ``pass_threshold`` of the array, and those of its items' fields by field. Others can be
         assigned, each from 0 to 1; see `show_matches`.
+    status : str
+        The only status to list: ``matched``, ``partial``, ``missed`` or ``spurious``; empty for
+        all.
+    text : str
+        What one of the two items must contain, in any case of letters.
+    sort : str
+        The order: ``pairs`` in gold's order and spurious items last, ``gold`` with spurious items
+        where they are in the prediction, ``predicted``, ``similarity`` with the least alike pair
+        first, ``failing`` first.
+    page : int
+        The page of rows that is shown, from 0.
     """
 
+    kind = "matches"
+    styles = ("matches.css",)
+    settable = frozenset({"status", "text", "sort", "page"})
     path = traitlets.Unicode("")
     selected_pair = traitlets.Any(None, allow_none=True)
     thresholds = traitlets.Dict()
+    status = traitlets.Unicode("")
+    text = traitlets.Unicode("")
+    sort = traitlets.Unicode("pairs")
+    page = traitlets.Int(0)
 
-    def __init__(self, ev: Evaluation, path: str | None = None) -> None:
+    def __init__(
+        self,
+        ev: Evaluation,
+        path: str | None = None,
+        *,
+        name: str = "ev",
+        pdf: str | Path | None = None,
+    ) -> None:
         if not isinstance(ev, Evaluation):
             raise InputError(
                 f"ev is of type {type(ev).__name__}; expected one Evaluation, as evaluate() or "
                 "Evaluations.evaluation(run, document) returns"
             )
         self._ev, self._arrays = ev, ev.arrays
-        self._board = model.Board(ev, chosen_array(self._arrays, path))
-        self._page, self._shown, self._whole = 0, list[model.Row](), set[int]()
-        self._counts, self._pairs, self._detail = CountsPane(), PairsPane(), DetailPane()
-        self._picker = ui.menu("Array")
-        tuner, filters = self._make_tuner(), self._make_filters()
-        super().__init__([self._picker, tuner, self._counts, filters, self._pairs, self._detail])
-        self._pairs.on_event("page", self._page_asked, page=int)
-        self._pairs.on_event("select", self._item_clicked, side=["gold", "predicted"], index=int)
-        self._detail.on_event("whole", self._whole_asked, at=int)
-        self.path = self._board.path
-        self.link({"path": self._picker})
+        self._variable, self._pdf = checked_name(name), pdf
+        self._use(model.Board(ev, chosen_array(self._arrays, path)))
+        super().__init__(path=self._board.path)
 
-    def _make_tuner(self) -> ipywidgets.Widget:
-        """Make the controls of one threshold: which, its value, back to those declared."""
-        self._knob = ui.menu("Threshold", flex="1 1 300px")
-        place = ipywidgets.Layout(flex="0 1 230px", min_width="0", margin="2px 10px 2px 2px")
-        self._slider = ui.Slider(label="Value", layout=place)
-        self._reset = ui.button("As declared", lambda: self.set_trait("thresholds", {}))
-        self._knob.observe(self._knob_chosen, "value")
-        self._slider.observe(self._value_chosen, "value")
-        return ui.row(self._knob, self._slider, self._reset)
+    def _use(self, board: model.Board) -> None:
+        self._board, self._whole = board, set[int]()
+        self._knob = next((key for key in board.knobs if key not in (ALIGN, PASS)), "")
+        self._listed = self._left()
 
-    def _make_filters(self) -> ipywidgets.Widget:
-        self._status = ui.menu("Show", [("all", "")], flex="0 1 220px")
-        self._sort = ui.menu("Order", model.SORTS, flex="0 1 250px")
-        self._text = ui.search("Find", "a text in the items", flex="1 1 260px")
-        for control in (self._status, self._sort, self._text):
-            control.observe(self._filter_changed, "value")
-        return ui.row(self._status, self._sort, self._text)
+    def _left(self) -> list[model.Row]:
+        """List the rows that the filters leave, in the chosen order."""
+        rows = model.ordered(self._board.rows, self.sort)
+        return model.filtered(rows, self.status, self.text)
 
     # --- what Python code sets ---------------------------------------------------------------
 
@@ -221,21 +191,19 @@ class MatchesView(ui.View):
     @traitlets.observe("path")
     def _array_changed(self, change: Any) -> None:
         if change["new"] != self._board.path:
-            self._board = model.Board(self._ev, change["new"])
-        path, knobs = self._board.path, self._board.array.knobs
-        with self.quietly():
-            self._picker.options = model.offered_arrays(self._arrays, path)
-            self._picker.value = path
-            self._knob.options = [(_knob_text(knob), knob.key) for knob in knobs]
-            for part in (self._knob, self._slider, self._reset):
-                part.disabled = not knobs
-            if knobs:
-                self._knob.value = knobs[0].key
-            self._show_threshold()
-        self._page = 0
-        with self.hold_trait_notifications():
-            self.selected_pair, self.thresholds = None, {}
-        self._draw()
+            with self.changing():
+                self.selected_pair = None
+                self._use(model.Board(self._ev, change["new"]))
+                self.thresholds, self.page = {}, 0
+
+    @traitlets.validate("status", "sort")
+    def _known_word(self, proposal: Any) -> str:
+        trait, word = proposal["trait"].name, proposal["value"]
+        return known(trait, word, ("", *model.STATUSES) if trait == "status" else model.ORDERS)
+
+    @traitlets.validate("page")
+    def _existing_page(self, proposal: Any) -> int:
+        return page_of(len(self._listed), proposal["value"], model.PAGE).number
 
     @traitlets.validate("thresholds")
     def _known_thresholds(self, proposal: Any) -> dict[str, float]:
@@ -253,16 +221,23 @@ class MatchesView(ui.View):
     def _thresholds_changed(self, change: Any) -> None:
         if change["new"] == self._board.values:
             return
-        if not set(change["new"]) <= {ALIGN, PASS}:
-            self._show_counts("Aligning anew …")
         self._board.try_thresholds(change["new"])
-        with self.quietly():
-            self._show_threshold()
-        if self.selected_pair is not None:  # stay with the item, whatever its pair is now
-            gold_index, predicted_index = self.selected_pair
-            one = (gold_index, None) if gold_index is not None else (None, predicted_index)
-            self.selected_pair = one
-        self._draw()
+        with self.changing():
+            self._listed = self._left()
+            self.page = self.page
+            if self.selected_pair is not None:  # stay with the item, whatever its pair is now
+                ours, theirs = self.selected_pair
+                row = self._board.row_of((ours, None) if ours is not None else (None, theirs))
+                self.selected_pair = row.pair if row in self._listed else None
+
+    @traitlets.observe("status", "text", "sort")
+    def _filters_changed(self, _: Any) -> None:
+        with self.changing():
+            self._listed = self._left()
+            row = self._chosen
+            if row not in self._listed:
+                self.selected_pair = row = None
+            self.page = 0 if row is None else self._listed.index(row) // model.PAGE
 
     @traitlets.validate("selected_pair")
     def _known_pair(self, proposal: Any) -> model.Pair | None:
@@ -290,90 +265,294 @@ class MatchesView(ui.View):
         return f"there are {counts}, counted from 0"
 
     @traitlets.observe("selected_pair")
-    def _pair_changed(self, change: Any) -> None:
+    def _pair_changed(self, _: Any) -> None:
         self._whole = set()
-        pair = change["new"]
-        at = next((i for i, row in enumerate(self._shown) if row.pair == pair), None)
-        if at is not None and at // model.PAGE != self._page:
-            self._page = at // model.PAGE
-            self._draw_page()
-        self._pairs.selected = None if pair is None else list(pair)
-        self._draw_detail()
+        row = self._chosen
+        if row is not None:
+            with self.changing():
+                if row not in self._listed:
+                    with self.hold_trait_notifications():
+                        self.status = self.text = ""
+                self.page = self._listed.index(row) // model.PAGE
+
+    @property
+    def _chosen(self) -> model.Row | None:
+        return None if self.selected_pair is None else self._board.row_of(self.selected_pair)
 
     # --- what the page asks ------------------------------------------------------------------
 
-    def _show_threshold(self) -> None:
-        if self._knob.value in self._board.knobs:
-            self._slider.value = self._board.threshold(self._knob.value)
+    def do_array(self, at: Any) -> None:
+        """Show another array."""
+        if type(at) is int and 0 <= at < len(self._arrays):
+            self.path = str(self._arrays["path"].iloc[at])
 
-    def _knob_chosen(self, _: Any) -> None:
-        if not self._updating:
-            with self.quietly():
-                self._show_threshold()
+    def do_pair(self, pair: Any) -> None:
+        """Open a pair, or close it where it is open."""
+        if isinstance(pair, list) and tuple(pair) in [row.pair for row in self._listed]:
+            self.selected_pair = None if tuple(pair) == self.selected_pair else pair
 
-    def _value_chosen(self, change: Any) -> None:
-        if not self._updating and self._knob.value in self._board.knobs:
-            self.thresholds = {**self.thresholds, self._knob.value: change["new"]}
+    def do_close(self, _: Any) -> None:
+        """Close the chosen pair."""
+        self.selected_pair = None
 
-    def _filter_changed(self, _: Any) -> None:
-        if not self._updating:
-            self._page = 0
-            self._draw_page()
-            self._draw_detail()
+    def do_whole(self, at: Any) -> None:
+        """Show all of the values in a row of the chosen pair."""
+        if type(at) is int:
+            self._whole.add(at)
 
-    def _page_asked(self, page: int) -> None:
-        if 0 <= page * model.PAGE < len(self._shown):
-            self._page = page
-            self._draw_page()
+    def do_align(self, value: Any) -> None:
+        """Set ``align_threshold``."""
+        self._try(ALIGN, value)
 
-    def _item_clicked(self, side: str, index: int) -> None:
-        pair = (index, None) if side == "gold" else (None, index)
-        if self._board.row_of(pair) is not None:
-            self.selected_pair = pair
+    def do_pass(self, value: Any) -> None:
+        """Set ``pass_threshold``."""
+        self._try(PASS, value)
 
-    def _whole_asked(self, at: int) -> None:
-        self._whole.add(at)
-        self._draw_detail()
+    def do_knob(self, at: Any) -> None:
+        """Choose the field whose threshold the last slider moves."""
+        if type(at) is int and 0 <= at < len(self._board.knobs):
+            self._knob = list(self._board.knobs)[at]
+
+    def do_field(self, value: Any) -> None:
+        """Set the threshold of the chosen field."""
+        self._try(self._knob, value)
+
+    def do_declared(self, _: Any) -> None:
+        """Set all thresholds back."""
+        self.thresholds = {}
+
+    def _try(self, key: str, value: Any) -> None:
+        if key in self._board.knobs and type(value) in (int, float) and 0 <= value <= 1:
+            self.thresholds = {**self.thresholds, key: value}
+
+    def do_page(self, asked: Any) -> None:
+        """Open the PDF page where a value of the chosen pair is: its row, and the side."""
+        if self._chosen is None or self._pdf is None:
+            return
+        for line in self._board.detail(self._chosen, set())["rows"]:
+            for side, path in line["paths"].items():
+                if asked == [line["at"], side]:
+                    self._open_page(self._pdf, side, model.plain(path))
+
+    def _open_page(self, pdf: str | Path, side: str, wanted: str) -> None:
+        from extractbench_nb.widgets.evidence_view import EvidenceView
+
+        view = EvidenceView(None, pdf, self._ev, side=side)
+        below = (f"{wanted}.", f"{wanted}[")  # of an array, the first value
+        for path in view.values["path"]:
+            if model.plain(path) == wanted or model.plain(path).startswith(below):
+                view.selected_path = path
+                break
+        self.open_view(view, f"PDF, {side}")
 
     # --- what is shown -----------------------------------------------------------------------
 
-    def _draw(self) -> None:
+    def draw(self) -> dict[str, Node]:
+        """Draw the controls, the counts, and the rows."""
+        title = h("p", self.title, cls="xb-title", live=True)
+        sums = h("div", self._counts(), self._sliders())
+        return {
+            "page": h("div", title, part("tools"), part("sums"), part("rows")),
+            "tools": self._tools(),
+            "sums": h("div", sums, overview(self._board.rows, self._chosen), cls="xb-sums"),
+            "rows": self._rows(),
+        }
+
+    def _tools(self) -> Node:
         counts = model.counted(self._board.rows)
-        named = [(f"{name} ({n:,})", name) for name, n in counts.items()]
-        with self.quietly():
-            kept = self._status.value
-            self._status.options = [(f"all ({len(self._board.rows):,})", ""), *named]
-            self._status.value = kept
-        self._show_counts()
-        self._draw_page()
-        self._pair_changed({"new": self.selected_pair})
+        statuses = {"": f"all ({len(self._board.rows):,})"}
+        statuses |= {name: f"{name} ({n:,})" for name, n in counts.items()}
+        arrays = model.offered_arrays(self._arrays, self._board.path)
+        return toolbar(
+            menu("Array", "array", arrays, self._arrays["path"].tolist().index(self._board.path)),
+            menu("Show", "set:status", statuses, self.status),
+            menu("Order", "set:sort", model.ORDERS, self.sort),
+            search("Find a text in the items", "set:text", self.text, "text in the items", "rows"),
+        )
 
-    def _draw_page(self) -> None:
-        rows = model.ordered(self._board.rows, self._sort.value)
-        self._shown = model.filtered(rows, self._status.value, self._text.value)
-        self._page = min(self._page, max(0, (len(self._shown) - 1) // model.PAGE))
-        self._pairs.show(self._page_model())
+    def _sliders(self) -> Node | None:
+        knobs, level = self._board.knobs, self._board.threshold
+        controls = [
+            slider(f"{key} ({knobs[key].declared:.2f})", do, level(key), (0, 1), 0.01)
+            for key, do in ((ALIGN, "align"), (PASS, "pass"))
+            if key in knobs
+        ]
+        if self._knob:
+            fields = {
+                at: f"{fitted(knob.field, 30)}: {fitted(knob.metric, 20)} ({knob.declared:.2f})"
+                for at, knob in enumerate(knobs.values())
+                if knob.key not in (ALIGN, PASS)
+            }
+            controls += [
+                menu("Field threshold", "knob", fields, list(knobs).index(self._knob)),
+                slider("Value", "field", level(self._knob), (0, 1), 0.01),
+            ]
+        reset = button("As declared", "declared", disabled=not self._board.values)
+        return toolbar(controls, reset) if knobs else None
 
-    def _draw_detail(self) -> None:
-        hint = _NOTHING_CHOSEN if self._shown else ""
-        self._detail.show(self._detail_model() or {"empty": hint})
-
-    def _show_counts(self, told: str = "") -> None:
+    def _counts(self) -> Node:
         counts = self._board.counts()
-        changed = f"Changed: {counts['values']}." if counts["values"] else ""
-        said = told or " ".join(filter(None, (changed, _PARTIAL, self._board.array.note)))
-        self._counts.show({**counts, "told": said})
+        heads = [h("th", name, scope="col", cls="xb-num") for name in counts["heads"]]
+        rows = []
+        for name, texts, changed in counts["rows"]:
+            shown = [
+                h("mark", text, cls="xb-changed") if is_new else text
+                for text, is_new in zip(texts, changed, strict=True)
+            ]
+            cells = [h("td", text, cls="xb-num") for text in shown]
+            rows.append(h("tr", h("th", name, scope="row"), cells, key=name))
+        values = f"Changed: {counts['values']}." if counts["values"] else ""
+        told = " ".join(filter(None, (values, _PARTIAL, self._board.array.note)))
+        head = h("thead", h("tr", h("td"), heads))
+        said = h("p", told, cls="xb-quiet", role="status")
+        return h("div", h("table", head, h("tbody", rows), cls="xb-counts"), said)
 
-    def _page_model(self) -> dict[str, Any]:
-        page = self._board.page(self._shown, self._page, self._sort.value)
-        return {**page, "empty": empty_text(page)}
+    def _rows(self) -> Node:
+        board, cut = self._board, page_of(len(self._listed), self.page, model.PAGE)
+        shown = [
+            (row, *model.lines(row, board.failed(row), self.text)) for row in cut.of(self._listed)
+        ]
+        is_named = any(place for _, lines, _ in shown for place, *_ in lines)
+        bodies: list[Node] = []
+        for row, lines, hidden in shown:
+            is_open = row is self._chosen
+            bodies.append(self._pair(row, [] if is_open else lines, hidden, named=is_named))
+            if is_open:
+                line = h("tr", h("td", self._detail(row), colspan=5 + is_named))
+                shown_at = f"{row.pair}"
+                bodies.append(h("tbody", line, key="detail", cls="xb-detail", reveal=shown_at))
+        heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
+        table = h(
+            "table",
+            h("thead", h("tr", [h("th", name, scope="col", key=name) for name in heads])),
+            bodies,
+            cls="xb-rows",
+            keys="list",
+            escape="close" if self._chosen else None,
+        )
+        code = self.code
+        said = f"{self._described()}: {cut.total:,} of {len(board.rows):,} rows. "
+        return h(
+            "div",
+            h("p", h("span", said, role="status"), pager(cut, "set:page", "rows")),
+            h("div", table, cls="xb-scroll", scroll=True)
+            if cut.total
+            else h("p", self._why_empty(), cls="xb-empty"),
+            more(cut.total - cut.last, "rows", static=True),
+            h("details", h("summary", "Code"), h("pre", code), copy("Copy", code), live=True),
+            id="rows",
+        )
 
-    def _detail_model(self) -> dict[str, Any] | None:
-        row = None if self.selected_pair is None else self._board.row_of(self.selected_pair)
-        if row is None:
-            return None
-        found = self._board.detail(row, self._whole)
-        return {**found, "left_out": left_out(found)}
+    def _why_empty(self) -> str:
+        """Say why no row is shown."""
+        if self._board.rows:
+            return "No item matches; clear the filters."
+        if self._board.outcome.summary[["gold_items", "predicted_items"]].sum():
+            return "The items were not aligned: the model that was asked gave no answer of use."
+        return "Both arrays are empty: there is nothing to match."
+
+    def _pair(
+        self,
+        row: model.Row,
+        lines: list[tuple[str, list[Segment], list[Segment], bool]],
+        hidden: int,
+        *,
+        named: bool,
+    ) -> Node:
+        """Draw a pair, or an item without a partner: a line per field, or none where it is open."""
+        span = max(1, len(lines) + bool(lines and hidden))
+        failed = [model.label(place) or "value" for place in sorted(self._board.failed(row))]
+        told = f"failed: {fitted(', '.join(failed), 200)}" if failed else ""
+        items = [item for item in (row.gold, row.predicted) if isinstance(item, MapItem)]
+        keys = " → ".join(dict.fromkeys(fitted(item.key, _WIDEST) for item in items))
+        places = " → ".join("–" if at is None else str(at) for at in row.pair)
+        first = [_noted(mark(row.status), told, rowspan=span), _noted(places, keys, rowspan=span)]
+        alike: Node | str = "–" if row.similarity is None else score(row.similarity)
+        last = h("td", alike, cls="xb-num", rowspan=span)
+        alone = _ALONE.get(row.status)
+        trs = []
+        for at, (place, gold, predicted, is_bad) in enumerate(lines):
+            sides: list[Node] = [
+                h("td", self._value(side), cls="xb-value", dir="auto", key=name)
+                for name, side in zip(_SIDES, (gold, predicted), strict=True)
+            ]
+            if alone:
+                empty = h("td", alone, cls="xb-quiet xb-alone", rowspan=span, key="alone")
+                kept = row.gold_index is None
+                sides = [sides[kept]] if at else [empty, sides[1]] if kept else [sides[0], empty]
+            name = [h("th", "≠ " if is_bad else "", place, scope="row")] if named else []
+            opens, closes = (first, [last]) if not at else ([], [])
+            trs.append(h("tr", opens, name, sides, closes, cls="xb-failed" if is_bad else None))
+        if not lines:
+            trs = [h("tr", first, h("td", model.title(row), colspan=2 + named), last)]
+        elif hidden:
+            trs.append(h("tr", h("th", f"… {hidden:,} more", scope="row")))
+        return h(
+            "tbody",
+            trs,
+            key=f"{row.pair}",
+            item=True,
+            do="pair",
+            send=list(row.pair),
+            aria_current="true" if row is self._chosen else None,
+            found=bool(self.text.strip()),
+            cls=f"xb-row xb-t-{row.status}",
+        )
+
+    def _value(self, side: list[Segment]) -> list[Node]:
+        """Write one side of a comparison, with what differs and what was searched for marked."""
+        return [
+            h("span", found(piece.text, self.text), key=at) if piece.kind == "same" else node
+            for at, (piece, node) in enumerate(zip(side, segments(side), strict=True))
+        ]
+
+    def _detail(self, row: model.Row) -> Node:
+        """Draw the chosen pair field by field."""
+        shown = self._board.detail(row, self._whole)
+        scored = ("metric", "score", "outcome") if shown["scored"] else ()
+        on_page = self._pdf is not None
+        heads = [
+            h("th", name, scope="col", key=name, cls="xb-num" if name == "score" else None)
+            for name in ("field", *shown["sides"], *scored)
+        ] + [h("th", "PDF", scope="col", live=True)] * on_page
+        rows = []
+        for line in shown["rows"]:
+            verdict = line["verdict"]
+            pages = [
+                button(
+                    side, "page", [line["at"], side], aria_label=f"Show {side} {name} on its page"
+                )
+                for name in [line["place"] or "value"]
+                for side in line["paths"]
+            ]
+            cells = [
+                h("th", line["place"], scope="row"),
+                [self._whole_value(line, side) for side in shown["sides"]],
+                _verdict(verdict) if scored else None,
+                h("td", pages, live=True) if on_page else None,
+            ]
+            is_bad = verdict is not None and verdict["outcome"] != "correct"
+            rows.append(h("tr", cells, cls="xb-failed" if is_bad else None, key=line["at"]))
+        left_out = (f"… {shown['more']:,} more fields. " if shown["more"] else "") + (
+            f"Absent on both sides: {shown['absent']:,}." if shown["absent"] else ""
+        )
+        code = self._code("", {}, [row])
+        return h(
+            "div",
+            h("p", shown["note"]) if shown["note"] else None,
+            h("table", h("thead", h("tr", heads)), h("tbody", rows)),
+            h("p", left_out, cls="xb-quiet") if left_out else None,
+            toolbar(copy("Copy code", code), h("code", code)),
+        )
+
+    def _whole_value(self, line: dict[str, Any], side: str) -> Node:
+        length = line["more"].get(side)
+        label = f"Show all of {line['place'] or 'the value'}, {side}"
+        rest = length and [
+            h("em", f" ({length:,} characters) ", cls="xb-quiet"),
+            button("show all", "whole", line["at"], aria_label=label),
+        ]
+        return h("td", segments(line[side]), rest, cls="xb-value", dir="auto")
 
     # --- results -----------------------------------------------------------------------------
 
@@ -390,30 +569,62 @@ class MatchesView(ui.View):
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of `matches` that the filters leave, in the order shown, on all pages."""
-        places = {pair: at for at, pair in enumerate(r.pair for r in self._board.rows)}
-        matches = self._board.outcome.matches
-        return matches.iloc[[places[row.pair] for row in self._shown]].reset_index(drop=True)
+        return self._board.outcome.matches.iloc[self._places(self._listed)].reset_index(drop=True)
+
+    @property
+    def code(self) -> str:
+        """A line of pandas that gives `rows`: of ``ev.matches``, or of ``view.matches``.
+
+        At other thresholds than those declared, `matches` of this view has the rows.
+        """
+        sort = "gold" if self.text.strip() else self.sort  # these rows are known by their labels
+        return self._code(sort, {"status": self.status} if self.status else {}, self._listed)
+
+    def _code(self, sort: str, conditions: dict[str, str], rows: Sequence[model.Row]) -> str:
+        places = self._places(rows)
+        if self._board.values:
+            return model.selection_code("view.matches", conditions, sort, places)
+        own = self._ev.matches["path"] == self._board.path
+        labels = own.index[own].tolist()
+        conditions = {"path": self._board.path, **conditions}
+        source = f"{self._variable}.matches"
+        return model.selection_code(source, conditions, sort, [labels[at] for at in places])
+
+    def _places(self, rows: Iterable[model.Row]) -> list[int]:
+        places = {row.pair: at for at, row in enumerate(self._board.rows)}
+        return [places[row.pair] for row in rows]
 
     def _described(self) -> str:
         """Say in words which rows are shown, and how."""
-        sort, status, text = self._sort.value, self._status.value, self._text.value
-        parts = [f"Items in {sort}" if sort in model.SORTS[:2] else f"Items, {sort}"]
-        if status:
-            parts.append(f"only {status}")
-        if text.strip():
-            parts.append(f"with {fitted(text, _WIDEST)!r}")
+        parts = [f"Items: {model.ORDERS[self.sort]}"]
+        if self.status:
+            parts.append(f"only {self.status}")
+        if self.text.strip():
+            parts.append(f"with {fitted(self.text, _WIDEST)!r}")
         return ", ".join(parts)
 
-    def to_html(self) -> str:
-        """Write counts, the rows of the present page, and the chosen pair."""
-        chosen = self._detail_model()
-        return twin(
-            repr(self),
-            counts_html(self._board.counts(), self._board.array.note),
-            page_html(self._page_model(), self._described()),
-            detail_html(chosen) if chosen is not None else "",
-        )
+    @property
+    def title(self) -> str:
+        """The array."""
+        return f"Array matches · {fitted(self._board.path, 90)}"
 
     def __repr__(self) -> str:
         """Say which array is shown, and what became of its items."""
         return f"Array matches · {self._board}"
+
+
+def _noted(content: Node | str, *notes: str, **attributes: Any) -> Node:
+    """Make a cell with notes below its content; an empty one is left out."""
+    below = [h("div", note, cls="xb-quiet xb-value") for note in notes if note]
+    return h("td", content, below, **attributes)
+
+
+def _verdict(verdict: dict[str, Any] | None) -> list[Node]:
+    if verdict is None:
+        return [h("td", "not scored", cls="xb-quiet"), h("td"), h("td")]
+    metric = [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])]
+    return [
+        h("td", metric, cls="xb-word"),
+        h("td", score(verdict["score"]), cls="xb-num xb-word"),
+        _noted(mark(verdict["outcome"]), verdict["reason"], verdict["reasoning"], cls="xb-word"),
+    ]

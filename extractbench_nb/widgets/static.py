@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -18,8 +17,6 @@ from typing import Any
 
 from extractbench_nb._files import write_texts
 from extractbench_nb._json import read_text
-from extractbench_nb.display.html import element
-from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import trimmed
 from extractbench_nb.errors import ConfigError, InputError
 
@@ -67,14 +64,6 @@ def outcome_text(outcome: str) -> str:
     return f"{MARKS[outcome]} {outcome.replace('_', ' ')}"
 
 
-def twin(title: str, *parts: str) -> str:
-    """Put the parts of a static twin under one title, with the style that they share."""
-    lines = asset("shared/base.css", "shared/static.css").splitlines()
-    style = "<style>" + "\n".join(line.strip() for line in lines) + "</style>"
-    head = element("div", title, "xb-title")
-    return f'<div class="xb xb-twin">{style}{head}{"".join(parts)}</div>'
-
-
 def page(title: str, body: str) -> str:
     """Make a complete page of one twin."""
     return (
@@ -98,35 +87,6 @@ def score_text(score: float | None) -> str:
     if score <= 0 or score >= 1:
         return "0.00" if score <= 0 else "1.00"
     return f"0.{min(99, max(1, math.floor(100 * score + 0.5))):02}"
-
-
-def counts_html(score: float | None, counts: Sequence[tuple[str, int]]) -> str:
-    """Write a score, a bar of counts, and the counts in words; nothing where there are none."""
-    total = sum(n for _, n in counts)
-    if not total:
-        return ""
-    parts = "".join(
-        f'<i class="xb-part xb-{escape(name)}" style="width:{100 * n / total:.1f}%"></i>'
-        for name, n in counts
-    )
-    words = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
-    bar = f'<span class="xb-bar">{parts}</span>'
-    return f'<b class="xb-score">{score_text(score)}</b> {bar} {element("span", words, "xb-quiet")}'
-
-
-def segments_html(side: Iterable[Segment]) -> str:
-    """Write one side of a comparison, with what differs marked."""
-    tags = {"changed": ("mark", "xb-changed"), "note": ("em", "xb-quiet")}
-    written = []
-    for piece in side:
-        tag, kind = tags.get(piece.kind, ("span", ""))
-        written.append(element(tag, piece.text, kind, 20_000))
-    return "".join(written)
-
-
-def more(hidden: int, what: str) -> str:
-    """Say how many things are not shown; nothing where all are."""
-    return element("p", f"… {hidden:,} more {what}") if hidden > 0 else ""
 
 
 def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:

@@ -2,207 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import traitlets
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.html import element, table
-from extractbench_nb.display.sides import MOST, Pair, Segment, whole
-from extractbench_nb.display.text import one_line
+from extractbench_nb.display.nodes import Node, h
+from extractbench_nb.display.sides import MOST, Pair, whole
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables import drawing
-from extractbench_nb.widgets import panes as ui
-from extractbench_nb.widgets.static import segments_html, twin
+from extractbench_nb.widgets.controls import (
+    Page,
+    button,
+    menu,
+    more,
+    page_of,
+    pager,
+    segments,
+    toolbar,
+)
+from extractbench_nb.widgets.view import View, known, part
 
 ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
-#: Characters of a cell that a page is sent; all of the chosen cell stands below the grids.
-_LONGEST = 80
-_MOST_NOTES = 5
-
-
-#: The lines to choose from, and the page of them that is shown.
-Lines = tuple[Sequence[drawing.Line], ui.Page]
-
-
-def page_model(found: drawing.Comparison, rows: Lines, columns: Lines) -> dict[str, Any]:
-    """Write a page of both grids as the front end reads it."""
-    parts = drawing.drawn(found, *(page.of(lines) for lines, page in (rows, columns)))
-    return {
-        "metric": drawing.METRICS[found.metric],
-        "rows": rows[1]._asdict(),
-        "columns": columns[1]._asdict(),
-        "sides": [_side(found, side, parts[side], (rows, columns)) for side in (0, 1)],
-    }
-
-
-def _side(
-    found: drawing.Comparison, side: int, part: drawing.DrawnSide, pages: tuple[Lines, Lines]
-) -> dict[str, Any]:
-    table = found.tables[side]
-
-    def line_cells(line: drawing.Line) -> list[Any]:
-        return [line.at(side), line.at(1 - side), line.similarity, drawing.line_text(line, side)]
-
-    def nearest_index(lines: Iterable[drawing.Line]) -> int | None:
-        return next((at for line in lines if (at := line.at(side)) is not None), None)
-
-    return {
-        "name": drawing.SIDES[side],
-        "shape": list(table.grid.shape) if table.size else [0, 0],
-        "heads": [line_cells(line) for line in part.columns],
-        "lines": [
-            [*line_cells(row.line), [_patch(found, side, patch) for patch in row.patches]]
-            for row in part.rows
-        ],
-        "notes": [one_line(note, 200) for note in drawing.notes_of(table)[:_MOST_NOTES]],
-        "before": [nearest_index(reversed(lines[: page.first])) for lines, page in pages],
-        "after": [nearest_index(lines[page.last :]) for lines, page in pages],
-    }
-
-
-def _patch(found: drawing.Comparison, side: int, patch: drawing.Patch) -> list[Any]:
-    told = [*patch[1:], drawing.mark_text(patch, side)]
-    if patch.state == "gap":
-        return [*told, "", ""]
-    cell = found.tables[side].cells[patch.cell]
-    return [*told, drawing.kind_of(cell), one_line(cell.text, _LONGEST)]
-
-
+#: Characters of the chosen cell's text that are shown at first.
 _SHORT = 2_000
 #: Positions of a spanning cell that are listed.
 _MOST_POSITIONS = 12
 _KINDS = {"header": "column header", "projected": "projected row header", "": ""}
-
-
-class Position(NamedTuple):
-    """A position of a grid."""
-
-    side: str
-    row: int
-    column: int
-
-    @property
-    def number(self) -> int:
-        """0 for the true table, 1 for the predicted one."""
-        return drawing.SIDES.index(self.side)
-
-
-def pair_model(
-    found: drawing.Comparison, chosen: Position, *, in_full: bool = False
-) -> dict[str, Any]:
-    """Describe the cell at a position and its partner."""
-    own = (chosen.row, chosen.column)
-    other = found.partner(chosen.number, *own)
-    places = [other, own] if chosen.number else [own, other]
-    cells = [
-        None if place is None else table.cells[table.grid[place]]
-        for table, place in zip(found.tables, places, strict=True)
-    ]
-    shown = [at for at in (0, 1) if cells[at] is not None]
-    values = [None if cell is None else cell.text for cell in cells]
-    states = ["missing" if value is None else "present" for value in values]
-    texts = whole(Pair(values[0], values[1], states[0], states[1]), MOST if in_full else _SHORT)
-    segments = [[piece for piece in texts[at].segments if piece.text] for at in shown]
-    facts = [
-        {
-            "covers": f"{_lines(cell.rows, 'row')}, {_lines(cell.columns, 'column')}",
-            "kind": _KINDS[drawing.kind_of(cell)],
-            "box": "" if cell.box is None else ", ".join(f"{x:g}" for x in cell.box),
-        }
-        for cell in cells
-        if cell is not None
-    ]
-    told = [name for name in facts[0] if any(fact[name] for fact in facts)]
-    rows = [
-        ("text", [side or [Segment("note", "no text")] for side in segments]),
-        *((name, [[Segment("same", fact[name])] for fact in facts]) for name in told),
-    ]
-    return {
-        "title": _title(found, places),
-        "note": _note(found, chosen) if len(shown) == 1 else "",
-        "sides": [drawing.SIDES[at] for at in shown],
-        "rows": rows,
-        "hidden": max(texts[at].hidden for at in shown),
-        "others": _others(found, chosen),
-    }
-
-
-def _lines(numbers: Sequence[int], name: str) -> str:
-    if len(numbers) == 1:
-        return f"{name} {numbers[0]}"
-    if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
-        return f"{name}s {numbers[0]} to {numbers[-1]}"
-    return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
-
-
-def _title(found: drawing.Comparison, places: Sequence[tuple[int, int] | None]) -> str:
-    told = [
-        f"{drawing.SIDES[side]} row {place[0]}, column {place[1]}"
-        for side, place in enumerate(places)
-        if place is not None
-    ]
-    title = " and ".join(told)
-    if len(told) == 1:
-        return title[0].upper() + title[1:]
-    place = places[0]
-    alike = drawing.two_digits(float(found.positions[0][place])) if place is not None else ""
-    return f"{title[0].upper()}{title[1:]}: similarity {alike} ({found.metric})"
-
-
-def _note(found: drawing.Comparison, chosen: Position) -> str:
-    side = chosen.number
-    lines = (("row", found.rows, chosen.row), ("column", found.columns, chosen.column))
-    alone = [f"{name} {at}" for name, every, at in lines if at not in found.partners(every, side)]
-    verb = "has" if len(alone) == 1 else "have"
-    return f"No partner: {' and '.join(alone)} {verb} none in the {drawing.SIDES[1 - side]} table."
-
-
-def _others(found: drawing.Comparison, chosen: Position) -> str:
-    """Say what the positions of a cell that spans several were matched with."""
-    side, grid = chosen.number, found.tables[chosen.number].grid
-    places = np.argwhere(grid == grid[chosen.row, chosen.column]).tolist()
-    if len(places) == 1:
-        return ""
-    told = []
-    for down, across in places[:_MOST_POSITIONS]:
-        partner = found.partner(side, down, across)
-        alike = drawing.two_digits(float(found.positions[side][down, across]))
-        with_it = f"with ({partner[0]}, {partner[1]}) {alike}" if partner else "without a partner"
-        told.append(f"({down}, {across}) {with_it}")
-    if len(places) > len(told):
-        told.append(f"… {len(places) - len(told):,} more")
-    return f"Positions of the {drawing.SIDES[side]} cell (row, column): {'; '.join(told)}."
-
-
-def pair_html(model: dict[str, Any]) -> str:
-    """Write the chosen pair for the static twin."""
-    rows = [
-        [element("b", name), *(segments_html(side) for side in sides)]
-        for name, sides in model["rows"]
-    ]
-    hidden = f"… {model['hidden']:,} more characters" if model["hidden"] else ""
-    told = (model["note"], hidden, model["others"])
-    notes = "".join(element("p", text) for text in told if text)
-    return element("h4", model["title"]) + table(["", *model["sides"]], rows) + notes
-
-
-class ScoresPane(ui.Pane, scripts=["tables/scores.js"]):
-    """The scores of each metric."""
-
-
-class GridsPane(ui.Pane, scripts=["tables/cells.js", "tables/grids.js"]):
-    """A page of both grids; `selected` has side, row and column of the chosen position."""
-
-    selected = traitlets.Any(None, allow_none=True).tag(sync=True)
-
-
-class PairPane(ui.Pane, scripts=["tables/pair.js"]):
-    """The chosen position beside the one that it was matched with."""
-
+#: Arrow keys: rows (0) or columns (1), and the direction.
+_ARROWS = {
+    "ArrowUp": (0, -1),
+    "PageUp": (0, -1),
+    "ArrowDown": (0, 1),
+    "PageDown": (0, 1),
+    "ArrowLeft": (1, -1),
+    "ArrowRight": (1, 1),
+}
 
 LINE_COLUMNS = FrameSpec(
     "lines",
@@ -214,12 +52,8 @@ LINE_COLUMNS = FrameSpec(
     ),
 )
 
-_NOTHING_CHOSEN = "Choose a cell, by a click or by arrow keys, to see it beside its partner."
-_EMPTY = "Both tables are empty."
-_NO_ROWS = "No row differs: all that was matched is alike, and no row is alone."
 
-
-class TableView(ui.View):
+class TableView(View):
     """Two tables side by side: true on the left, predicted on the right, partners at one height.
 
     Attributes
@@ -236,6 +70,9 @@ class TableView(ui.View):
         Which page of rows and of columns is shown, from 0.
     """
 
+    kind = "tables"
+    styles = ("tables.css",)
+    settable = frozenset({"metric", "only_differing", "page", "column_page"})
     metric = traitlets.Unicode("")
     selected = traitlets.Any(None, allow_none=True)
     only_differing = traitlets.Bool(False)
@@ -250,91 +87,54 @@ class TableView(ui.View):
         first = drawing.default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
-        self._result, self._whole = result, False
+        self._result, self._limit = result, _SHORT
         self._compared: dict[str, drawing.Comparison] = {}
-        self._names = [str(name) for name in result.scores.index]
-        told = {name: f"{name}: {drawing.METRICS.get(name, name)}" for name in self._names}
-        self._metrics, self._filter = ui.menu("Metric", told), ui.menu("Rows", [("all", False)])
-        self._scores, self._grids, self._pair = ScoresPane(), GridsPane(), PairPane()
-        super().__init__(
-            [self._scores, ui.row(self._metrics, self._filter), self._grids, self._pair]
-        )
-        self._grids.observe(self._position_picked, "selected")
-        self._grids.on_event("page", self._page_asked, axis=["rows", "columns"], to=int)
-        self._pair.on_event("whole", self._whole_asked)
-        self.metric = first
-        self.link({"metric": self._metrics, "only_differing": self._filter})
+        super().__init__(metric=first)
 
     @property
     def _found(self) -> drawing.Comparison:
-        if self.metric not in self._compared:
-            self._compared[self.metric] = drawing.compare(self._result, self.metric)
-        return self._compared[self.metric]
+        metric = self.metric or str(drawing.default_metric(self._result))
+        if metric not in self._compared:
+            self._compared[metric] = drawing.compare(self._result, metric)
+        return self._compared[metric]
 
     @property
-    def _lines(self) -> list[drawing.Line]:
-        """The rows that the filter leaves."""
-        rows = self._found.rows
-        return [line for line in rows if not (self.only_differing and line.equal)]
+    def _lines(self) -> tuple[Sequence[drawing.Line], Sequence[drawing.Line]]:
+        """The rows that the filter leaves, and the columns."""
+        found = self._found
+        rows = [line for line in found.rows if not (self.only_differing and line.equal)]
+        return rows, found.columns
 
     @property
-    def _pages(self) -> tuple[Lines, Lines]:
-        rows, columns = self._lines, self._found.columns
+    def _pages(self) -> tuple[Page, Page]:
+        rows, columns = self._lines
         return (
-            (rows, ui.page_of(len(rows), self.page, ROWS_A_PAGE)),
-            (columns, ui.page_of(len(columns), self.column_page, COLUMNS_A_PAGE)),
+            page_of(len(rows), self.page, ROWS_A_PAGE),
+            page_of(len(columns), self.column_page, COLUMNS_A_PAGE),
         )
 
-    # --- what Python code sets ---------------------------------------------------------------
+    # --- what can be assigned ---------------------------------------------------------------------
 
     @traitlets.validate("metric")
     def _known_metric(self, proposal: Any) -> str:
-        return ui.known("metric", proposal["value"], self._names)
-
-    @traitlets.observe("metric")
-    def _metric_changed(self, _: Any) -> None:
-        scores = self._result.scores
-        rows = [
-            [
-                name,
-                drawing.METRICS.get(name, ""),
-                [f"{n:.3f}" for n in numbers],
-                name == self.metric,
-            ]
-            for name, *numbers in scores.itertuples()
-        ]
-        heads = [str(name).replace("_", " ") for name in scores.columns]
-        self._scores.show({"heads": heads, "rows": rows})
-        every = self._found.rows
-        differing = sum(not line.equal for line in every)
-        with self.quietly():
-            told = [(f"all ({len(every):,})", False), (f"that differ ({differing:,})", True)]
-            self._filter.options = told
-            self._filter.value = self.only_differing
-        self.page = self.page  # another metric may have fewer
-        self._draw()
-        self._show_selected()
+        return known("metric", proposal["value"], map(str, self._result.scores.index))
 
     @traitlets.validate("page", "column_page")
     def _known_page(self, proposal: Any) -> int:
-        rows = proposal["trait"].name == "page"
-        lines, size = (self._lines, ROWS_A_PAGE) if rows else (self._found.columns, COLUMNS_A_PAGE)
-        return ui.page_of(len(lines), proposal["value"], size).number
-
-    @traitlets.observe("only_differing")
-    def _filter_changed(self, _: Any) -> None:
-        self.page = 0
-        self._draw()
+        lines, size = (
+            (self._lines[0], ROWS_A_PAGE)
+            if proposal["trait"].name == "page"
+            else (self._lines[1], COLUMNS_A_PAGE)
+        )
+        return page_of(len(lines), proposal["value"], size).number
 
     @traitlets.validate("selected")
     def _known_position(self, proposal: Any) -> list[Any] | None:
         value = proposal["value"]
-        if value is None:
-            return None
-        problem = self._problem_with(value)
+        problem = "" if value is None else self._problem_with(value)
         if problem:
             raise traitlets.TraitError(problem)
-        return list(value)
+        return None if value is None else list(value)
 
     def _problem_with(self, value: Any) -> str:
         parts = value if isinstance(value, tuple | list) else ()
@@ -352,102 +152,238 @@ class TableView(ui.View):
             )
         return ""
 
-    @traitlets.observe("selected")
-    def _selected_changed(self, _: Any) -> None:
-        self._whole = False
-        self._show_selected()
+    # --- what changes -----------------------------------------------------------------------------
 
-    def _show_selected(self) -> None:
-        """Turn to the chosen position, and write it beside its partner."""
-        if self.selected is not None:
-            chosen = Position(*self.selected)
-            at = _place(self._lines, chosen.number, chosen.row)
-            if at is None:
+    @traitlets.observe("only_differing")
+    def _to_the_first_page(self, _: Any) -> None:
+        self.page = 0
+
+    @traitlets.observe("selected", "metric")
+    def _turn_to_selected(self, _: Any) -> None:
+        self._limit = _SHORT
+        with self.changing():
+            self.page = self.page  # another metric may have fewer
+            if self.selected is None:
+                return
+            side, *place = self.selected
+            number = drawing.SIDES.index(side)
+            if self.only_differing and place[0] not in [line.at(number) for line in self._lines[0]]:
                 self.only_differing = False
-                at = _place(self._lines, chosen.number, chosen.row) or 0
-            across = _place(self._found.columns, chosen.number, chosen.column) or 0
-            self.page, self.column_page = at // ROWS_A_PAGE, across // COLUMNS_A_PAGE
-        self._grids.selected = self.selected
-        self._draw_pair()
+            at = [
+                [line.at(number) for line in lines].index(index)
+                for lines, index in zip(self._lines, place, strict=True)
+            ]
+            self.page, self.column_page = at[0] // ROWS_A_PAGE, at[1] // COLUMNS_A_PAGE
 
-    # --- what the page asks ------------------------------------------------------------------
+    # --- events of the page -----------------------------------------------------------------------
 
-    def _position_picked(self, change: Any) -> None:
-        value = change["new"]
-        if value is None or not self._problem_with(value):
-            self.selected = value
-        else:
-            self._grids.selected = self.selected
+    def do_cell(self, position: Any) -> None:
+        """Choose a position."""
+        if position is not None and not self._problem_with(position):
+            self.selected = position
 
-    def _page_asked(self, axis: str, to: int) -> None:
-        self.set_trait("page" if axis == "rows" else "column_page", to)
+    def do_clear(self, _: Any) -> None:
+        """Choose nothing."""
+        self.selected = None
 
-    def _whole_asked(self) -> None:
-        self._whole = True
-        self._draw_pair()
+    def do_edge(self, asked: Any) -> None:
+        """Go on from a position at the end of the page to the next one behind it."""
+        match asked:
+            case [position, str(key)] if key in _ARROWS and not self._problem_with(position):
+                pass
+            case _:
+                return
+        axis, step = _ARROWS[key]
+        lines, cut = self._lines[axis], self._pages[axis]
+        behind = lines[cut.last :] if step > 0 else lines[: cut.first][::-1]
+        side = drawing.SIDES.index(position[0])
+        to = next((at for line in behind if (at := line.at(side)) is not None), None)
+        if to is not None:
+            self.do_cell([*position[: axis + 1], to, *position[axis + 2 :]])
 
-    # --- what is shown -----------------------------------------------------------------------
+    def do_whole(self, _: Any) -> None:
+        """Show more of the chosen texts."""
+        self._limit = MOST
 
-    @traitlets.observe("page", "column_page")
-    def _draw(self, _: Any = None) -> None:
-        model = page_model(self._found, *self._pages)
-        self._grids.show({**model, "empty": self._empty(), "legend": drawing.LEGEND})
+    # --- what is shown ----------------------------------------------------------------------------
 
-    def _empty(self) -> str:
-        if not self._found.rows:
-            return _EMPTY
-        return "" if self._lines else _NO_ROWS
+    def draw(self) -> dict[str, Node]:
+        """Draw the scores, the present page of both tables, and the chosen pair."""
+        found, metric = self._found, self._found.metric
+        names = map(str, self._result.scores.index)
+        differing = sum(not line.equal for line in found.rows)
+        pages = list(zip(("rows", "columns"), ("page", "column_page"), self._pages, strict=True))
+        tools = toolbar(
+            menu(
+                "Metric",
+                "set:metric",
+                {name: f"{name}: {drawing.METRICS.get(name, name)}" for name in names},
+                metric,
+            ),
+            menu(
+                "Rows",
+                "set:only_differing",
+                {False: f"all ({len(found.rows):,})", True: f"that differ ({differing:,})"},
+                self.only_differing,
+            ),
+            *(pager(cut, f"set:{trait}", noun) for noun, trait, cut in pages),
+        )
+        only = ", only rows that differ" if self.only_differing else ""
+        told = [f"Alignment and colours by {drawing.METRICS[metric]} ({metric}){only}."]
+        told += [
+            f"{noun.capitalize()} {cut.first + 1:,} to {cut.last:,} of {cut.total:,}."
+            for noun, _, cut in pages
+            if cut.pages > 1
+        ]
+        page = h(
+            "div",
+            drawing.scores_table(self._result, metric),
+            tools,
+            h("p", " ".join(told), static=True),
+            part("tables"),
+            part("pair"),
+            h("p", drawing.LEGEND, cls="xb-quiet") if self._lines[0] else None,
+        )
+        return {"page": page, "tables": self._tables(), "pair": self._pair()}
 
-    def _draw_pair(self) -> None:
-        hint = _NOTHING_CHOSEN if self._found.rows else ""
-        self._pair.show(self._pair_model() or {"empty": hint})
+    def _tables(self) -> Node:
+        lines = self._lines
+        if not lines[0]:
+            empty = (
+                "No row differs: all that was matched is alike, and no row is alone."
+                if self._found.rows
+                else "Both tables are empty."
+            )
+            return h("p", empty, cls="xb-empty", role="status")
+        cuts = [page.of(every) for every, page in zip(lines, self._pages, strict=True)]
+        side, places = self._places()
+        grids = drawing.tables(self._found, cuts[0], cuts[1], places, side)
+        return h("div", grids, cls="xb-both", escape=None if self.selected is None else "clear")
 
-    def _pair_model(self) -> dict[str, Any] | None:
+    def _places(self) -> tuple[int, tuple[Any, Any]]:
+        """Return the side of the chosen position, and by side that position and its partner."""
         if self.selected is None:
-            return None
-        return pair_model(self._found, Position(*self.selected), in_full=self._whole)
+            return 0, (None, None)
+        side, own = drawing.SIDES.index(self.selected[0]), tuple(self.selected[1:])
+        other = self._found.partner(side, *own)
+        return side, (other, own) if side else (own, other)
 
-    # --- results -----------------------------------------------------------------------------
+    def _pair(self) -> Node:
+        """Draw the chosen cell beside the one that it was matched with."""
+        found, (side, places) = self._found, self._places()
+        if self.selected is None:
+            hint = (
+                "Choose a cell, by a click or by arrow keys, to see it beside its partner; Tab "
+                "goes to the partner."
+            )
+            return h("p", hint if found.rows else "", cls="xb-quiet", live=True)
+        cells = [
+            None if place is None else table.cells[table.grid[place]]
+            for table, place in zip(found.tables, places, strict=True)
+        ]
+        shown = [(at, cell) for at, cell in enumerate(cells) if cell is not None]
+        values = [None if cell is None else cell.text for cell in cells]
+        states = ["missing" if value is None else "present" for value in values]
+        texts = whole(Pair(values[0], values[1], states[0], states[1]), self._limit)
+        facts = {
+            "covers": [
+                f"{_covered(c.rows, 'row')}, {_covered(c.columns, 'column')}" for _, c in shown
+            ],
+            "kind": [_KINDS[drawing.kind_of(cell)] for _, cell in shown],
+            "box": ["" if c.box is None else ", ".join(f"{x:g}" for x in c.box) for _, c in shown],
+        }
+        lines = [
+            h("tr", h("th", name, scope="row"), [h("td", text) for text in written])
+            for name, written in facts.items()
+            if any(written)
+        ]
+        sides = [
+            h(
+                "td",
+                segments(texts[at].segments) if cell.text else h("em", "no text"),
+                cls="xb-value",
+                dir="auto",
+            )
+            for at, cell in shown
+        ]
+        heads = [h("th", drawing.SIDES[at], scope="col") for at, _ in shown]
+        hidden = max(texts[at].hidden for at, _ in shown)
+        table = h(
+            "table",
+            h("thead", h("tr", h("td"), heads)),
+            h("tbody", h("tr", h("th", "text", scope="row"), sides), lines),
+        )
+        return h(
+            "div",
+            h("p", h("b", _title(found, places))),
+            h("p", _why_alone(found, side, *places[side])) if len(shown) == 1 else None,
+            table,
+            more(hidden, "characters"),
+            button("Show all", "whole") if hidden and self._limit < MOST else None,
+            h("p", others) if (others := _others(found, side, *places[side])) else None,
+            cls="xb-pair",
+            role="region",
+            aria_label="Chosen cell",
+            reveal=str(self.selected),
+        )
+
+    # --- results ----------------------------------------------------------------------------------
 
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of both tables that are shown, on all pages, with their partners."""
-        return LINE_COLUMNS.from_rows(line[:3] for line in self._lines)
+        return LINE_COLUMNS.from_rows(line[:3] for line in self._lines[0])
 
     @property
     def columns(self) -> pd.DataFrame:
         """The columns of both tables, on all pages, with their partners."""
-        return LINE_COLUMNS.from_rows(line[:3] for line in self._found.columns)
-
-    def to_html(self) -> str:
-        """Write the scores, the present page of both grids, and the chosen pair."""
-        rows, columns = self._pages
-        grids = drawing.tables_html(
-            self._found, *(page.of(lines) for lines, page in (rows, columns))
-        )
-        chosen = self._pair_model()
-        return twin(
-            repr(self),
-            drawing.TABLES_STYLE,
-            drawing.scores_html(self._result, self.metric),
-            element("p", self._told(rows, columns)),
-            grids if not self._empty() else element("p", self._empty()),
-            element("p", drawing.LEGEND, "xb-quiet"),
-            "" if chosen is None else pair_html(chosen),
-        )
-
-    def _told(self, rows: Lines, columns: Lines) -> str:
-        only = ", only rows that differ" if self.only_differing else ""
-        parts = [f"Alignment and colours by {drawing.METRICS[self.metric]} ({self.metric}){only}."]
-        for name, (_, page) in (("Rows", rows), ("Columns", columns)):
-            if page.pages > 1:
-                parts.append(f"{name} {page.first + 1:,} to {page.last:,} of {page.total:,}.")
-        return " ".join(parts)
+        return LINE_COLUMNS.from_rows(line[:3] for line in self._lines[1])
 
     def __repr__(self) -> str:
         """Say what is compared, and by which metric it is shown."""
         return f"Tables · {self._result!r} · by {self.metric}"
 
 
-def _place(lines: Any, side: int, index: int) -> int | None:
-    return next((place for place, line in enumerate(lines) if line.at(side) == index), None)
+def _covered(numbers: Sequence[int], name: str) -> str:
+    if len(numbers) == 1:
+        return f"{name} {numbers[0]}"
+    if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{name}s {numbers[0]} to {numbers[-1]}"
+    return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
+
+
+def _title(found: drawing.Comparison, places: tuple[Any, Any]) -> str:
+    title = " and ".join(
+        f"{drawing.SIDES[side]} row {place[0]}, column {place[1]}"
+        for side, place in enumerate(places)
+        if place is not None
+    )
+    title = title[0].upper() + title[1:]
+    if None in places:
+        return title
+    alike = drawing.two_digits(float(found.positions[0][places[0]]))
+    return f"{title}: similarity {alike} ({found.metric})"
+
+
+def _why_alone(found: drawing.Comparison, side: int, row: int, column: int) -> str:
+    lines = (("row", found.rows, row), ("column", found.columns, column))
+    alone = [f"{name} {at}" for name, every, at in lines if at not in found.partners(every, side)]
+    verb = "has" if len(alone) == 1 else "have"
+    return f"No partner: {' and '.join(alone)} {verb} none in the {drawing.SIDES[1 - side]} table."
+
+
+def _others(found: drawing.Comparison, side: int, row: int, column: int) -> str:
+    """Say what the positions of a cell that spans several were matched with."""
+    grid = found.tables[side].grid
+    places = np.argwhere(grid == grid[row, column]).tolist()
+    if len(places) == 1:
+        return ""
+    told = []
+    for down, across in places[:_MOST_POSITIONS]:
+        partner = found.partner(side, down, across)
+        alike = drawing.two_digits(float(found.positions[side][down, across]))
+        with_it = f"with ({partner[0]}, {partner[1]}) {alike}" if partner else "without a partner"
+        told.append(f"({down}, {across}) {with_it}")
+    if len(places) > len(told):
+        told.append(f"… {len(places) - len(told):,} more")
+    return f"Positions of the {drawing.SIDES[side]} cell (row, column): {'; '.join(told)}."

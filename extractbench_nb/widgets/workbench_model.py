@@ -15,7 +15,7 @@ import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb._json import json_type, private_copy
-from extractbench_nb.display.text import document_json, one_line, value_text
+from extractbench_nb.display.text import document_json, value_text
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.evaluation import Profile
 from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, check_gold
@@ -26,7 +26,8 @@ from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.stats.agreements import kappas
 from extractbench_nb.stats.breakdowns import gather
 
-_LABELS = ("run", "document", "path")
+#: Columns of `fields` that name a case.
+LABELS = ("run", "document", "path")
 _OF_FIELDS = ("path", "field", "gold", "predicted", "gold_state", "predicted_state", "outcome")
 _SIDES = ("gold", "predicted")
 _PAIR, _TRIPLE = 2, 3
@@ -165,7 +166,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _from_fields(fields: pd.DataFrame, field: str | None, kinds: frozenset[str]) -> Cases:
-    labels = [name for name in _LABELS if name in fields.columns]
+    labels = [name for name in LABELS if name in fields.columns]
     once = [name for name in (*labels, "predicted_path") if name in fields.columns]
     rows = fields[~fields.duplicated(once)]  # a field with several metrics has several rows
     if field is not None:
@@ -600,9 +601,6 @@ def _passed(found: Verdicts) -> list[bool | None]:
     return [passed if decided else None for passed, decided in pairs]
 
 
-_LONGEST_RULES, _LONGEST_NOTE, _LONGEST_CONFIG = 400, 120, 20_000
-#: Values of which each is named on the axis.
-_FEW = 40
 #: Largest step of values that stand where they belong, as a share of the axis.
 _EVEN = 0.0501
 
@@ -610,15 +608,6 @@ _EVEN = 0.0501
 def number_text(value: float) -> str:
     """Write a value of a param, without digits that say nothing."""
     return f"{value:.6g}"
-
-
-def summary_model(bench: Bench) -> dict[str, Any]:
-    """Return the metric and the baseline in words, and the figures."""
-    return {
-        "rules": one_line(bench.rules, _LONGEST_RULES),
-        "baseline": one_line(bench.baseline.rules, _LONGEST_RULES),
-        "facts": facts(bench),
-    }
 
 
 def facts(bench: Bench) -> list[tuple[str, str, str, str]]:
@@ -659,57 +648,12 @@ def _agreement(bench: Bench, found: Verdicts) -> str:
     return f"{sum(pairs):,} of {len(pairs):,}" + (f" · {np.mean(pairs):.1%}" if pairs else "")
 
 
-def config_model(config: Any, others: Sequence[str], controls: bool) -> dict[str, str]:
-    """Return the ``evaluation_config`` to copy, and what there is to say about the params."""
-    text = config_text(config)
-    if len(text) > _LONGEST_CONFIG:
-        return {"text": "", "note": "Too long to be shown: use the attribute config."}
-    note = "" if controls else "This metric has no params."
-    if others:
-        note = one_line(f"No control, set in Python: {', '.join(others)}", _LONGEST_NOTE)
-    return {"text": text, "note": note}
-
-
 def config_text(config: Any) -> str:
     """Write an ``evaluation_config`` as JSON, to be pasted in a schema."""
     return json.dumps(document_json(config), indent=2)
 
 
-def curve_model(bench: Bench, over: str) -> dict[str, Any]:
-    """Return the curve as it is drawn, with the places of its values from 0 to 1."""
-    frame = bench.curve(over)
-    values = frame["threshold"].tolist()
-    settable = over in bench.tuning.params
-    lines = {"pass_rate": "pass rate" if settable else "cases with this score or more"}
-    lines |= {name: name for name in MEASURES if bench.cases.labelled}
-    places = _places(values)
-    ticks = [  # all of few values, else those at a tenth of the axis
-        at
-        for at, place in enumerate(places)
-        if len(places) <= _FEW or round(10 * place, 3).is_integer()
-    ]
-    return {
-        "over": over,
-        "values": values,
-        "texts": [number_text(value) for value in values],
-        "places": places,
-        "ticks": ticks,
-        "passing": frame["passing"].tolist(),
-        "cases": len(bench.cases),
-        "lines": [
-            (words, [None if pd.isna(value) else round(float(value), 4) for value in frame[name]])
-            for name, words in lines.items()
-        ],
-        "at": _nearest_place(values, bench.params.get(over)) if settable else None,
-        "baseline": _nearest_place(values, bench.baseline.threshold)
-        if over == bench.tuning.threshold
-        else None,
-        "settable": settable,
-        "best": _best(frame) if bench.cases.labelled else "",
-    }
-
-
-def _places(values: Sequence[float]) -> list[float]:
+def places(values: Sequence[float]) -> list[float]:
     """Put values between two bounds where they belong, and a series of 1, 2, 5 evenly."""
     low, high = values[0], values[-1]
     steps = np.diff(values)
@@ -718,13 +662,7 @@ def _places(values: Sequence[float]) -> list[float]:
     return [round(at / max(1, len(values) - 1), 4) for at in range(len(values))]
 
 
-def _nearest_place(values: Sequence[float], value: float | None) -> int | None:
-    if value is None or not np.isfinite(value):
-        return None
-    return int(np.argmin(np.abs(np.array(values) - value)))
-
-
-def _best(frame: pd.DataFrame) -> str:
+def best_text(frame: pd.DataFrame) -> str:
     """Say where the verdicts agree best with those of people."""
     for name in ("kappa", "accuracy"):
         known = frame[name].astype(float)

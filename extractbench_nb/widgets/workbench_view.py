@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-import ipywidgets
 import numpy as np
 import pandas as pd
 import traitlets
 
 from extractbench_nb._json import json_type
-from extractbench_nb.display.html import element, table
-from extractbench_nb.display.sides import MOST, Pair, Segment, excerpts
-from extractbench_nb.display.sides import whole as both_whole
+from extractbench_nb.display.nodes import Node, h
+from extractbench_nb.display.sides import MOST, Pair, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Profile
 from extractbench_nb.evaluation.cases import Case, Verdicts
-from extractbench_nb.field_metrics.registry import Param
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import EMPTY, PRESENT, state_of
-from extractbench_nb.widgets import panes as ui
 from extractbench_nb.widgets import workbench_model as model
-from extractbench_nb.widgets.static import more, segments_html, twin
+from extractbench_nb.widgets.controls import (
+    breakable,
+    button,
+    check,
+    copy,
+    found,
+    menu,
+    more,
+    page_of,
+    pager,
+    search,
+    segments,
+    toolbar,
+)
+from extractbench_nb.widgets.view import View, in_turn, known, part
+from extractbench_nb.widgets.workbench_curve import Curve
 
 #: Cases on a page.
 PAGE = 20
@@ -40,6 +48,7 @@ SHOWN = {
 }
 #: In which order, with the words for it.
 SORTS = {
+    "failures": "Flips and failures first",
     "given": "As given",
     "lowest": "Lowest score first",
     "highest": "Highest score first",
@@ -47,39 +56,27 @@ SORTS = {
 }
 #: Further columns that are shown, in a row and of the chosen case; all are in ``results``.
 _MOST_COLUMNS, _MOST_LABELS = 4, 20
-_LONGEST_HEAD, _LONGEST_LABEL, _LONGEST_VALUE, _LONGEST_ERROR = 60, 60, 160, 300
+_LONGEST_NAME, _LONGEST_LABEL, _LONGEST_ERROR = 60, 60, 300
+_LONGEST_RULES, _LONGEST_CONFIG = 400, 20_000
+#: Longest text of a param that a box holds, and the largest whole number.
+_LONGEST_TEXT, _LARGEST = 2_000, 2**31 - 1
 #: Characters of a value of the chosen case that are shown at first.
 _FULL = 2_000
 _EXPECTED = {None: "", True: "pass", False: "fail"}
+_SIGNS = {"pass": "✓", "fail": "✗", "no verdict": "?", model.GAINED: "▲", model.LOST: "▼"}
 _NOT_TOLD = -2.0  # sorts cases without a score behind those with one
 
 
-class CaseRow(NamedTuple):
-    """A case as the table shows it; verdicts are ``pass``, ``fail`` and ``no verdict``."""
-
-    case: int
-    labels: tuple[str, ...]
-    gold: list[Segment]
-    predicted: list[Segment]
-    score: str
-    verdict: str
-    before: str
-    verdict_before: str
-    flip: str
-    expected: str
-    error: str
-
-
-# --- which cases, in which order -----------------------------------------------------------
+# --- cases ----------------------------------------------------------------------------------------
 
 
 def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
     """Return the places of the cases to show."""
-    now, then = bench.verdicts, bench.baseline.verdicts
+    now, then, flips = bench.verdicts, bench.baseline.verdicts, bench.flips()
     labels = np.array([-1 if label is None else int(label) for label in bench.cases.expected])
     keep = {
         "all": np.ones(len(bench.cases), dtype=bool),
-        "flips": bench.flips() != 0,
+        "flips": flips != 0,
         "passed": now.passed,
         "failed": now.decided & ~now.passed,
         "errors": ~now.decided,
@@ -92,30 +89,13 @@ def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
         places = [at for at in places if wanted in f"{bench.cases.texts[at]}\n{errors[at]}"]
     if sort != "given":
         keys = {
+            "failures": np.where(flips != 0, 0, np.where(now.passed, 2, 1)),
             "change": -np.nan_to_num(np.abs(now.score - then.score), nan=_NOT_TOLD),
             "lowest": np.nan_to_num(now.score, nan=-_NOT_TOLD),
             "highest": -np.nan_to_num(now.score, nan=_NOT_TOLD),
         }[sort]
         places.sort(key=lambda at: keys[at])
     return places
-
-
-def _title(name: object) -> str:
-    return one_line(model.label_text(name), _LONGEST_HEAD)
-
-
-def page_model(bench: model.Bench, places: list[int], page: int) -> dict[str, Any]:
-    """Return a page of cases as the front end reads it."""
-    shown = ui.page_of(len(places), page, PAGE)
-    return {
-        "columns": CaseRow._fields,
-        "rows": [case_row(bench, at) for at in shown.of(places)],
-        "titles": [_title(name) for name in bench.cases.more.columns[:_MOST_COLUMNS]],
-        "labelled": bench.cases.labelled,
-        "start": shown.first,
-        "size": PAGE,
-        "total": len(places),
-    }
 
 
 def empty_text(bench: model.Bench, shown: str) -> str:
@@ -127,50 +107,7 @@ def empty_text(bench: model.Bench, shown: str) -> str:
     return "No case matches; show all cases, or clear the text."
 
 
-def case_row(bench: model.Bench, at: int) -> CaseRow:
-    """Return one row of the table."""
-    case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
-    labels = bench.cases.more.iloc[at, :_MOST_COLUMNS]
-    gold, predicted = excerpts(_pair(case), _LONGEST_VALUE)
-    return CaseRow(
-        at,
-        tuple(one_line(model.label_text(label), _LONGEST_LABEL) for label in labels),
-        gold,
-        predicted,
-        *verdict_texts(now, at),
-        *verdict_texts(then, at),
-        {1: model.GAINED, -1: model.LOST, 0: ""}[int(bench.flips()[at])],
-        _EXPECTED[case.expected],
-        one_line(now.error(at) or "", _LONGEST_ERROR),
-    )
-
-
-def case_detail(bench: model.Bench, at: int, *, whole: bool = False) -> dict[str, Any]:
-    """Return a case in full."""
-    case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
-    more = bench.cases.more.iloc[at]
-    gold, predicted = both_whole(_pair(case), MOST if whole else _FULL)
-    notes = [
-        ("Score", " · ".join(verdict_texts(now, at))),
-        ("Baseline", " · ".join(verdict_texts(then, at))),
-        ("Expected", _EXPECTED[case.expected]),
-        ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
-        ("Error" if not now.decided[at] else "Reasoning", now.told[at] or ""),
-        *(
-            (_title(name), model.label_text(value))
-            for name, value in [*more.items()][:_MOST_LABELS]
-        ),
-    ]
-    return {
-        "case": at,
-        "gold": gold.segments,
-        "predicted": predicted.segments,
-        "notes": [(name, trimmed(text, _FULL)) for name, text in notes if text],
-        "longer": not whole and bool(gold.hidden or predicted.hidden),
-    }
-
-
-def _pair(case: Case) -> Pair:
+def case_pair(case: Case) -> Pair:
     """Return both sides with their states; a list or object that is compared as its JSON text."""
     states = [
         EMPTY if isinstance(value, list) and not value else state_of(value)
@@ -190,196 +127,140 @@ def verdict_texts(found: Verdicts, at: int) -> tuple[str, str]:
     return score, "pass" if found.passed[at] else "fail"
 
 
-_MOST_POINTS = 11
-_SIGNS = {
-    "pass": "✓",
-    "fail": "✗",
-    "no verdict": "?",
-    "gained": "▲",
-    "lost": "▼",
-}
+def _signed(word: str) -> Node:
+    return h("span", f"{_SIGNS[word]} {word} ", cls=f"xb-{word.replace(' ', '-')}")
 
 
-def facts_html(summary: Mapping[str, Any]) -> str:
-    """Write the metric, the baseline and the figures."""
-    rows = [
-        [
-            element("span", text)
-            for text in (name, " · ".join(filter(None, (value, note))), baseline)
-        ]
-        for name, value, baseline, note in summary["facts"]
-    ]
-    return (
-        element("p", f"Metric: {summary['rules']}")
-        + element("p", f"Baseline: {summary['baseline']}", "xb-quiet")
-        + table(["", "Now", "Baseline"], rows)
+def case_row(bench: model.Bench, at: int, *, chosen: bool, wanted: str = "") -> Node:
+    """Draw one row of the table of cases; `wanted` is marked in it."""
+    case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
+    flip = {1: model.GAINED, -1: model.LOST}.get(int(bench.flips()[at]))
+    (score, verdict), before = verdict_texts(now, at), verdict_texts(then, at)
+    gold, predicted = excerpts(case_pair(case))
+    error = one_line(now.error(at) or "", _LONGEST_ERROR)
+    changed = before != (score, verdict)
+    return h(
+        "tr",
+        h("td", h("span", f"{at} ", cls="xb-quiet"), _labels(bench.cases.more, at, wanted)),
+        h("td", segments(gold, wanted), cls="xb-value"),
+        h(
+            "td",
+            segments(predicted, wanted),
+            h("div", error, cls="xb-bad") if error else None,
+            cls="xb-value",
+        ),
+        h(
+            "td",
+            h("span", f"{score} ", _signed(verdict), cls="xb-verdict"),
+            h("b", _signed(flip)) if flip else None,
+            h("span", f"was {before[0]} ", _signed(before[1]), cls="xb-quiet xb-sub xb-verdict")
+            if changed
+            else None,
+        ),
+        h("td", _signed(_EXPECTED[case.expected]) if case.expected is not None else "")
+        if bench.cases.labelled
+        else None,
+        key=at,
+        item=True,
+        do="case",
+        send=at,
+        aria_current="true" if chosen else None,
+        reveal=str(at) if chosen else None,
     )
 
 
-def curve_html(curve: Mapping[str, Any]) -> str:
-    """Write the curve as a table of some values, those of now and of the baseline included."""
-    heads = [curve["over"], "passing", *(name for name, _ in curve["lines"])]
-    marks = {"now": curve["at"], "baseline": curve["baseline"]}
-    count = len(curve["texts"])
-    every = max(1, round((count - 1) / (_MOST_POINTS - 1)))
-    rows = []
-    for n in sorted({*range(0, count, every), count - 1, *marks.values()} - {None}):
-        notes = [word for word, at in marks.items() if at == n]
-        value = element("b" if notes else "span", " ← ".join([curve["texts"][n], *notes]))
-        shares = [line[n] for _, line in curve["lines"]]
-        texts = ["n/a" if share is None else f"{share:.3f}" for share in shares]
-        rows.append([value, *(element("span", s) for s in (f"{curve['passing'][n]:,}", *texts))])
-    best = element("p", curve["best"]) if curve["best"] else ""
-    body = table(heads, rows, range(1, len(heads)))
-    return element("p", f"Curve over {curve['over']}:") + body + best
+def _labels(frame: pd.DataFrame, at: int, wanted: str) -> list[Node | str | None]:
+    """Write the further columns of a case: the path as code, others with their names."""
+    cells = frame.iloc[at, :_MOST_COLUMNS].items()
+    texts = {_name(name): model.label_text(cell) for name, cell in cells}
+    path = texts.pop("path", "")
+    texts = {name: one_line(text, _LONGEST_LABEL) for name, text in texts.items()}
+    others = [
+        text if name in model.LABELS else f"{name}: {text}" for name, text in texts.items() if text
+    ]
+    return [
+        breakable(path, wanted) if path else None,
+        h("span", " ", found(" · ".join(others), wanted), cls="xb-quiet xb-sub")
+        if others
+        else None,
+    ]
 
 
-def cases_html(page: Mapping[str, Any]) -> str:
-    """Write the cases of a page."""
-    last = ["Expected"] if page["labelled"] else []
-    heads = ["Case", *page["titles"], "Gold", "Predicted", "Score", "Baseline", "Flip", *last]
-    cells = []
-    for case in page["rows"]:
-        error = f"<div>{element('em', case.error, 'xb-quiet')}</div>" if case.error else ""
-        cells.append(
+def _name(name: object) -> str:
+    return one_line(model.label_text(name), _LONGEST_NAME)
+
+
+def case_detail(bench: model.Bench, at: int, limit: int = _FULL) -> Node:
+    """Draw a case in full, with `limit` characters of its values."""
+    case, now, then = bench.cases.rows[at], bench.verdicts, bench.baseline.verdicts
+    gold, predicted = whole(case_pair(case), limit)
+    labels = [*bench.cases.more.iloc[at].items()][:_MOST_LABELS]
+    facts = [
+        ("Score", " · ".join(verdict_texts(now, at))),
+        ("Baseline", " · ".join(verdict_texts(then, at))),
+        ("Expected", _EXPECTED[case.expected]),
+        ("Outcome", f"{now.outcome[at].replace('_', ' ')} · {now.reason[at]}"),
+        ("Reasoning" if now.decided[at] else "Error", now.told[at] or ""),
+        *((_name(name), model.label_text(value)) for name, value in labels),
+    ]
+    longer = (gold.hidden or predicted.hidden) and limit < MOST
+    return h(
+        "section",
+        h("b", f"Case {at}"),
+        h("div", _side("Gold", gold), _side("Predicted", predicted), cls="xb-beside"),
+        button("Show all", "whole") if longer else None,
+        h(
+            "dl",
             [
-                element("span", str(case.case)),
-                *(element("span", text) for text in case.labels),
-                segments_html(case.gold),
-                segments_html(case.predicted) + error,
-                element("span", f"{case.score} {_signed(case.verdict)}"),
-                element("span", f"{case.before} {_signed(case.verdict_before)}", "xb-quiet"),
-                element("b", _signed(case.flip)) if case.flip else "",
-                *(element("span", _signed(case.expected)) for _ in last),
-            ]
-        )
-    return table(heads, cells, [0]) + more(page["total"] - len(cells), "cases")
+                h("div", h("dt", name), h("dd", trimmed(text, _FULL)), key=key)
+                for key, (name, text) in enumerate(facts)
+                if text
+            ],
+        ),
+        cls="xb-detail",
+        aria_label="The chosen case",
+    )
 
 
-def _signed(word: str) -> str:
-    return f"{_SIGNS[word]} {word}" if word in _SIGNS else word
+def _side(name: str, side: Side) -> Node:
+    value = h("div", segments(side.segments), cls="xb-value xb-whole", dir="auto", tabindex=0)
+    return h("div", h("b", name), value, more(side.hidden, "characters"))
 
 
-def detail_html(found: Mapping[str, Any]) -> str:
-    """Write a case in full."""
-    names = ["Gold", "Predicted", *(name for name, _ in found["notes"])]
-    texts = [segments_html(found[side]) for side in ("gold", "predicted")]
-    texts += [element("span", text) for _, text in found["notes"]]
-    rows = [[element("b", name), text] for name, text in zip(names, texts, strict=True)]
-    return table([f"Case {found['case']}", ""], rows)
+# --- figures --------------------------------------------------------------------------------------
 
 
-class Debounced:
-    """Calls a function a moment after the last time that it was asked for.
-
-    A held arrow key or a dragged handle asks many times a second; the page is drawn once they are
-    heeded. Without an event loop, as in a script, the function is called at once.
-    """
-
-    def __init__(self, act: Callable[[], None], wait: float = 0.02) -> None:
-        self._act, self._wait = ui.in_turn(act), wait
-        self._timer: asyncio.TimerHandle | None = None
-
-    def __call__(self) -> None:
-        """Ask for it."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self._act()
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = loop.call_later(self._wait, self._act)
-
-
-class SummaryPane(ui.Pane, scripts=["workbench/summary.js"]):
-    """The figures."""
-
-
-class ConfigPane(ui.Pane, scripts=["workbench/config.js"]):
-    """The params as an ``evaluation_config``, with a button that copies it."""
+def figures(bench: model.Bench) -> Node:
+    """Draw the figures of the verdicts now and of the baseline."""
+    found = model.facts(bench)
+    now = [" · ".join(filter(None, (value, note))) for _, value, _, note in found]
+    rows = {
+        "Now": (bench.rules, now),
+        "Baseline": (bench.baseline.rules, [before for _, _, before, _ in found]),
+    }
+    return h(
+        "table",
+        h("thead", h("tr", h("td"), [h("th", name, scope="col") for name, *_ in found])),
+        h(
+            "tbody",
+            [
+                h(
+                    "tr",
+                    h("th", f"{name}: ", h("code", one_line(rules, _LONGEST_RULES)), scope="row"),
+                    [h("td", text) for text in texts],
+                )
+                for name, (rules, texts) in rows.items()
+            ],
+            aria_live="polite",
+        ),
+        cls="xb-figures",
+    )
 
 
-class CurvePane(ui.Pane, scripts=["workbench/curve.js"]):
-    """The curve; a click or an arrow key sends ``{"kind": "set", "over", "value", "asked"}``.
-
-    ``asked`` comes back as ``answered``, so that the mark stays where it was put meanwhile.
-    """
+# --- the view -------------------------------------------------------------------------------------
 
 
-class CasesPane(ui.Pane, scripts=["workbench/cases.js"]):
-    """A page of cases; `detail` is the chosen one in full, as JSON text."""
-
-    selected = traitlets.Int(None, allow_none=True).tag(sync=True)
-    detail = traitlets.Unicode("").tag(sync=True)
-
-
-class Stops(ui.Pane, scripts=["workbench/stops.js"], styles=["shared/slider.css"]):
-    """A slider over values that are not evenly apart: they grow by every value that is set."""
-
-    texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    at = traitlets.Int(0).tag(sync=True)
-    label = traitlets.Unicode("").tag(sync=True)
-    value = traitlets.Any()
-
-    def __init__(self, param: Param, label: str, value: float) -> None:
-        self._param = param
-        self._values: list[float] = []
-        super().__init__(label=label)
-        self.value = value
-
-    @traitlets.validate("at")
-    def _within(self, proposal: traitlets.Bunch) -> int:
-        return min(max(int(proposal["value"]), 0), max(0, len(self.texts) - 1))
-
-    @traitlets.observe("at")
-    def _moved(self, change: Any) -> None:
-        self.value = self._values[change["new"]]
-
-    @traitlets.observe("value")
-    def _set(self, change: Any) -> None:
-        value = change["new"]
-        if value not in self._values:
-            self._values = sorted({value, *model.stops(self._param, value), *self._values})
-            self.texts = [model.number_text(v) for v in self._values]
-        self.at = self._values.index(value)
-
-
-_LONGEST_NAME = 60
-_LONGEST_TEXT = 2_000
-_LARGEST = 2**31 - 1
-
-
-def param_control(tuned: model.Tuned, value: Any) -> Any:
-    """Make the control of a param; None for objects, lists and texts that no box can hold."""
-    param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
-    low, high, most = param.minimum, param.maximum, "24em"
-    kind: Any
-    options: dict[str, Any]
-    if param.choices:
-        kind, options = ipywidgets.Dropdown, {"options": list(param.choices)}
-    elif param.kind == "boolean":
-        kind, options = ipywidgets.Checkbox, {"indent": False}
-    elif param.kind == "string" and len(value) <= _LONGEST_TEXT and clean(value) == value:
-        kind, options = ipywidgets.Text, {"continuous_update": False}
-    elif param.kind != "number":
-        return None
-    elif model.is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
-        ends = (-_LARGEST if low is None else int(low), _LARGEST if high is None else int(high))
-        kind, options = ipywidgets.BoundedIntText, dict(zip(("min", "max"), ends, strict=True))
-        value, most = int(value), "16em"
-    elif low is None or high is None:
-        return Stops(param, label, value)
-    else:
-        slider = ui.Slider(label=label, least=low, most=high, step=(high - low) / 100)
-        slider.value = float(value)
-        return slider
-    layout = ipywidgets.Layout(width="auto", max_width=most, min_width="0")
-    style = {"description_width": "initial"}
-    return kind(description=label, value=value, style=style, layout=layout, **options)
-
-
-class Workbench(ui.View):
+class Workbench(View):
     """A metric to tune over cases: live scores, flips against a baseline, the threshold's curve.
 
     Attributes
@@ -393,7 +274,8 @@ class Workbench(ui.View):
         Which cases are shown: all, flips, passed, failed, errors (no verdict), disagreements
         (other than expected).
     sort : str
-        given, lowest, highest (score) or change (against the baseline).
+        failures (flips first, then what does not pass), given, lowest, highest (score) or change
+        (against the baseline).
     text : str
         What gold, prediction, a further column or the error must hold.
     page : int
@@ -402,10 +284,13 @@ class Workbench(ui.View):
         What the curve is over: the threshold, or another number among the params.
     """
 
+    kind = "workbench"
+    styles = ("workbench.css",)
+    settable = frozenset({"shown", "sort", "text", "page"})
     params = traitlets.Dict()
     selected_case = traitlets.Int(None, allow_none=True)
     shown = traitlets.Unicode("all")
-    sort = traitlets.Unicode("given")
+    sort = traitlets.Unicode("failures")
     text = traitlets.Unicode("")
     page = traitlets.Int(0)
     over = traitlets.Unicode("")
@@ -422,17 +307,15 @@ class Workbench(ui.View):
     ) -> None:
         found = model.read_cases(cases, field=field, kinds=model.Tuning(metric).kinds)
         self._bench = model.Bench(metric, found, baseline=baseline, judge=judge, profile=profile)
-        self._answered: object = None
-        self._summary, self._config, self._curve = SummaryPane(), ConfigPane(), CurvePane()
-        self._cases = CasesPane()
-        super().__init__(self._parts())
-        self._soon, self._debounced_curve = Debounced(self._draw), Debounced(self._draw_curve)
-        self._debounced_cases = Debounced(self._draw_cases)
-        self._make_panel()
-        self._connect()
-        self._draw()
+        self._choices = {n: w for n, w in SHOWN.items() if found.labelled or n != "disagreements"}
+        self._curve: Curve | None = None
+        self._curve_node: Node | None = None
+        self._stops: dict[str, list[float]] = {}
+        self._refused, self._refusals, self._limit = "", 0, _FULL
+        self.params, self.over = dict(self._bench.params), self._bench.first_curve
+        super().__init__()
 
-    # --- what Python sees -------------------------------------------------------------------
+    # --- what Python sees -------------------------------------------------------------------------
 
     @property
     def results(self) -> pd.DataFrame:
@@ -469,8 +352,9 @@ class Workbench(ui.View):
 
     def keep_as_baseline(self) -> None:
         """Compare with the params as they are now from here on."""
-        self._bench.keep_as_baseline()
-        self._soon()
+        with self.changing():
+            self._bench.keep_as_baseline()
+            self._curve = None
 
     def reset(self) -> None:
         """Give the params the values that they had at first."""
@@ -482,64 +366,14 @@ class Workbench(ui.View):
 
         The baseline keeps its verdicts, so that what a redefinition changes is seen as flips.
         """
-        self._bench.rescore()
-        self._make_panel()
-        self.set_trait("params", dict(self._bench.params))
-        self._soon()
+        with self.changing():
+            self._bench.rescore()
+            self._curve, self._stops, self._refused = None, {}, ""
+            self.set_trait("params", dict(self._bench.params))
+            if self.over not in self._bench.curves:
+                self.over = self._bench.first_curve
 
-    # --- parts ------------------------------------------------------------------------------
-
-    def _parts(self) -> list[ipywidgets.Widget]:
-        labelled = self._bench.cases.labelled
-        self._choices = {n: w for n, w in SHOWN.items() if labelled or n != "disagreements"}
-        self._filters = {
-            "shown": ui.menu("Show", self._choices, width="18em"),
-            "sort": ui.menu("Sort", SORTS, width="18em"),
-            "text": ui.search("Find", "text of a case", width="18em"),
-        }
-        self._over = ui.menu("Curve over", {}, width="18em")
-        self._params = ipywidgets.VBox([], layout=ipywidgets.Layout(width="100%"))
-        buttons = ui.row(
-            ui.button("Reset", self.reset, "Give the params their first values"),
-            ui.button("Use as baseline", self.keep_as_baseline, "Compare with these params"),
-            ui.button("Score again", self.rescore, "After the metric was redefined"),
-        )
-        tuning = ipywidgets.VBox([self._params, buttons, self._config])
-        picture = ipywidgets.VBox([self._over, self._curve])
-        top = ui.beside(tuning, picture, widths=[250, 400], shares=[2, 3])
-        return [self._summary, top, ui.row(*self._filters.values()), self._cases]
-
-    def _make_panel(self) -> None:
-        """Make the controls of the params as the metric declares them now."""
-        bench = self._bench
-        self._controls = {}
-        for key, value in bench.params.items():
-            control = param_control(bench.tuning.params[key], value)
-            if control is not None:
-                control.observe(partial(self._set_param, key), "value")
-                self._controls[key] = control
-        self._params.children = tuple(self._controls.values())
-        self._shown_params = set(bench.params)
-        over = self.over if self.over in bench.curves else bench.first_curve
-        self._over.options = [(one_line(name, 60), name) for name in bench.curves]
-        self._over.value = over
-        self._over.layout.display = None if len(bench.curves) > 1 else "none"
-        self.set_trait("over", over)
-
-    def _connect(self) -> None:
-        self.set_trait("params", dict(self._bench.params))
-        self.link({**self._filters, "over": self._over})
-        traitlets.link((self, "selected_case"), (self._cases, "selected"))
-        self.observe(self._filtered, ["shown", "sort", "text"])
-        self.observe(lambda _: self._debounced_cases(), "page")
-        self.observe(lambda _: self._draw_curve(), "over")
-        self.observe(self._select, "selected_case")
-        self.observe(self._set_params, "params")
-        self._cases.on_event("turn", self._turn, by=[-1, 1])
-        self._cases.on_event("whole", partial(self._draw_detail, whole=True))
-        self._curve.on_event("set", self._set_from_curve, over=str, value=object, asked=object)
-
-    # --- checks -----------------------------------------------------------------------------
+    # --- checks -----------------------------------------------------------------------------------
 
     @traitlets.validate("params")
     def _known_params(self, proposal: Any) -> dict[str, Any]:
@@ -559,95 +393,233 @@ class Workbench(ui.View):
     def _known_name(self, proposal: Any) -> str:
         name = proposal["trait"].name
         names = {"shown": self._choices, "sort": SORTS, "over": self._bench.curves}[name]
-        return ui.known(name, proposal["value"], names)
+        return known(name, proposal["value"], names)
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        return ui.page_of(len(self._places()), int(proposal["value"]), PAGE).number
+        return page_of(len(self._places()), int(proposal["value"]), PAGE).number
 
-    # --- changes ----------------------------------------------------------------------------
+    # --- changes ----------------------------------------------------------------------------------
 
-    def _set_param(self, key: str, change: Any) -> None:
-        if not self._updating:
-            self.params = {key: change["new"]}
-
-    def _set_params(self, change: Mapping[str, Any]) -> None:
+    @traitlets.observe("params")
+    def _params_changed(self, change: Any) -> None:
         self._bench.params = dict(change["new"])
-        if set(self._bench.params) != self._shown_params:
-            self._make_panel()
-        with self.quietly():
-            for key, control in self._controls.items():
-                control.value = self._bench.params[key]
-        self._soon()
+        self._curve, self._refused = None, ""
+        self.page = self.page  # the filters may leave fewer pages now
 
-    def _set_from_curve(self, over: str, value: Any, asked: Any) -> None:
-        try:
-            self.params = {over: value}
-        except traitlets.TraitError:
-            return  # the metric was redefined meanwhile, and has another range
-        self._answered = asked
-        self._debounced_curve()
+    @traitlets.observe("over")
+    def _over_changed(self, _: Any) -> None:
+        self._curve = None
 
-    def _filtered(self, _: object) -> None:
+    @traitlets.observe("shown", "sort", "text")
+    def _filtered(self, _: Any) -> None:
         self.page = 0
-        self._debounced_cases()
 
-    def _turn(self, by: int) -> None:
-        self.page += by
+    @traitlets.observe("selected_case")
+    def _selected(self, change: Any) -> None:
+        self._limit, places = _FULL, self._places()
+        if change["new"] in places:
+            self.page = places.index(change["new"]) // PAGE
 
-    def _select(self, _: object) -> None:
-        self._draw_detail()
-        places = self._places()
-        if self.selected_case in places:
-            self.page = places.index(self.selected_case) // PAGE
+    # --- events of the page -----------------------------------------------------------------------
 
-    # --- the page ---------------------------------------------------------------------------
+    @in_turn
+    def perform(self, name: str, value: Any = None) -> None:
+        """Do what an event of the page asks for; ``param:n`` sets the param at a place."""
+        verb, _, at = name.partition(":")
+        if verb != "param":
+            super().perform(name, value)
+            return
+        key = {str(place): key for place, key in enumerate(self._bench.params)}.get(at)
+        stops = self._stops.get(key or "")
+        if stops is not None:
+            value = stops[value] if type(value) is int and 0 <= value < len(stops) else None
+        if key is not None and value is not None:
+            self._set_param(key, value)
+
+    def _set_param(self, key: str, value: Any) -> None:
+        """Set a param to a value of the page; what cannot be is said."""
+        with self.changing():
+            try:
+                self.params = {key: value}
+            except traitlets.TraitError as error:
+                self._refused = one_line(str(error), _LONGEST_ERROR)
+                self._refusals += 1  # the control is built anew, and shows what is
+
+    def do_over(self, at: Any) -> None:
+        """Draw the curve over the param at a place of the menu."""
+        if type(at) is int and 0 <= at < len(self._bench.curves):
+            self.over = self._bench.curves[at]
+
+    def do_value(self, at: Any) -> None:
+        """Set what the curve is over to the value at a place of the curve."""
+        curve = self._curve
+        if curve is not None and curve.settable and type(at) is int and 0 <= at < len(curve.values):
+            self._set_param(curve.over, curve.values[at])
+
+    def do_case(self, at: Any) -> None:
+        """Choose a case, or none where it is chosen already."""
+        if type(at) is int and 0 <= at < len(self._bench.cases):
+            self.selected_case = None if at == self.selected_case else at
+
+    def do_whole(self, _: Any) -> None:
+        """Show more of the values of the chosen case."""
+        self._limit = MOST
+
+    def do_reset(self, _: Any) -> None:
+        """Give the params their first values."""
+        self.reset()
+
+    def do_baseline(self, _: Any) -> None:
+        """Compare with the params as they are now."""
+        self.keep_as_baseline()
+
+    def do_rescore(self, _: Any) -> None:
+        """Score anew."""
+        self.rescore()
+
+    # --- what is shown ----------------------------------------------------------------------------
 
     def _places(self) -> list[int]:
         return chosen(self._bench, self.shown, self.sort, self.text)
 
-    def _draw(self) -> None:
-        self._summary.show(model.summary_model(self._bench))
-        others = [key for key in self._bench.tuning.params if key not in self._controls]
-        self._config.show(model.config_model(self.config, others, bool(self._controls)))
-        self.page = self.page  # the filters may leave fewer pages now
-        self._draw_cases()
-        self._draw_detail()
-        self._debounced_curve()
+    def draw(self) -> dict[str, Node]:
+        """Draw figures, params, curve and cases."""
+        if self._curve is None or self._curve_node is None:
+            self._curve = Curve(self._bench, self.over)
+            names = dict(enumerate(one_line(n, _LONGEST_NAME) for n in self._bench.curves))
+            at = self._bench.curves.index(self.over)
+            over = menu("Curve over", "over", names, at) if len(names) > 1 else None
+            self._curve_node = h("div", over, self._curve.draw())
+        filters = toolbar(
+            menu("Show", "set:shown", self._choices, self.shown),
+            menu("Sort", "set:sort", SORTS, self.sort),
+            search("Find text of a case", "set:text", self.text, "text of a case", "cases"),
+        )
+        return {
+            "page": h(
+                "div",
+                h("p", repr(self), cls="xb-title", live=True),
+                part("figures"),
+                h("div", part("params"), part("curve"), cls="xb-beside xb-top"),
+                part("filters"),
+                part("cases"),
+            ),
+            "figures": figures(self._bench),
+            "params": self._params(),
+            "curve": self._curve_node,
+            "filters": filters,
+            "cases": self._cases(),
+        }
 
-    def _draw_curve(self) -> None:
-        curve = model.curve_model(self._bench, self.over)
-        self._curve.show(curve | {"answered": self._answered})
+    def _params(self) -> Node:
+        bench = self._bench
+        drawn = {
+            key: self._control(bench.tuning.params[key], value, f"param:{at}")
+            for at, (key, value) in enumerate(bench.params.items())
+        }
+        controls = [node for node in drawn.values() if node is not None]
+        others = [key for key in bench.tuning.params if drawn.get(key) is None]
+        note = "" if controls else "This metric has no params."
+        if others:
+            note = one_line(f"No control, set in Python: {', '.join(others)}", 120)
+        config = model.config_text(self.config)
+        too_long = len(config) > _LONGEST_CONFIG
+        return h(
+            "div",
+            h("div", controls, cls="xb-params", key=self._refusals, live=True),
+            h("p", self._refused, role="status", cls="xb-bad", live=True),
+            h("p", note, cls="xb-quiet") if note else None,
+            toolbar(
+                button("Reset", "reset", title="Give the params their first values"),
+                button("Use as baseline", "baseline", title="Compare with these params"),
+                button("Score again", "rescore", title="After the metric was redefined"),
+            ),
+            h("p", "Too long to be shown: use the attribute config.", cls="xb-quiet")
+            if too_long
+            else [
+                h("p", "evaluation_config ", copy("Copy as evaluation_config", config)),
+                h("pre", config, cls="xb-config", tabindex=0),
+            ],
+        )
 
-    def _draw_cases(self) -> None:
-        places = self._places()
-        empty = empty_text(self._bench, self.shown)
-        self._cases.show(page_model(self._bench, places, self.page) | {"empty": empty})
+    def _control(self, tuned: model.Tuned, value: Any, do: str) -> Node | None:
+        """Make the control of a param; None for what no box can hold."""
+        param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
+        low, high = param.minimum, param.maximum
+        if param.choices:
+            return menu(label, do, param.choices, value)
+        if param.kind == "boolean":
+            return check(label, do, value)
+        if param.kind == "string" and len(value) <= _LONGEST_TEXT and clean(value) == value:
+            return _box(label, do, type="text", value=value, maxlength=_LONGEST_TEXT)
+        if param.kind != "number":
+            return None
+        if model.is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
+            ends = (-_LARGEST if low is None else int(low), _LARGEST if high is None else int(high))
+            self._stops.pop(tuned.key, None)
+            return _box(label, do, type="number", value=int(value), min=ends[0], max=ends[1])
+        stops = self._stops.setdefault(tuned.key, [])
+        if value not in stops:
+            stops[:] = sorted({value, *model.stops(param, value), *stops})
+        return _stepped(label, do, [model.number_text(stop) for stop in stops], stops.index(value))
 
-    def _draw_detail(self, *, whole: bool = False) -> None:
-        at = self.selected_case
-        found = None if at is None else case_detail(self._bench, at, whole=whole)
-        self._cases.detail = "" if found is None else ui.wire(found)
-
-    # --- the static twin --------------------------------------------------------------------
-
-    def to_html(self) -> str:
-        """Write the figures, the curve as a table, and the page of cases that is shown."""
+    def _cases(self) -> Node:
         bench, places = self._bench, self._places()
-        page = page_model(bench, places, self.page)
-        config = element("pre", model.config_text(self.config))
-        at = self.selected_case
-        return twin(
-            repr(self),
-            facts_html(model.summary_model(bench)),
-            f"<details><summary>evaluation_config</summary>{config}</details>",
-            curve_html(model.curve_model(bench, self.over)),
-            element("p", f"{SHOWN[self.shown]}, {SORTS[self.sort].lower()}"),
-            cases_html(page) if places else element("p", empty_text(bench, self.shown), "xb-empty"),
-            "" if at is None else detail_html(case_detail(bench, at)),
+        cut = page_of(len(places), self.page, PAGE)
+        body, chosen = [], self.selected_case
+        heads = ["Case", "Gold", "Predicted", "Verdict"]
+        heads += ["Expected"] if bench.cases.labelled else []
+        detail = None if chosen is None else case_detail(bench, chosen, self._limit)
+        for at in cut.of(places):
+            body.append(case_row(bench, at, chosen=at == chosen, wanted=self.text))
+            if at == chosen:
+                body.append(h("tr", h("td", detail, colspan=len(heads)), key="detail"))
+                detail = None
+        table = h(
+            "table",
+            h("thead", h("tr", [h("th", name, scope="col") for name in heads])),
+            h("tbody", body, keys="list"),
+            cls="xb-cases",
+            id="cases",
+        )
+        words = f"{self._choices[self.shown]}, {SORTS[self.sort].lower()}: {len(places):,} of "
+        return h(
+            "div",
+            h(
+                "p",
+                h("span", words, plural(len(bench.cases), "case"), " ", role="status"),
+                pager(cut, "set:page", "cases"),
+            ),
+            h("div", table, cls="xb-scroll", scroll=True)
+            if places
+            else h("p", empty_text(bench, self.shown), cls="xb-empty"),
+            more(len(places) - (cut.last - cut.first), "cases", static=True),
+            detail,
         )
 
     def __repr__(self) -> str:
         """Say what is tuned, over how many cases."""
         cases = plural(len(self._bench.cases), "case")
         return f"Metric workbench · {one_line(self._bench.tuning.name, 120)} · {cases}"
+
+
+def _box(label: str, do: str, **attributes: Any) -> Node:
+    return h("label", f"{label} ", h("input", do=do, **attributes), cls="xb-control")
+
+
+def _stepped(label: str, do: str, texts: list[str], at: int) -> Node:
+    """Make a slider over values that are not evenly apart."""
+    handle = h(
+        "input",
+        type="range",
+        do=do,
+        min=0,
+        max=len(texts) - 1,
+        step=1,
+        value=at,
+        aria_valuetext=texts[at],
+        data_texts=" ".join(texts),
+    )
+    shown = h("output", texts[at], cls="xb-num")
+    return h("label", f"{label} ", handle, shown, cls="xb-control xb-slider")

@@ -2,16 +2,90 @@
 
 from __future__ import annotations
 
+import json
+import random
+import tracemalloc
 from typing import Any
 
 import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.simulation.outputs import simulate
+from extractbench_nb.simulation.profiles import ModelProfile, severity_rates
 
 GROUP = "failure explorer"
 #: Copies of the sample's 6,558 rows where it is timed, and where it is not.
 MANY, FEW = 108, 3
+#: Generated schemas, one document each, of which six runs are simulated: 300 outputs.
+SCHEMAS, FEW_SCHEMAS = 50, 3
+WORDS = (
+    *("account", "address", "amount", "approval", "author", "balance", "branch", "buyer", "charge"),
+    *("claim", "clause", "contact", "contract", "country", "coverage", "credit", "customer"),
+    *("delivery", "deposit", "discount", "duration", "employer", "event", "exposure", "fee"),
+    *("grade", "holder", "income", "index", "interest", "invoice", "item", "journal", "lease"),
+    *("limit", "margin", "notice", "office", "order", "owner", "parcel", "party", "payment"),
+    *("premium", "product", "quantity", "rate", "region", "result", "route", "sample", "seller"),
+)
+TEXT = {"type": "string"}
+
+
+def _made(rng: random.Random) -> tuple[dict[str, Any], Any]:
+    """Generate a schema of sections and an array, and a gold document."""
+    schema: dict[str, Any] = {}
+    gold: dict[str, Any] = {}
+    for section in rng.sample(WORDS, rng.randint(4, 8)):
+        fields, values = _fields(rng, rng.randint(4, 9))
+        schema[section] = {"type": "object", "properties": fields}
+        gold[section] = values
+    rows = [_fields(random.Random("items"), 4) for _ in range(rng.randint(3, 30))]
+    items = {"type": "object", "properties": rows[0][0]}
+    schema["entries"] = {"type": "array", "items": items}
+    gold["entries"] = [
+        {name: f"{value} {at}" if isinstance(value, str) else at for name, value in row.items()}
+        for at, (_, row) in enumerate(rows)
+    ]
+    return {"type": "object", "properties": schema}, gold
+
+
+def _fields(rng: random.Random, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    schema, gold = {}, {}
+    for name in rng.sample(WORDS, number):
+        kind = rng.choice(["string", "string", "number", "integer", "boolean"])
+        schema[name] = {"type": kind}
+        gold[name] = {
+            "string": " ".join(rng.sample(WORDS, rng.randint(1, 8))),
+            "number": round(rng.uniform(0, 100_000), 2),
+            "integer": rng.randint(0, 5_000),
+            "boolean": rng.random() < 0.5,
+        }[kind]
+    return schema, gold
+
+
+@pytest.fixture(scope="module")
+def simulated(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> xb.Evaluations:
+    """Six simulated runs of generated schemas."""
+    rng = random.Random("schemas")
+    folder = tmp_path_factory.mktemp("generated")
+    quick = request.config.getoption("benchmark_disable")
+    for at in range(FEW_SCHEMAS if quick else SCHEMAS):
+        schema, gold = _made(rng)
+        name = f"{rng.choice(WORDS)}_{rng.choice(WORDS)}_{at}"
+        place = folder / rng.choice(["finance", "health", "law", "trade"]) / name
+        (place / "pdf+gold").mkdir(parents=True)
+        (place / f"{name}-schema.json").write_text(json.dumps(schema))
+        (place / "pdf+gold" / f"report_{at}.gold.json").write_text(json.dumps(gold))
+    dataset = xb.load_dataset(folder)
+    outputs = []
+    for at in range(6):
+        failures = {"*": {"none": 99 - 2 * at, "truncated_json": 2 * at}}
+        errors = {"*": severity_rates(0.02 + 0.05 * at)}
+        made = simulate(dataset, ModelProfile("m", failures, errors), run=f"model-{at}").outputs
+        outputs.append(made.rename(columns={"raw": "predicted"}))
+    runs = pd.concat(outputs)[["run", "document", "predicted"]]
+    return xb.evaluate_runs(runs, dataset=dataset, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -29,21 +103,37 @@ def many(sample: pd.DataFrame, request: pytest.FixtureRequest) -> pd.DataFrame:
 
 
 def _sent(view: Any) -> str:
-    panes = (view._heat, view._values, view._bars)
-    size = sum(len(pane.data) for pane in panes) / 1024
+    size = sum(len(getattr(view, f"_p{at}")) for at in range(view._slots)) / 1024
     return f"{size:.0f} KB sent, static twin {len(view.to_html()) / 1024:.0f} KB"
 
 
-@pytest.mark.parametrize("size", ["sample", "many"])
+@pytest.mark.parametrize("size", ["sample", "many", "simulated"])
 def test_building(size: str, request: pytest.FixtureRequest, timed: Any, benchmark: Any) -> None:
     from extractbench_nb.widgets.failures_view import FailureExplorer
 
-    fields = request.getfixturevalue(size)
+    source = request.getfixturevalue(size)
+    fields = source if isinstance(source, pd.DataFrame) else source.fields
     documents = fields["document"].nunique()
-    name = f"build, {len(fields):,} rows of {documents:,} documents"
-    view = timed(GROUP, name, FailureExplorer, fields, rounds=3, warm=1)
+    name = f"build, {len(fields):,} rows of {documents:,} documents ({size})"
+    view = timed(GROUP, name, FailureExplorer, source, rounds=3, warm=1)
     assert len(view.selection) == fields["counted"].sum()
     benchmark.extra_info["work"] = _sent(view)
+
+
+def test_memory(simulated: xb.Evaluations, timed: Any, benchmark: Any) -> None:
+    from extractbench_nb.widgets.failures_view import FailureExplorer
+
+    len(simulated.fields)
+    tracemalloc.start()
+    view = FailureExplorer(simulated)
+    view.text = "a"
+    view.text = ""
+    view.perform("cell", [1, 1])
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    timed(GROUP, "static twin (simulated)", view.to_html, rounds=3, warm=1)
+    assert held < 300 * 1024 * len(simulated)
+    benchmark.extra_info["work"] = f"{held / 2**20:.0f} MB held, {peak / 2**20:.0f} MB at most"
 
 
 def test_filtering_while_typing(many: pd.DataFrame, timed: Any, benchmark: Any) -> None:
@@ -61,16 +151,26 @@ def test_filtering_while_typing(many: pd.DataFrame, timed: Any, benchmark: Any) 
     benchmark.extra_info["work"] = _sent(view)
 
 
-def test_a_click(many: pd.DataFrame, timed: Any, benchmark: Any) -> None:
+@pytest.mark.parametrize("size", ["many", "simulated"])
+@pytest.mark.parametrize("place", ["cell", "count"])
+def test_a_click(
+    size: str, place: str, request: pytest.FixtureRequest, timed: Any, benchmark: Any
+) -> None:
     from extractbench_nb.widgets.failures_view import FailureExplorer
 
-    view = FailureExplorer(many)
+    source = request.getfixturevalue(size)
+    view = FailureExplorer(source)
+    columns = [next(at for at, c in enumerate(line, 1) if c) for line in view._shown_grid().cells]
 
     def clicked() -> int:
-        view._heat.set_state({"block": [[1], [0]]})
-        view._heat.set_state({"block": [[0], [0]]})
+        if place == "cell":
+            view.perform("cell", [2, columns[1]])
+            view.perform("cell", [1, columns[0]])
+        else:
+            view.perform("mode", [None, None, 0])
+            view.perform("mode", [None, None, None])
         return len(view.selection)
 
-    found = timed(GROUP, f"click twice, {len(many):,} rows", clicked, rounds=3, warm=1)
-    assert 0 < found < 20
+    found = timed(GROUP, f"click on a {place} twice ({size})", clicked, rounds=3, warm=1)
+    assert found > 0
     benchmark.extra_info["work"] = _sent(view)

@@ -33,7 +33,7 @@ def view(evaluation: xb.evaluation.Evaluation) -> Any:
 
 
 def _kilobytes(view: Any) -> float:
-    return sum(len(pane.data) for pane in (view._counts, view._pairs, view._detail)) / 1024
+    return sum(len(getattr(view, f"_p{at}")) for at in range(4)) / 1024
 
 
 def test_building(
@@ -80,7 +80,7 @@ def test_searching(view: Any, count: int, timed: Any, benchmark: Any) -> None:
 
     def searched() -> int:
         for text in texts:
-            view._text.value = text
+            view.text = text
         return len(view.rows)
 
     found = timed(GROUP, "three searches", searched, rounds=5, warm=1)

@@ -30,85 +30,119 @@ def notebook(lab: Lab) -> Notebook:
     return lab.open(CELLS)
 
 
-def options(notebook: Notebook, cell: int = 0) -> Any:
-    return notebook.output(cell).get_by_role("listbox", name="Values").get_by_role("option")
+def values(notebook: Notebook, cell: int = 0) -> Any:
+    return notebook.output(cell).get_by_role("grid", name="Values").locator("[data-item]")
 
 
-def option(notebook: Notebook, words: str) -> Any:
-    return options(notebook).filter(has_text=words)
+def value(notebook: Notebook, words: str) -> Any:
+    return values(notebook).filter(has_text=words).first
 
 
-def says(notebook: Notebook) -> Any:
-    return notebook.output(0).locator(".xb-says")
+def said(notebook: Notebook, cell: int = 0) -> Any:
+    return notebook.output(cell).locator(".xb-said")
 
 
-def test_a_value_that_is_nowhere_is_said_to_be_missing(notebook: Notebook) -> None:
-    option(notebook, "Somebody Else").click()
-    notebook.wait_python("view.selected_path", "$.filing.registrant")
-    expect(says(notebook)).to_contain_text("Not found in the document.")
-    expect(option(notebook, "Somebody Else")).to_have_attribute("aria-selected", "true")
+def is_seen(mark: Any) -> bool:
+    """Whether the middle of a mark is within its scroller."""
+    seen: bool = mark.evaluate(
+        """mark => {
+            const pane = mark.closest("[data-scroll]").getBoundingClientRect();
+            const { left, right, top, bottom } = mark.getBoundingClientRect();
+            const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+            return x > pane.left && x < pane.right && y > pane.top && y < pane.bottom;
+        }"""
+    )
+    return seen
 
 
-def test_the_other_side_finds_it_and_shows_the_page(notebook: Notebook) -> None:
-    notebook.output(0).get_by_role("button", name="Gold values").click()
-    notebook.wait_python("view.side", "gold")
-    expect(says(notebook)).to_contain_text("page 1")
-    picture = notebook.output(0).locator("img.xb-page")
-    expect(picture).to_have_attribute("alt", "Page 1, with the place marked")
-    expect(picture).to_be_visible()
+def test_gold_and_predicted_are_side_by_side_and_both_are_looked_up(notebook: Notebook) -> None:
+    wrong = value(notebook, "Somebody Else")
+    row = notebook.output(0).locator("tbody tr", has_text="Somebody Else")
+    expect(row).to_contain_text("≠ incorrect")
+    expect(row).to_contain_text("Brindlemoor")
+    wrong.click()
+    notebook.wait_python("[view.side, view.selected_path]", ["predicted", "$.filing.registrant"])
+    expect(said(notebook)).to_contain_text("Not found in the document.")
+    expect(wrong).to_have_attribute("aria-selected", "true")
+    row.locator("[data-item]").first.click()
+    notebook.wait_python("[view.side, view.selected_path]", ["gold", "$.filing.registrant"])
+    expect(said(notebook)).to_contain_text("page 1")
+    picture = notebook.output(0).locator(".xb-paper img")
     assert picture.evaluate("image => image.naturalWidth") > 500
+    chosen = notebook.output(0).locator(".xb-place.xb-chosen").first
+    assert is_seen(chosen)
+    width = chosen.bounding_box()["width"]
+    assert 20 < width < picture.bounding_box()["width"]
+
+
+def test_zoom_keeps_the_chosen_place_in_view(notebook: Notebook) -> None:
+    out = notebook.output(0)
+    notebook.run("view.side = 'gold'; view.selected_path = '$.income.net_sales.now'")
+    fit = out.locator(".xb-paper").bounding_box()["width"]
+    chosen = out.locator(".xb-place.xb-chosen").first
+    for zoom, width in (("200 %", 1587), ("100 %", 794), ("fit width", fit)):
+        out.get_by_role("combobox", name="Zoom").select_option(zoom)
+        expect(out.locator(".xb-paper")).to_have_css("width", f"{width:g}px")
+        assert is_seen(chosen), zoom
+        assert out.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
 
 
 def test_keys_walk_the_list_and_enter_chooses(notebook: Notebook) -> None:
     keyboard = notebook.page.keyboard
-    first = options(notebook).first
-    first.click()
+    values(notebook).first.click()
     keyboard.press("ArrowDown")
     keyboard.press("ArrowDown")
-    third = options(notebook).nth(2)
+    keyboard.press("ArrowRight")
+    third = values(notebook).nth(5)
     expect(third).to_be_focused()
     keyboard.press("Enter")
     expect(third).to_have_attribute("aria-selected", "true")
+    notebook.wait_python("view.side", "predicted")
     notebook.wait_python("view.selected_path == view.values['path'][2]", True)
     expect(third).to_be_focused()
 
 
-def test_places_and_pages_are_turned(notebook: Notebook) -> None:
+def test_pages_are_turned_with_buttons(notebook: Notebook) -> None:
     notebook.run("view.page = 1")
-    where = notebook.output(0).locator(".xb-pager").last
+    where = notebook.output(0).locator(".xb-pager").filter(has_text="page")
     expect(where).to_contain_text("page 1 of 7")
-    where.get_by_role("button", name="Page ›").click()
+    where.get_by_role("button", name="Next page").focus()
+    notebook.page.keyboard.press("Enter")
     expect(where).to_contain_text("page 2 of 7")
     notebook.wait_python("view.page", 2)
-    notebook.output(0).get_by_role("region").press("PageUp")
+    expect(where.get_by_role("button", name="Next page")).to_be_focused()
+    where.get_by_role("button", name="Previous page").click()
     notebook.wait_python("view.page", 1)
 
 
-def test_filters_keep_what_is_not_found(notebook: Notebook) -> None:
+def test_the_list_is_filtered_by_outcome_finding_and_text(notebook: Notebook) -> None:
     out = notebook.output(0)
-    notebook.run("view.side = 'predicted'")
-    out.get_by_label("Show").select_option(index=2)
-    expect(option(notebook, "Somebody Else")).to_be_visible()
-    assert all("not found" in text for text in options(notebook).all_inner_texts())
-    out.get_by_label("Find", exact=True).fill("no such value")
+    out.get_by_label("Outcome").select_option("all failures (1)")
+    expect(values(notebook)).to_have_count(2)
+    out.get_by_role("button", name="Clear filters").click()
+    expect(values(notebook)).to_have_count(200)
+    out.get_by_label("Predicted in the PDF").select_option("not found (1)")
+    expect(values(notebook)).to_have_count(2)
+    out.get_by_label("Filter the list").fill("no such value")
     expect(out.get_by_text("No value matches; clear the filters.")).to_be_visible()
-    out.get_by_label("Find", exact=True).fill("")
-    out.get_by_label("Show").select_option(index=0)
+    out.get_by_role("button", name="Clear filters").click()
+    expect(values(notebook)).to_have_count(200)
 
 
-def test_any_text_can_be_looked_for(notebook: Notebook) -> None:
-    box = notebook.output(0).get_by_label("Look for")
+def test_any_text_is_searched_for_in_the_pdf_beside_it(notebook: Notebook) -> None:
+    box = notebook.output(0).get_by_label("Search the PDF")
     box.fill("Total assets")
     box.press("Enter")
-    notebook.wait_python("view.sought", "Total assets")
-    expect(says(notebook)).to_contain_text("Place 1 of")
+    notebook.wait_python("[view.sought, view.selected_path]", ["Total assets", ""])
+    expect(said(notebook)).to_contain_text("Place 1 of")
+    expect(values(notebook)).to_have_count(200)
 
 
 def test_hostile_values_stay_text(notebook: Notebook) -> None:
-    shown = options(notebook, 1).first
+    shown = values(notebook, 1).first
     expect(shown).to_contain_text("<img src=x")
     shown.click()
-    expect(notebook.output(1).locator(".xb-says")).to_contain_text("<img src=x")
+    expect(said(notebook, 1)).to_contain_text("<img src=x")
     assert notebook.page.evaluate("window.hacked") is None
 
 
@@ -117,6 +151,11 @@ def test_nothing_overflows_and_screen_readers_are_served(notebook: Notebook, cel
     out = notebook.output(cell)
     assert out.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
     assert serious_findings(notebook, cell) == []
+
+
+def test_screen_readers_are_served_in_the_dark(notebook: Notebook) -> None:
+    with notebook.dark():
+        assert serious_findings(notebook, 0) == []
 
 
 def test_no_errors_on_the_console(notebook: Notebook) -> None:

@@ -167,22 +167,22 @@ def test_pages_turn(notebook: Notebook) -> None:
     later = notebook.output(0).get_by_role("button", name="Next fields")
     later.focus()
     notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("fields 61–120 of 336")
+    expect(notebook.output(0)).to_contain_text("fields 61 to 120 of 336")
     expect(later).to_be_focused()
 
 
 def test_menus_change_what_is_shown(notebook: Notebook) -> None:
     output = notebook.output(0)
-    output.get_by_label("Show", exact=True).select_option("most frequent outcome")
+    output.get_by_role("combobox", name="Show", exact=True).select_option("most frequent outcome")
     notebook.wait_python("view.measure", "outcome")
     expect(output.locator(".xb-legend")).to_contain_text("structural")
-    output.get_by_label("Rows", exact=True).select_option("documents")
+    output.get_by_role("combobox", name="Rows", exact=True).select_option("documents")
     notebook.wait_python("[view.rows, view.columns]", ["document", "field"])
-    expect(output.get_by_label("Columns", exact=True)).to_have_value('"field"')
-    output.get_by_label("Columns", exact=True).select_option("runs")
+    expect(output.get_by_role("combobox", name="Columns", exact=True)).to_have_value('"field"')
+    output.get_by_role("combobox", name="Columns", exact=True).select_option("runs")
     expect(grid(notebook)).to_have_attribute("aria-label", re.compile("^document by run"))
     expect(grid(notebook).locator(".xb-invalid")).to_have_count(8)
-    output.get_by_label("Group", exact=True).select_option("by schema")
+    output.get_by_role("combobox", name="Group", exact=True).select_option("by schema")
     expect(grid(notebook).locator(".xb-group").first).to_be_visible()
 
 
@@ -201,14 +201,14 @@ def test_typing_and_ticking_filter_the_fields(notebook: Notebook) -> None:
 
 
 def test_a_schema_is_chosen_by_its_menu(notebook: Notebook) -> None:
-    notebook.output(0).get_by_label("Schema", exact=True).select_option("rowing")
+    notebook.output(0).get_by_role("combobox", name="Schema", exact=True).select_option("rowing")
     notebook.wait_python("view.selection['schema'].unique().tolist()", ["rowing"])
 
 
 def test_runs_are_compared(notebook: Notebook) -> None:
     notebook.run("view.failures_only = True")
-    values(notebook).get_by_label("Wrong in").select_option("heron-vision")
-    values(notebook).get_by_label("Right in").select_option("quill-large")
+    values(notebook).get_by_role("combobox", name="Wrong in").select_option("heron-vision")
+    values(notebook).get_by_role("combobox", name="Right in").select_option("quill-large")
     notebook.wait_python("[view.wrong_in, view.right_in]", ["heron-vision", "quill-large"])
     heads = values(notebook).get_by_role("columnheader")
     expect(heads.nth(2)).to_have_text("heron-vision")
@@ -239,6 +239,23 @@ def test_a_value_opens_its_output_and_escape_goes_back(notebook: Notebook) -> No
     notebook.page.keyboard.press("Escape")
     notebook.wait_python("len(view.trail)", 0)
     expect(paths(notebook)).to_have_count(1)
+
+
+def test_from_a_cell_to_the_page_of_the_pdf_in_three_clicks(notebook: Notebook) -> None:
+    notebook.run("view.schema = 'rowing'")
+    output = notebook.output(0)
+    grid(notebook).get_by_role("row", name="regatta").get_by_role("gridcell").last.click()
+    values(notebook).get_by_role("button", name="correct").first.click()
+    output.get_by_role("button", name="Show on the page").click()
+    expect(output.get_by_role("navigation")).to_contain_text("PDF")
+    expect(output.locator("img").first).to_be_visible()
+    place = notebook.python("view.location")
+    assert [step["view"] for step in place["trail"]] == ["evaluation", "evidence"]
+    output.get_by_role("navigation").get_by_role("button", name="Failures").click()
+    notebook.wait_python("len(view.trail)", 0)
+    expect(paths(notebook)).to_have_count(1)
+    values(notebook).get_by_role("button", name="page", exact=True).last.click()  # or in two
+    expect(output.locator("img").first).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [900, 1400])

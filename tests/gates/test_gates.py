@@ -170,7 +170,7 @@ FORBIDDEN = [
     ("judges.offline", "IPython", "no model BROKEN"),
     ("evaluation", "ipywidgets", "no model BROKEN"),
     ("engine.assignment", "matplotlib", "no model BROKEN"),
-    ("widgets.panes", "extractbench_nb.engine.traversal", "not the engine BROKEN"),
+    ("widgets.view", "extractbench_nb.engine.traversal", "not the engine BROKEN"),
 ]
 
 

@@ -43,7 +43,6 @@ ALLOWED = {
         "rect",
     ),
     *("line", "text", "polyline", "circle", "path", "title", "figure", "figcaption", "sub", "sup"),
-    "wbr",
 }
 
 

@@ -6,6 +6,8 @@ const SVG = "http://www.w3.org/2000/svg";
 /** Attributes whose elements keep a state of their own, to be set as properties. */
 const PROPERTIES = new Set(["value", "checked", "open", "disabled"]);
 const TYPING_MILLISECONDS = 150;
+/** How long a moved slider stays where it was put, whatever Python says of earlier moves. */
+const MOVING_MILLISECONDS = 1000;
 
 // --- trees: [tag, attributes, child, ...]; a child is a tree or a text ---------------------------
 
@@ -30,19 +32,22 @@ function setAttribute(element, name, value) {
 
 const keyOf = (tree, at) => (typeof tree === "string" ? `text ${at}` : tree[1].key ?? `${tree[0]} ${at}`);
 
+const inUse = (node) => node.matches(":focus") && (node.matches("input[type=search], input[type=text], input[type=number], textarea")
+  || Date.now() - (node.moved ?? 0) < MOVING_MILLISECONDS);
+
 /** Change an element from the tree that it was built from to a new one; return the element. */
 function update(node, old, tree, inSvg) {
   if (old === tree) return node;
-  if (typeof tree === "string" || typeof old === "string" || old[0] !== tree[0]) {
+  if (typeof tree === "string" || typeof old === "string" || old[0] !== tree[0]
+    || old[1]["data-part"] !== tree[1]["data-part"]) {
     const fresh = build(tree, inSvg);
     node.replaceWith(fresh);
     return fresh;
   }
-  if (node.matches(":focus") && node.matches("input[type=search], input[type=text], textarea")) {
-    tree[1].value = old[1].value; // what is being typed is newer than what Python has seen
-  }
   for (const name of new Set([...Object.keys(old[1]), ...Object.keys(tree[1])])) {
-    if (old[1][name] !== tree[1][name]) setAttribute(node, name, tree[1][name]);
+    const newer = name === "value" && inUse(node); // than what Python has seen
+    const shown = name === "value" && node.localName === "input" && node.value !== String(tree[1].value ?? "");
+    if (!newer && (shown || old[1][name] !== tree[1][name])) setAttribute(node, name, tree[1][name]);
   }
   node.tree = tree;
   if (!("data-part" in tree[1])) updateChildren(node, old.slice(2), tree.slice(2), inSvg || tree[0] === "svg");
@@ -73,9 +78,9 @@ const itemsOf = (box) => [...box.querySelectorAll("[data-item]")].filter(
 function rove(root) {
   for (const box of root.querySelectorAll(KEYS)) {
     const items = [...box.querySelectorAll("[data-item]")].filter((item) => item.closest(KEYS) === box);
-    const active = items.find((item) => item === box.active)
-      ?? items.find((item) => ["aria-selected", "aria-current"].some((name) => item.getAttribute(name) === "true"))
-      ?? items[0];
+    const held = items.find((item) => item === box.active);
+    const chosen = items.find((item) => ["aria-selected", "aria-current"].some((name) => item.getAttribute(name) === "true"));
+    const active = (held?.matches(":focus") ? held : chosen ?? held) ?? items[0];
     for (const item of items) item.tabIndex = item === active ? 0 : -1;
     box.active = active;
   }
@@ -114,28 +119,42 @@ function treeKey(box, item, key) {
 }
 
 const placeOf = (cell) => [Number(cell.dataset.row), Number(cell.dataset.column)];
+/** The first and last row, and the first and last column, that a cell covers. */
+function extentOf(cell) {
+  const [row, column] = placeOf(cell);
+  return [[row, row + (cell.rowSpan || 1) - 1], [column, column + (cell.colSpan || 1) - 1]];
+}
+const within = ([first, last], at) => first <= at && at <= last;
 
+/** Arrows go to the next cell of the same row or column, over gaps; "edge" where there is none. */
 function gridKey(box, item, event) {
-  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
-    PageUp: [-10, 0], PageDown: [10, 0] }[event.key];
-  const items = itemsOf(box);
+  const [axis, by] = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [1, -1], ArrowRight: [1, 1],
+    PageUp: [0, -10], PageDown: [0, 10] }[event.key] ?? [];
+  const places = itemsOf(box).map((cell) => ({ cell, extent: extentOf(cell) }));
+  const own = extentOf(item);
   let to;
-  if (step) {
-    const [row, column] = placeOf(item);
-    const rows = Math.max(...items.map((cell) => placeOf(cell)[0]));
-    const wanted = [Math.max(0, Math.min(rows, row + step[0])), column + step[1]];
-    to = items.find((cell) => placeOf(cell).join() === wanted.join());
-    to ??= step[0] ? items.find((cell) => placeOf(cell)[1] === column && placeOf(cell)[0] >= wanted[0]) : null;
+  if (by) {
+    // out of a cell that spans several columns, on in the column from which it was entered
+    const lane = own.map((extent, n) => (box.lane && within(extent, box.lane[n]) ? box.lane[n] : extent[0]));
+    const line = places.filter(({ cell, extent }) => within(extent[1 - axis], lane[1 - axis])
+      && (by < 0 ? extent[axis][1] < own[axis][0] : extent[axis][0] > own[axis][1]));
+    line.sort((one, other) => by * (one.extent[axis][0] - other.extent[axis][0]));
+    to = line.find(({ extent }) => (by < 0 ? extent[axis][0] <= own[axis][0] + by : extent[axis][1] >= own[axis][1] + by))
+      ?? line.at(-1);
+    if (!to) return "edge";
+    lane[axis] = to.extent[axis][0];
+    box.lane = lane;
   } else if (event.key === "Home" || event.key === "End") {
-    const line = items.filter((cell) => placeOf(cell)[0] === placeOf(item)[0]);
-    to = event.ctrlKey ? items.at(event.key === "Home" ? 0 : -1) : line.at(event.key === "Home" ? 0 : -1);
+    const line = event.ctrlKey ? places : places.filter(({ extent }) => within(extent[0], own[0][0]));
+    to = line.at(event.key === "Home" ? 0 : -1);
   } else return false;
-  if (event.shiftKey && to && box.dataset.drag) {
+  to = to.cell;
+  if (event.shiftKey && box.dataset.drag) {
     box.anchor ??= placeOf(item);
     focusItem(box, to);
     mark(box, box.anchor, placeOf(to));
     box.extended = [...box.anchor, ...placeOf(to)];
-  } else if (to) focusItem(box, to);
+  } else focusItem(box, to);
   return true;
 }
 
@@ -179,10 +198,12 @@ function render({ model, el }) {
   el.dataset.xbLive = model.get("_name");
   el.dataset.lmSuppressShortcuts = "true"; // keys typed here are no commands of JupyterLab
   let timer = 0;
+  let moving = 0;
   let waiting = 0;
   let acted = false; // whether the reader has, since the last drawing
 
   function send(name, value) {
+    clearTimeout(moving);
     clearTimeout(waiting);
     waiting = setTimeout(() => root.setAttribute("data-waiting", ""), 500);
     acted = true;
@@ -221,10 +242,17 @@ function render({ model, el }) {
   }
   function reveal(target) {
     const pane = target.closest("[data-scroll]");
-    if (!pane && acted) target.scrollIntoView({ block: "nearest", inline: "nearest" });
-    else if (!pane) return; // what Python shows does not move the page
-    else pane.scrollTop += target.getBoundingClientRect().top - pane.getBoundingClientRect().top
-      - pane.clientHeight / 3;
+    if (!pane) { // what Python shows does not move the page
+      if (acted) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+      return;
+    }
+    const [inner, outer] = [target.getBoundingClientRect(), pane.getBoundingClientRect()];
+    if (inner.top < outer.top + 26 || inner.bottom > outer.bottom) { // a header takes 26 pixels
+      pane.scrollTop += inner.top - outer.top - pane.clientHeight / 3;
+    }
+    if (inner.left < outer.left + 26 || inner.right > outer.right) {
+      pane.scrollLeft += inner.left - outer.left - pane.clientWidth / 3;
+    }
   }
   function perform(target) {
     const { do: name, send: text } = target.dataset;
@@ -258,7 +286,11 @@ function render({ model, el }) {
 
   root.addEventListener("change", (event) => {
     const { target } = event;
-    if (target.dataset.do && !target.matches("input[type=search]")) send(target.dataset.do, valueOf(target));
+    if (!target.dataset.do || target.matches("input[type=search]")) return;
+    if (target.type !== "range") return void send(target.dataset.do, valueOf(target));
+    target.moved = Date.now();
+    clearTimeout(target.timer); // a held arrow key is a change many times a second
+    target.timer = setTimeout(() => send(target.dataset.do, valueOf(target)), TYPING_MILLISECONDS);
   }, on);
 
   root.addEventListener("input", (event) => {
@@ -266,11 +298,14 @@ function render({ model, el }) {
     if (target.matches("input[type=range]")) {
       const shown = target.parentElement.querySelector("output");
       const digits = Number(target.step) >= 1 ? 0 : Math.ceil(-Math.log10(Number(target.step)) - 1e-9);
-      if (shown) shown.textContent = Number(target.value).toFixed(digits);
+      const text = target.dataset.texts?.split(" ")[target.value]; // where values are not evenly apart
+      if (shown) shown.textContent = text ?? Number(target.value).toFixed(digits);
+      if (text) target.setAttribute("aria-valuetext", text);
     }
     if (!target.dataset.do || !target.matches("input[type=search]")) return;
     clearTimeout(timer);
-    timer = setTimeout(() => send(target.dataset.do, target.value), TYPING_MILLISECONDS);
+    const { value } = target; // a drawing may come before
+    timer = setTimeout(() => send(target.dataset.do, value), TYPING_MILLISECONDS);
   }, on);
 
   root.addEventListener("keydown", (event) => {
@@ -304,8 +339,12 @@ function render({ model, el }) {
       if (item.dataset.do) perform(item);
       else item.click();
       handled = true;
-    } else if (box.dataset.keys === "grid") handled = gridKey(box, item, event);
-    else {
+    } else if (box.dataset.keys === "grid") {
+      handled = gridKey(box, item, event);
+      clearTimeout(moving);
+      if (handled === "edge" && box.dataset.edge) send(box.dataset.edge, [JSON.parse(item.dataset.send), key]);
+      else if (handled && "follow" in box.dataset) moving = setTimeout(() => perform(box.active), TYPING_MILLISECONDS);
+    } else {
       handled = box.dataset.keys === "tree" && treeKey(box, item, key);
       const items = itemsOf(box);
       const to = handled ? null : moved(key, items.indexOf(item), items.length);
@@ -313,6 +352,18 @@ function render({ model, el }) {
       handled ||= to !== null;
     }
     if (handled) event.preventDefault();
+  }, on);
+
+  // Panes of one name scroll together; what is matched with the cell under the pointer is marked.
+  root.addEventListener("scroll", ({ target }) => {
+    if (!target.dataset?.scroll) return;
+    for (const pane of root.querySelectorAll(`[data-scroll="${target.dataset.scroll}"]`)) {
+      if (pane.scrollTop !== target.scrollTop) pane.scrollTop = target.scrollTop;
+    }
+  }, { capture: true, ...on });
+  root.addEventListener("pointerover", (event) => {
+    const { pair } = event.target.closest("[data-pair]")?.dataset ?? {};
+    for (const near of root.querySelectorAll("[data-pair]")) near.toggleAttribute("data-near", near.dataset.pair === pair);
   }, on);
 
   root.addEventListener("keyup", (event) => {
@@ -414,8 +465,7 @@ function render({ model, el }) {
   return () => {
     end.abort();
     watch.disconnect();
-    clearTimeout(timer);
-    clearTimeout(waiting);
+    for (const late of [timer, moving, waiting]) clearTimeout(late);
     for (const trait of traits) model.off(trait, redraw);
     delete el.dataset.xbLive;
     hideTwin(false);

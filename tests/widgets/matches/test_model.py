@@ -1,4 +1,4 @@
-"""Rows in order, filtered and paged; items as cards; the chosen pair key by key."""
+"""Rows in order and filtered; pairs in short; the chosen pair key by key."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from extractbench_nb.engine.traversal import array_items
 from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.widgets.matches_model import (
     LIMIT,
-    PAGE,
-    SORTS,
+    ORDERS,
     STATUSES,
     WHOLE,
     Board,
     Row,
-    cards,
     counted,
     entries,
     failed_places,
     filtered,
     item_steps,
+    lines,
     ordered,
     plain,
     sides,
+    title,
 )
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}
@@ -66,21 +66,18 @@ ROWS = [
 @pytest.mark.parametrize(
     "sort, pairs",
     [
-        ("gold order", [(0, 2), (None, 3), (1, None), (2, 0), (None, 1), (3, 4)]),
-        (
-            "gold order, partners beside",
-            [(0, 2), (None, 3), (1, None), (2, 0), (None, 1), (3, 4)],
-        ),
-        ("least alike first", [(2, 0), (3, 4), (0, 2), (None, 3), (1, None), (None, 1)]),
-        ("most alike first", [(0, 2), (3, 4), (2, 0), (None, 3), (1, None), (None, 1)]),
-        ("status", [(2, 0), (3, 4), (1, None), (None, 3), (None, 1), (0, 2)]),
+        ("pairs", [(0, 2), (1, None), (2, 0), (3, 4), (None, 1), (None, 3)]),
+        ("gold", [(0, 2), (None, 3), (1, None), (2, 0), (None, 1), (3, 4)]),
+        ("predicted", [(2, 0), (None, 1), (0, 2), (None, 3), (3, 4), (1, None)]),
+        ("similarity", [(2, 0), (3, 4), (0, 2), (1, None), (None, 1), (None, 3)]),
+        ("failing", [(1, None), (2, 0), (3, 4), (None, 1), (None, 3), (0, 2)]),
     ],
 )
 def test_rows_stand_in_the_order_that_is_asked_for(sort: str, pairs: list[Any]) -> None:
     assert [r.pair for r in ordered(ROWS, sort)] == pairs
 
 
-@given(st.permutations(range(7)), st.sets(st.integers(0, 6)), st.sampled_from(SORTS))
+@given(st.permutations(range(7)), st.sets(st.integers(0, 6)), st.sampled_from(list(ORDERS)))
 def test_every_row_stays_once_in_every_order(
     partners: list[int], alone: set[int], sort: str
 ) -> None:
@@ -88,13 +85,13 @@ def test_every_row_stays_once_in_every_order(
     rows = pairs + [row(None, j) for i, j in enumerate(partners) if i in alone]
     found = ordered(rows, sort)
     assert sorted(found, key=repr) == sorted(rows, key=repr)
-    if sort.startswith("gold order"):
+    if sort in ("pairs", "gold"):
         gold = [r.gold_index for r in found if r.gold_index is not None]
         assert gold == sorted(gold)
 
 
 def test_spurious_items_before_every_partner_come_first() -> None:
-    assert [r.pair for r in ordered([row(0, 1), row(None, 0)], "gold order")] == [(None, 0), (0, 1)]
+    assert [r.pair for r in ordered([row(0, 1), row(None, 0)], "gold")] == [(None, 0), (0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -192,12 +189,13 @@ MAPPED = {
 # --- kinds of arrays ---------------------------------------------------------------------------
 
 
-def shown(found: Board, sort: str = "gold order") -> dict[str, Any]:
-    return found.page(ordered(found.rows, sort), 0, sort)
+def shown(found: Board, at: int = 0) -> list[tuple[str, Any, Any, bool]]:
+    chosen = ordered(found.rows, "pairs")[at]
+    return lines(chosen, found.failed(chosen))[0]
 
 
-def failing(card: dict[str, Any]) -> list[str]:
-    return [place for place, _, failed in card["lines"] if failed]
+def failing(found: Board, at: int = 0) -> list[str]:
+    return [place for place, *_, failed in shown(found, at) if failed]
 
 
 def texts(side: list[list[str]]) -> str:
@@ -207,29 +205,30 @@ def texts(side: list[list[str]]) -> str:
 def test_failed_fields_are_marked_and_differences_too() -> None:
     items = {"type": "object", "properties": {"n": TEXT, "m": TEXT, "year": {"type": "integer"}}}
     gold, predicted = {"n": "Ada", "m": "x", "year": 1}, {"n": "Ada!", "m": "x", "year": 2}
-    page = shown(board(array(items), [gold], [predicted]))
-    (left,), (right,) = page["left"], page["right"]
-    assert failing(left) == failing(right) == ["n", "year"]
-    assert right["lines"][0] == ["n", [("same", "Ada"), ("changed", "!")], True]
-    assert (left["at"], left["partner"], left["status"]) == (0, 0, "partial")
+    found = board(array(items), [gold], [predicted])
+    assert failing(found) == ["n", "year"]
+    name = ("n", [("same", "Ada")], [("same", "Ada"), ("changed", "!")], True)
+    assert shown(found)[0] == name
 
 
 def test_scalar_items_have_one_line_without_a_name() -> None:
-    page = shown(board(array(TEXT), ["colour"], ["color"]))
-    ((place, pieces, failed),) = page["left"][0]["lines"]
+    ((place, ours, theirs, failed),) = shown(board(array(TEXT), ["colour"], ["color"]))
     assert (place, failed) == ("", False)
-    assert pieces == [("same", "colo"), ("changed", "u"), ("same", "r")]
+    assert ours == [("same", "colo"), ("changed", "u"), ("same", "r")]
+    assert texts(theirs) == "color"
 
 
-def test_failed_places_come_first_where_not_all_fit() -> None:
+def test_failed_places_come_first_and_then_those_that_were_sought() -> None:
     names = [f"f{i}" for i in range(12)]
     items = {"type": "object", "properties": dict.fromkeys(names, TEXT)}
-    gold = dict.fromkeys(names, "same")
-    page = shown(board(array(items), [gold], [gold | {"f9": "other", "f11": "odd"}]))
-    card = page["left"][0]
-    assert [place for place, _, _ in card["lines"]] == ["f0", "f1", "f2", "f9", "f11"]
-    assert failing(card) == ["f9", "f11"]
-    assert card["more"] == 7
+    gold = dict.fromkeys(names, "same") | {"f7": "Needle"}
+    found = board(array(items), [gold], [gold | {"f9": "other", "f11": "odd"}])
+    assert [place for place, *_ in shown(found)] == ["f0", "f1", "f2", "f9", "f11"]
+    assert failing(found) == ["f9", "f11"]
+    (only,) = found.rows
+    listed, hidden = lines(only, found.failed(only), " needle")
+    assert [place for place, *_ in listed] == ["f0", "f1", "f7", "f9", "f11"]
+    assert hidden == 7
 
 
 def test_arrays_inside_items_are_marked_at_their_field() -> None:
@@ -240,7 +239,7 @@ def test_arrays_inside_items_are_marked_at_their_field() -> None:
     found = board(
         array(items), [{"n": "a", "tags": ["x", "y"]}], [{"n": "a", "tags": ["x", "zzz"]}]
     )
-    assert failing(shown(found)["left"][0]) == ["tags"]
+    assert failing(found) == ["tags"]
     rows = found.detail(found.rows[0], set())["rows"]
     assert [r["place"] for r in rows] == ["n", "tags", "tags[0]"]
     assert texts(rows[1]["gold"]) == '["x", "y"]'
@@ -250,19 +249,21 @@ def test_items_of_maps_have_their_key_and_their_failed_places() -> None:
     gold = {"b": [{"n": "1", "m": "x"}], "a": [{"n": "2", "m": "y"}, {"n": "3", "m": "z"}]}
     predicted = {"a": [{"n": "3", "m": "z"}, {"n": "2", "m": "yyyy"}], "c": []}
     found = board(MAPPED, gold, predicted)
-    page = shown(found)
-    assert [(c["at"], c["key"]) for c in page["left"]] == [(0, "b"), (1, "a"), (2, "a")]
     partial = next(r for r in found.rows if r.status == "partial")
-    assert failing(page["left"][1]) == ["m"]
+    assert failing(found, 1) == ["m"]
+    assert title(partial) == "Gold item 1 (a) and predicted item 1 (a)"
     detail = found.detail(partial, set())
-    assert detail["title"] == "Gold item 1 (a) and predicted item 1 (a)"
+    assert detail["rows"][1]["paths"] == {
+        "gold": "$.rows['a'][0].m",
+        "predicted": "$.rows['a'][1].m",
+    }
     assert [r["verdict"]["outcome"] for r in detail["rows"]] == ["correct", "incorrect"]
 
 
 def test_fields_of_maps_inside_items_are_marked() -> None:
     items = {"type": "object", "additionalProperties": TEXT}
     found = board(array(items), [{"a": "same", "b c": "one"}], [{"a": "same", "b c": "two"}])
-    assert failing(shown(found)["left"][0]) == ["['b c']"]
+    assert failing(found) == ["['b c']"]
 
 
 def test_positions_of_prefix_items_are_pairs() -> None:
@@ -279,7 +280,6 @@ def test_text_beside_an_object_is_shown_as_a_pair_without_fields() -> None:
     assert only.status == "partial"
     detail = found.detail(only, set())
     assert [(r["place"], r["verdict"]) for r in detail["rows"]] == [("", None), ("n", None)]
-    assert detail["failed"] == ["rows[]"]
 
 
 OBJECT, KEYED = {"t": "Ada", "y": 1843}, {"type": "object", "properties": {"t": TEXT}}
@@ -311,11 +311,10 @@ def test_an_item_that_is_no_object_has_no_fields(
     items: Any, gold: Any, predicted: Any, left: list[Any], right: list[Any]
 ) -> None:
     item = row(0, 0, gold=gold, predicted=predicted, failed_fields=("rows[]",))
-    page = cards([item], {}, "rows[]", beside=True)
-    for side, expected in (("left", left), ("right", right)):
-        (card,) = page[side]
-        assert [(place, texts(pieces)) for place, pieces, _ in card["lines"]] == expected
-        assert card["more"] == 0
+    listed, hidden = lines(item, set())
+    for side, expected in ((1, left), (2, right)):
+        assert [(line[0], texts(line[side])) for line in listed if line[side]] == expected
+    assert hidden == 0
     found = board(array(items), [gold], [predicted])
     if len(found.rows) == 1 and left[0][0] == "":
         rows = found.detail(found.rows[0], set())["rows"]
@@ -326,33 +325,6 @@ def test_an_item_that_is_no_object_has_no_fields(
 
 def _as_json(lines: list[Any]) -> list[Any]:
     return [(place, told.replace("Ada · x", '["Ada", "x"]')) for place, told in lines]
-
-
-@pytest.mark.parametrize(
-    "gold, predicted, sizes",
-    [([], [], (0, 0)), ([], ["a"], (0, 1)), (["a"], [], (1, 0)), (["a"], ["a"], (1, 1))],
-)
-def test_empty_sides_are_no_error(gold: list[str], predicted: list[str], sizes: Any) -> None:
-    page = shown(board(array(TEXT), gold, predicted))
-    assert (len(page["left"]), len(page["right"])) == sizes
-    assert (page["first"], page["last"]) == (min(1, max(sizes)), max(sizes))
-
-
-def test_a_thousand_items_are_paged() -> None:
-    items = [f"item {i}" for i in range(1000)]
-    found = board(array({"type": "string", "evaluation_config": "string_exact"}), items, items)
-    rows = ordered(found.rows, "gold order")
-    last = found.page(rows, 39, "gold order")
-    assert (last["pages"], last["first"], last["last"], last["rows"]) == (40, 976, 1000, 1000)
-    assert [card["at"] for card in last["left"]] == list(range(975, 1000))
-    assert len(last["left"]) == PAGE
-
-
-def test_predicted_items_stand_in_their_own_order_or_beside_their_partners() -> None:
-    found = board(array(TEXT), ["alpha", "beta", "gamma"], ["gamma", "alpha", "beta"])
-    assert [c["at"] for c in shown(found)["right"]] == [0, 1, 2]
-    beside = shown(found, "gold order, partners beside")
-    assert [c["at"] for c in beside["right"]] == [1, 2, 0]
 
 
 # --- values ------------------------------------------------------------------------------------
@@ -405,7 +377,7 @@ def test_each_field_has_its_verdict() -> None:
 def test_an_item_alone_has_its_side_only() -> None:
     found = board(array(TEXT), ["abc"], [])
     detail = found.detail(found.rows[0], set())
-    assert (detail["title"], detail["sides"]) == ("Gold item 0", ["gold"])
+    assert (title(found.rows[0]), detail["sides"]) == ("Gold item 0", ["gold"])
     assert not detail["scored"]
     assert detail["rows"][0]["verdict"] is None
     assert detail["note"] == ""
@@ -471,6 +443,7 @@ def test_failed_places_of_items_that_are_one_sided_belong_to_none() -> None:
     ev = xb.evaluate(array(TEXT), {"rows": ["abc"]}, {"rows": ["xyz"]}, profile="strict")
     found = Board(ev, "$.rows")
     assert failed_places(ev.fields, "$.rows", ["[0]"]) == [{""}]
-    assert all(not failing(card) for card in shown(found)["left"] + shown(found)["right"])
+    assert not failing(found, 0)
+    assert not failing(found, 1)
     spurious = found.detail(found.rows[1], set())
     assert [r["verdict"]["outcome"] for r in spurious["rows"]] == ["hallucination"]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
-import json
 import pickle
 import re
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +14,9 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.matches_view import MatchesView
-from tests.waiting import PATIENCE
+from extractbench_nb.display.nodes import static_html
+from extractbench_nb.widgets.matches_model import offered_arrays
+from extractbench_nb.widgets.matches_view import MatchesView, in_order, overview
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}
@@ -64,14 +62,25 @@ def view(ev: xb.evaluation.Evaluation) -> MatchesView:
     return MatchesView(ev, "people")
 
 
-def clicked(pane: Any, **content: Any) -> None:
-    """Send what the page sends."""
-    pane._handle_custom_msg(content, [])
+def text(view: MatchesView) -> str:
+    """What a reader of the static twin sees."""
+    twin = Twin(view.to_html())
+    twin.check()
+    return twin.text
 
 
-def shown(view: MatchesView) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(view._pairs.data)
-    return found
+def sent(view: MatchesView) -> int:
+    """How many characters the page was sent."""
+    return sum(len(getattr(view, f"_p{at}")) for at in range(4))
+
+
+def numbers(count: int, change: Any = None) -> xb.evaluation.Evaluation:
+    one = {
+        "type": "object",
+        "properties": {"rows": {"type": "array", "items": {"type": "integer"}}},
+    }
+    values = list(range(count))
+    return xb.evaluate(one, {"rows": values}, {"rows": change(values) if change else values})
 
 
 # --- which array -------------------------------------------------------------------------------
@@ -129,7 +138,7 @@ def test_an_array_at_the_root_is_shown() -> None:
     view.thresholds = {"[]": 0.9, "align_threshold": 0.0}
     assert view.matches["status"].tolist() == ["partial", "missed"]
     view.selected_pair = (0, 0)
-    assert json.loads(view._detail.data)["rows"][0]["verdict"]["score"] == 0.75
+    assert "0.75" in text(view)
 
 
 @pytest.mark.parametrize("subject", [{}, None, pd.DataFrame()])
@@ -138,14 +147,14 @@ def test_anything_but_an_evaluation_is_refused(subject: Any) -> None:
         MatchesView(subject)
 
 
-def test_the_picker_and_the_trait_change_together(view: MatchesView) -> None:
+def test_another_array_starts_afresh(view: MatchesView) -> None:
     view.selected_pair = (0, 1)
     view.thresholds = {"align_threshold": 0.9}
-    view._picker.value = "$.people[1].tags"
+    view.perform("array", view._arrays["path"].tolist().index("$.people[1].tags"))
     assert view.path == "$.people[1].tags"
     assert (view.selected_pair, view.thresholds) == (None, {})
     view.path = "keywords"
-    assert view._picker.value == "$.keywords"
+    assert view.path == "$.keywords"
     assert "$.keywords" in repr(view)
     with pytest.raises(traitlets.TraitError, match=r"did you mean '\$.keywords'"):
         view.path = "$.keyword"
@@ -155,9 +164,12 @@ def test_the_picker_and_the_trait_change_together(view: MatchesView) -> None:
 def test_many_arrays_are_offered_up_to_a_number() -> None:
     gold = {"people": [{"name": str(i), "tags": ["t"]} for i in range(400)]}
     view = MatchesView(xb.evaluate(SCHEMA, gold, gold), "people[399].tags")
-    offered = [path for _, path in view._picker.options]
+    offered = offered_arrays(view._arrays, view.path)
     assert len(offered) == 201
-    assert {"$.people", "$.people[399].tags"} <= set(offered)
+    assert [offered[0], offered[400]] == [
+        "$.people: 400 gold, 400 predicted",
+        "$.people[399].tags: 1 gold, 1 predicted",
+    ]
 
 
 # --- what is chosen ----------------------------------------------------------------------------
@@ -178,7 +190,7 @@ def test_many_arrays_are_offered_up_to_a_number() -> None:
 def test_a_pair_is_chosen_by_both_indices_or_one(view: MatchesView, pair: Any, found: Any) -> None:
     view.selected_pair = pair
     assert view.selected_pair == found
-    assert view._pairs.selected == (None if found is None else list(found))
+    assert ("array_llm" in text(view) or "not scored" in text(view)) == (found == (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -204,35 +216,47 @@ def test_what_is_no_pair_is_refused(view: MatchesView, pair: Any, told: str) -> 
     assert view.selected_pair == (0, 1)
 
 
-@pytest.mark.parametrize(
-    "side, index, found",
-    [("gold", 1, (1, 0)), ("predicted", 1, (0, 1)), ("predicted", 2, (None, 2))],
-)
-def test_a_click_arrives_as_a_pair(
-    view: MatchesView, side: str, index: int, found: tuple[Any, Any]
-) -> None:
+def test_a_click_opens_a_pair_and_a_second_one_closes_it(view: MatchesView) -> None:
     seen: list[Any] = []
     view.observe(lambda change: seen.append(change["new"]), "selected_pair")
-    clicked(view._pairs, kind="select", side=side, index=index)
-    assert seen == [found]
+    for pair in ([1, 0], [None, 2], [None, 2], [0, 1]):
+        view.perform("pair", pair)
+    view.perform("close")
+    assert seen == [(1, 0), (None, 2), None, (0, 1), None]
 
 
 @pytest.mark.parametrize(
-    "content",
+    "event, value",
     [
-        {"kind": "select", "side": "gold", "index": 77},
-        {"kind": "select", "side": "gold", "index": "1"},
-        {"kind": "select"},
-        {"kind": "page", "page": 5},
-        {"kind": "page", "page": -1},
-        {"kind": "page", "page": None},
-        {"kind": "other"},
+        ("pair", [77, None]),
+        ("pair", [0, 0]),
+        ("pair", ["1", None]),
+        ("pair", [{}, []]),
+        ("pair", 1),
+        ("pair", None),
+        ("whole", "1"),
+        ("whole", 10**9),
+        ("page", [0, "gold"]),
+        ("set:page", -1),
+        ("set:page", None),
+        ("set:status", "odd"),
+        ("set:sort", ""),
+        ("array", 99),
+        ("array", "$.keywords"),
+        ("set:path", "$.keywords"),
+        ("set:thresholds", {"align_threshold": 0.1}),
+        ("align", 2),
+        ("align", "0.5"),
+        ("pass", True),
+        ("field", float("nan")),
+        ("knob", ["x"]),
+        ("knob", -1),
+        ("other", None),
     ],
 )
-def test_messages_without_sense_do_nothing(view: MatchesView, content: dict[str, Any]) -> None:
+def test_events_without_sense_do_nothing(view: MatchesView, event: str, value: Any) -> None:
     before = view.to_html()
-    clicked(view._pairs, **content)
-    clicked(view._detail, kind="whole", at="1")
+    view.perform(event, value)
     assert view.to_html() == before
 
 
@@ -241,22 +265,66 @@ def test_the_chosen_item_stays_chosen_at_other_thresholds(view: MatchesView) -> 
     assert view.matches["status"].tolist()[1] == "partial"
     view.thresholds = {"align_threshold": 0.9}
     assert view.selected_pair == (1, None)
-    assert "proposed predicted item 0" in view.to_html()
+    assert "proposed predicted item 0" in text(view)
     view.thresholds = {}
     assert view.selected_pair == (1, 0)
 
 
+def test_a_chosen_pair_is_shown_also_where_filters_would_hide_it(view: MatchesView) -> None:
+    view.status, view.text = "spurious", "qqq"
+    view.selected_pair = (0, None)
+    assert (view.status, view.text, view.selected_pair) == ("", "", (0, 1))
+    view.status = "missed"
+    assert view.selected_pair is None
+
+
 def test_all_of_a_value_is_sent_when_it_is_asked_for() -> None:
     one = {"type": "object", "properties": {"rows": {"type": "array", "items": TEXT}}}
-    text = "long " * 10_000
-    view = MatchesView(xb.evaluate(one, {"rows": [text]}, {"rows": [text]}))
+    words = "long " * 10_000
+    view = MatchesView(xb.evaluate(one, {"rows": [words]}, {"rows": [words]}))
     view.selected_pair = (0, 0)
-    assert len(view._detail.data) < 4_000
-    clicked(view._detail, kind="whole", at=0)
-    assert len(view._detail.data) > 100_000
+    assert sent(view) < 20_000
+    view.perform("whole", 0)
+    assert sent(view) > 100_000
     view.selected_pair = None
     view.selected_pair = (0, 0)
-    assert len(view._detail.data) < 4_000
+    assert sent(view) < 20_000
+
+
+def test_a_pair_opens_from_the_view_of_the_evaluation(ev: xb.evaluation.Evaluation) -> None:
+    view = xb.show(ev)
+    view.perform("matches", "$.people[1].tags")
+    (opened,) = view.trail
+    assert isinstance(opened, MatchesView)
+    assert opened.path == "$.people[1].tags"
+    view.perform("pair", [0, 0])
+    assert opened.selected_pair == (0, 0)
+    assert "Array matches · $.people[1].tags" in text(view)
+    view.perform("back")
+    assert view.trail == ()
+
+
+def test_a_value_of_a_pair_opens_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = xb.load_dataset()
+    document = "eastmere_summer_regatta_2031"
+    gold = dataset.gold(document)
+    predicted = copy.deepcopy(gold)
+    del predicted["races"][0]["entries"][0]
+    ev = xb.evaluate(dataset.schema("rowing"), gold, predicted)
+    view = MatchesView(ev, "$.races[0].entries", pdf=dataset.pdf_path(document))
+    opened: list[Any] = []
+    monkeypatch.setattr(view, "open_view", lambda page, _: opened.append(page))
+    view.perform("page", [1, "gold"])
+    for pair, side in (((1, 0), "gold"), ((1, 0), "predicted"), ((0, None), "gold")):
+        view.selected_pair = pair
+        view.perform("page", [1, side])
+    view.perform("page", [1, "predicted"])  # a missed item has no such side
+    view.perform("page", [99, "gold"])
+    assert [(page.side, page.selected_path) for page in opened] == [
+        ("gold", "$.races[0].entries[1].finish"),
+        ("predicted", "$.races[0].entries[0].finish"),
+        ("gold", "$.races[0].entries[0].finish"),
+    ]
 
 
 # --- thresholds --------------------------------------------------------------------------------
@@ -283,29 +351,26 @@ def test_other_thresholds_are_refused(view: MatchesView, values: Any, told: str)
 
 def test_the_slider_changes_counts_and_rows(view: MatchesView) -> None:
     before = view.summary
-    view._slider.value = 0.9
+    view.perform("align", 0.9)
     assert view.thresholds == {"align_threshold": 0.9}
     assert (before["partial"], view.summary["partial"]) == (1, 0)
-    counts = json.loads(view._counts.data)
-    assert [name for name, _, _ in counts["rows"]] == ["as evaluated", "now"]
-    assert counts["rows"][1][2][counts["heads"].index("partial")]
-    assert counts["told"].startswith("Changed: align_threshold 0.50 → 0.90.")
-    assert [c["status"] for c in shown(view)["left"]] == ["matched", "missed", "missed"]
-    view._reset.click()
+    assert "Changed: align_threshold 0.50 → 0.90." in text(view)
+    assert view.rows["status"].tolist() == ["matched", "missed", "missed", "spurious", "spurious"]
+    view.perform("declared")
     assert view.thresholds == {}
-    assert view._slider.value == 0.5
     assert view.summary["partial"] == 1
 
 
-def test_the_slider_shows_the_threshold_that_is_chosen(view: MatchesView) -> None:
+def test_the_last_slider_moves_the_threshold_of_the_chosen_field(view: MatchesView) -> None:
     view.thresholds = {"people[].name": 0.95}
-    view._knob.value = "people[].name"
-    assert view._slider.value == 0.95
-    view._knob.value = "pass_threshold"
-    assert view._slider.value == 0.7
-    assert view.thresholds == {"people[].name": 0.95}
-    view._slider.value = 0.2
-    assert view.thresholds == {"people[].name": 0.95, "pass_threshold": 0.2}
+    view.perform("knob", list(view._board.knobs).index("people[].tags"))
+    view.perform("field", 0.25)
+    view.perform("pass", 0.2)
+    assert view.thresholds == {
+        "people[].name": 0.95,
+        "people[].tags": 0.25,
+        "pass_threshold": 0.2,
+    }
 
 
 def test_declared_values_are_no_change(view: MatchesView) -> None:
@@ -324,65 +389,101 @@ def test_frames_and_the_evaluation_are_left_alone(
     assert view.summary["matched"] == ev.arrays["matched"][0] == 1
 
 
-def test_a_pickled_evaluation_is_shown_with_its_slider_off(ev: xb.evaluation.Evaluation) -> None:
+def test_a_pickled_evaluation_is_shown_without_sliders(ev: xb.evaluation.Evaluation) -> None:
     loaded = pickle.loads(pickle.dumps(ev))  # noqa: S301 - our own bytes
     view = MatchesView(loaded, "people")
-    assert view._slider.disabled
-    assert view._reset.disabled
-    assert "without its records" in json.loads(view._counts.data)["told"]
-    assert shown(view) == shown(MatchesView(ev, "people"))
+    assert '"range"' not in view._p2
+    assert "without its records" in text(view)
+    assert view._p3 == MatchesView(ev, "people")._p3
     with pytest.raises(traitlets.TraitError, match="there are none to choose from"):
         view.thresholds = {"align_threshold": 0.4}
     view.path = "keywords"
-    assert view._slider.disabled
+    assert '"range"' not in view._p2
 
 
-# --- filters and pages -------------------------------------------------------------------------
+# --- rows, filters and pages -------------------------------------------------------------------
+
+
+def test_partners_stand_side_by_side_from_the_first_page_on() -> None:
+    """With a column per side, in the order of each, the first page of these has no partners."""
+    view = MatchesView(numbers(276, lambda values: values[246::-1]))
+    bodies = re.findall("<tbody.*?</tbody>", view.to_html())[1:]
+    rows = [" ".join(re.sub("<[^>]+>", " ", body).split()) for body in bodies]
+    assert rows == [f"✓ matched {at} → {246 - at} {at} {at} 1.00" for at in range(25)]
+    view.page = 10
+    assert "250 → – 250 not in the prediction –" in re.sub("(<[^>]+>)+", " ", view.to_html())
+
+
+def test_an_item_without_partner_says_so(view: MatchesView) -> None:
+    assert re.search(r"missed2 → –.*Nobody at all.*not in the prediction", text(view))
+    assert re.search(r"spurious– → 2.*not in gold.*QQQ", text(view))
 
 
 def test_filters_leave_rows_and_a_filter_that_leaves_none_says_so(view: MatchesView) -> None:
-    view._status.value = "partial"
+    view.status = "partial"
     assert view.rows["status"].tolist() == ["partial"]
-    view._text.value = "lovelace"
+    view.text = "lovelace"
     assert view.rows.empty
-    assert shown(view)["empty"] == "No item matches; clear the filters."
-    assert "No item matches; clear the filters." in Twin(view.to_html()).text
-    view._status.value = ""
+    assert "No item matches; clear the filters." in text(view)
+    view.status = ""
     assert view.rows["gold_index"].tolist() == [0]
+    assert '<mark class="xb-found">Lovelace</mark>' in view.to_html()
 
 
-def test_the_status_filter_counts_and_stays_at_other_thresholds(view: MatchesView) -> None:
-    view._status.value = "partial"
+def test_the_status_filter_stays_at_other_thresholds(view: MatchesView) -> None:
+    view.status = "partial"
     view.thresholds = {"align_threshold": 0.9}
-    assert view._status.value == "partial"
-    assert view._status.options[0] == ("all (5)", "")
-    assert view._status.options[2] == ("partial (0)", "partial")
+    assert view.status == "partial"
+    assert "partial (0)" in view._p1
     assert view.rows.empty
 
 
 def test_python_turns_to_the_page_of_the_pair() -> None:
-    one = {
-        "type": "object",
-        "properties": {"rows": {"type": "array", "items": {"type": "integer"}}},
-    }
-    values = {"rows": list(range(1000))}
-    view = MatchesView(xb.evaluate(one, values, values))
+    view = MatchesView(numbers(1000))
     view.selected_pair = (500, None)
-    page = shown(view)
-    assert page["first"] <= 501 <= page["last"]
-    clicked(view._pairs, kind="page", page=3)
-    assert shown(view)["first"] == 76
-    view._sort.value = "most alike first"
-    assert shown(view)["first"] == 1
+    assert view.page == 20
+    view.perform("set:page", 3)
+    assert "500 → 500" not in text(view)
+    view.selected_pair = None
+    view.sort = "similarity"
+    assert view.page == 0
+    view.page = 10**9
+    assert view.page == 39
     assert len(view.rows) == 1000
+
+
+@pytest.mark.parametrize("sort", ["pairs", "gold", "predicted", "similarity", "failing"])
+@pytest.mark.parametrize("status, sought", [("", ""), ("missed", ""), ("", "A")])
+@pytest.mark.parametrize("thresholds", [{}, {"align_threshold": 0.9}])
+def test_the_code_is_what_the_rows_are(
+    ev: xb.evaluation.Evaluation,
+    view: MatchesView,
+    sort: str,
+    status: str,
+    sought: str,
+    thresholds: Any,
+) -> None:
+    view.thresholds, view.sort, view.status, view.text = thresholds, sort, status, sought
+    assert "\n" not in view.code
+    found = eval(view.code, {"ev": ev, "view": view})  # noqa: S307 - the code is what is tested
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), view.rows)
+
+
+def test_the_picture_has_a_dot_per_pair_and_says_its_order(view: MatchesView) -> None:
+    assert "1 of 2 pairs are in the same order on both sides." in text(view)
+    assert 'class="xb-dots xb-missed"' in view.to_html()
+    assert in_order([3, 2, 1, 0]) == 1
+    assert in_order([]) == 0
+    large = MatchesView(numbers(1000))
+    assert len(static_html(overview(large._board.rows, None))) < 3_000
+    assert overview([], None) is None
 
 
 # --- static twin -------------------------------------------------------------------------------
 
 
-def test_the_bundle_has_a_live_and_a_static_part(view: MatchesView) -> None:
+def test_the_bundle_has_the_twin_and_a_line_of_text(view: MatchesView) -> None:
     data, _ = view._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in data
     assert (
         data["text/plain"]
         == repr(view)
@@ -409,13 +510,13 @@ def test_the_twin_reads_without_style(view: MatchesView) -> None:
     twin.check()
     for told in (
         "pass_threshold 0.70 → 0.10",
-        "≈ partial (tags)",
+        "≈ partialfailed: tags",
         "− missed",
         "+ spurious",
-        "≠ tags: b · d",
-        "Gold item 1 and predicted item 0: partial, similarity 0.7",
+        "Gold item 1 and predicted item 0",
+        '["b", "d"]',
         "array_llm",
-        "≠ incorrect (items_differ)",
+        "≠ incorrectitems differ",
     ):
         assert told in twin.text
 
@@ -433,16 +534,10 @@ def test_an_empty_pair_of_arrays_says_so() -> None:
     twin = Twin(view.to_html())
     twin.check()
     assert "Both arrays are empty: there is nothing to match." in twin.text
-    assert json.loads(view._detail.data) == {"empty": ""}
 
 
 def test_a_thousand_items_are_cut_in_the_twin() -> None:
-    one = {
-        "type": "object",
-        "properties": {"rows": {"type": "array", "items": {"type": "integer"}}},
-    }
-    values = {"rows": list(range(1000))}
-    html = MatchesView(xb.evaluate(one, values, values)).to_html()
+    html = MatchesView(numbers(1000)).to_html()
     assert "… 975 more rows" in Twin(html).text
     assert len(html) < 40_000
 
@@ -493,14 +588,10 @@ def test_hostile_texts_stay_text(slot: str, kind: str) -> None:
         view.selected_pair = pair
         twin = Twin(view.to_html())
         twin.check()
-        sent = sum(len(p.data) for p in (view._counts, view._pairs, view._detail))
-        assert sent < 60_000
+        assert sent(view) < 100_000
         assert len(view.to_html()) < 60_000
-        clicked(view._detail, kind="whole", at=0)
-        assert len(view._detail.data) < 1_500_000
-    labels = [label for label, _ in (*view._picker.options, *view._knob.options)]
-    assert all(len(label) < 300 for label in labels)
-    json.dumps(labels).encode()
+        view.perform("whole", 0)
+        assert sent(view) < 1_600_000
     assert len(repr(view)) < 400
 
 
@@ -520,48 +611,4 @@ def test_a_judges_words_and_names_stay_text() -> None:
     twin = Twin(view.to_html())
     twin.check()
     assert "is not asked again" in twin.text
-    assert len(view._detail.data) < 10_000
-    assert not any(c in json.loads(view._counts.data)["told"] for c in "\x07\u202e\ud800")
-
-
-def test_messages_that_come_in_several_threads_are_handled_one_after_the_other(
-    view: MatchesView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """JupyterLab may send those of two controls to the main thread and to a subshell."""
-    together, drawing = list[int](), list[None]()
-    page_model = view._page_model
-
-    def slowly() -> dict[str, Any]:
-        drawing.append(None)
-        model = page_model()
-        time.sleep(0.002)
-        together.append(len(drawing))
-        drawing.pop()
-        return model
-
-    def sends(control: Any, name: str, values: list[Any]) -> Callable[[], None]:
-        def send() -> None:
-            for value in values * 20:
-                data = {"method": "update", "state": {name: value}, "buffer_paths": []}
-                control.comm.handle_msg({"content": {"data": data}, "buffers": []})
-
-        return send
-
-    def assigns() -> None:
-        for align in (1.0, 0.5) * 20:
-            view.thresholds = {"align_threshold": align}
-
-    monkeypatch.setattr(view, "_page_model", slowly)
-    acts = [
-        sends(view._text, "value", ["Ada", ""]),
-        sends(view._sort, "index", [2, 0]),
-        assigns,
-    ]
-    threads = [threading.Thread(target=act) for act in acts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert len(together) > 100
-    assert set(together) == {1}
-    assert json.loads(view._pairs.data) == json.loads(json.dumps(page_model()))
+    assert sent(view) < 20_000

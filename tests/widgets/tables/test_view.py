@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +28,45 @@ def view(result: GriTS) -> TableView:
     return TableView(result)
 
 
-def shown(view: TableView) -> Any:
-    return json.loads(view._grids.data)
+def text(node: Any) -> str:
+    """All text of a tree."""
+    return node if isinstance(node, str) else "".join(map(text, node.children))
 
 
-def pair(view: TableView) -> Any:
-    return json.loads(view._pair.data)
+def nodes(node: Any, tag: str) -> list[Any]:
+    """The elements of a kind in a tree, in order."""
+    if isinstance(node, str):
+        return []
+    return [
+        *([node] if node.tag == tag else []),
+        *(n for c in node.children for n in nodes(c, tag)),
+    ]
 
 
-def texts(side: Any) -> str:
-    return "".join(text for _, text in side)
+def shown(view: TableView) -> list[list[str]]:
+    """By side, what the rows begin with."""
+    tables = nodes(view.draw()["tables"], "table")
+    return [[text(row.children[0]) for row in nodes(table, "tr")[1:]] for table in tables]
 
 
-def clicked(pane: Any, **content: Any) -> None:
-    """Send what the page sends."""
-    pane._handle_custom_msg(content, [])
+def pair(view: TableView) -> str:
+    return text(view.draw()["pair"])
+
+
+def facts(view: TableView) -> dict[str, list[str]]:
+    """What is said of the chosen cell and its partner."""
+    rows = [[text(cell) for cell in row.children] for row in nodes(view.draw()["pair"], "tr")]
+    return {name: values for name, *values in rows}
+
+
+def chosen(view: TableView) -> list[tuple[str, Any]]:
+    """The cells that are marked, and how."""
+    return [
+        (name, cell.attributes["send"])
+        for cell in nodes(view.draw()["tables"], "td")
+        for name in ("aria-selected", "aria-current")
+        if name in cell.attributes
+    ]
 
 
 def large() -> TableView:
@@ -66,20 +89,24 @@ def test_content_is_shown_first_where_it_was_computed(view: TableView) -> None:
 
 
 def test_scores_say_which_metric_is_shown(view: TableView, result: GriTS) -> None:
-    view.metric = "top"
-    scores = json.loads(view._scores.data)
-    assert scores["heads"] == ["fscore", "precision", "recall", "upper bound"]
+    view.perform("set:metric", "top")
+    rows = nodes(nodes(view.draw()["page"], "table")[0], "tr")
     expected = [f"{number:.3f}" for number in result.scores.loc["con"]]
-    assert scores["rows"][1] == ["con", "content", expected, False]
-    assert scores["rows"][0][3]
+    assert [[text(cell) for cell in row.children] for row in rows[::2]] == [
+        ["metric", "fscore", "precision", "recall", "upper bound"],
+        ["con", *expected],
+    ]
+    assert text(rows[1]).startswith("top (shown)")
 
 
 def test_both_sides_have_their_lines_at_one_height(view: TableView) -> None:
-    left, right = shown(view)["sides"]
-    assert [line[0] for line in left["lines"]] == [0, 1, 2, 3, 4, 5, 6, None]
-    assert [line[0] for line in right["lines"]] == [0, 1, None, 2, 3, None, 4, 5]
-    assert [head[3] for head in left["heads"]] == ["0 → 0", "1 → 1", "2 → 2", "3 → 3", "– 4"]
-    assert right["shape"] == [6, 4]
+    pairs = ["0 → 0", "1 → 1", None, "3 → 2", "4 → 3", None, "6 → 4", None]
+    lost, extra = {2: "– 2", 5: "– 5", 7: ""}, {2: "", 5: "", 7: "+ 5"}
+    left, right = shown(view)
+    assert left == [line or lost[at] for at, line in enumerate(pairs)]
+    assert right == [line or extra[at] for at, line in enumerate(pairs)]
+    heads = nodes(view.draw()["tables"], "thead")
+    assert text(heads[0]) == "0 → 01 → 12 → 23 → 3– 4"
 
 
 def test_the_frames_have_each_line_once(view: TableView) -> None:
@@ -93,32 +120,30 @@ def test_rows_that_do_not_differ_can_be_left_out() -> None:
     cells = [[str(n), "x"] for n in range(100)]
     view = TableView(grits(plain(cells), plain([*cells[:60], ["60", "y"], *cells[61:]])))
     view.page = 2
-    view.only_differing = True
+    view.perform("set:only_differing", True)
     assert view.rows["true"].tolist() == [60]
-    assert (view.page, view._filter.value) == (0, True)
+    assert (view.page, shown(view)) == (0, [["60 → 60"]] * 2)
     view.selected = ["true", 3, 0]  # a row that was left out
     assert not view.only_differing
     assert len(view.rows) == 100
-    view._filter.value = True
-    assert view.only_differing
 
 
 def test_where_nothing_differs_the_view_says_so() -> None:
     view = TableView(grits(TRUE, TRUE))
     view.only_differing = True
-    assert "No row differs" in shown(view)["empty"]
     assert "No row differs" in Twin(view.to_html()).text
     assert len(view.rows) == 0
 
 
 @pytest.mark.parametrize("metric", ["top", "con"])
-def test_the_picker_and_the_trait_change_together(view: TableView, metric: str) -> None:
-    view._metrics.value = metric
+def test_the_metric_can_be_chosen(view: TableView, metric: str) -> None:
+    view.perform("set:metric", metric)
     assert view.metric == metric
     assert metric in repr(view)
     with pytest.raises(traitlets.TraitError, match="metric is 'cno'; did you mean 'con'"):
         view.metric = "cno"
-    assert view._metrics.value == metric
+    view.perform("set:metric", "cno")
+    assert view.metric == metric
 
 
 # --- what is chosen ----------------------------------------------------------------------------
@@ -126,15 +151,19 @@ def test_the_picker_and_the_trait_change_together(view: TableView, metric: str) 
 
 def test_the_chosen_cell_stands_beside_its_partner(view: TableView) -> None:
     view.selected = ("predicted", 4, 2)
-    assert view._grids.selected == ["predicted", 4, 2]
-    model = pair(view)
-    expected = "True row 6, column 2 and predicted row 4, column 2: similarity 0.86 (con)"
-    assert model["title"] == expected
-    assert model["rows"][0][1] == [
-        [["same", "30"], ["changed", "."], ["same", "2"]],
-        [["same", "30"], ["same", "2"]],
+    assert view.selected == ["predicted", 4, 2]
+    assert chosen(view) == [
+        ("aria-current", ["true", 6, 2]),
+        ("aria-selected", ["predicted", 4, 2]),
     ]
-    assert model["rows"][1][1][0] == [["same", "row 6, column 2"]]
+    expected = "True row 6, column 2 and predicted row 4, column 2: similarity 0.86 (con)"
+    assert pair(view).startswith(expected)
+    assert facts(view) == {
+        "": ["true", "predicted"],
+        "text": ["30.2", "302"],
+        "covers": ["row 6, column 2", "row 4, column 2"],
+    }
+    assert [text(mark) for mark in nodes(view.draw()["pair"], "mark")] == ["."]
 
 
 @pytest.mark.parametrize(
@@ -150,21 +179,22 @@ def test_a_cell_without_a_partner_says_why(
     view: TableView, selected: list[Any], title: str, note: str
 ) -> None:
     view.selected = selected
-    model = pair(view)
-    assert model["title"].startswith(title)
-    assert note in model["note"]
-    assert model["sides"] == [selected[0]]
-    assert all(len(values) == 1 for _, values in model["rows"])
+    assert pair(view).startswith(title)
+    assert note in pair(view)
+    assert facts(view)[""] == [selected[0]]
+    assert all(len(values) == 1 for values in facts(view).values())
+    assert [name for name, _ in chosen(view)] == ["aria-selected"]
 
 
 def test_a_spanning_cell_tells_of_all_its_positions(view: TableView) -> None:
     view.selected = ["true", 0, 4]
-    assert pair(view)["others"] == (
+    assert pair(view).endswith(
         "Positions of the true cell (row, column): (0, 3) with (0, 3) 0.92; "
         "(0, 4) without a partner."
     )
+    assert chosen(view) == [("aria-selected", ["true", 0, 3])]
     view.selected = ["true", 3, 0]
-    assert pair(view)["others"] == ""
+    assert "Positions" not in pair(view)
 
 
 def test_boxes_and_kinds_are_told() -> None:
@@ -176,7 +206,7 @@ def test_boxes_and_kinds_are_told() -> None:
     view = TableView(grits([header, cells[1]], cells))
     view.metric = "loc"
     view.selected = ["true", 0, 0]
-    told = {name: [texts(side) for side in values] for name, values in pair(view)["rows"]}
+    told = facts(view)
     assert told["box"] == ["0, 0, 10.5, 4"] * 2
     assert told["kind"] == ["column header", ""]
     assert told["text"] == ["no text", "no text"]
@@ -205,30 +235,30 @@ def test_what_is_no_position_is_refused(view: TableView, value: Any, told: str) 
 def test_a_click_arrives_and_nonsense_does_not(view: TableView) -> None:
     seen: list[Any] = []
     view.observe(lambda change: seen.append(change["new"]), "selected")
-    view._grids.selected = ["true", 1, 2]
-    view._grids.selected = ["true", 99, 2]
-    assert view._grids.selected == ["true", 1, 2]
-    view._grids.selected = {"side": "true"}
-    view._grids.selected = None
+    for position in (["true", 1, 2], ["true", 99, 2], {"side": "true"}, None, "true"):
+        view.perform("cell", position)
+    assert seen == [["true", 1, 2]]
+    view.perform("clear")
     assert seen == [["true", 1, 2], None]
-    assert "Choose a cell" in pair(view)["empty"]
+    assert "Choose a cell" in pair(view)
 
 
 def test_the_chosen_position_stays_with_another_metric(view: TableView) -> None:
     view.selected = ["true", 0, 1]
     view.metric = "top"
     assert view.selected == ["true", 0, 1]
-    assert "(top)" in pair(view)["title"]
+    assert "(top)" in pair(view)
 
 
 def test_all_of_a_text_is_sent_when_it_is_asked_for() -> None:
-    text = "long " * 10_000
-    view = TableView(grits(plain([[text]]), plain([[text + "!"]])))
-    view.selected = ["true", 0, 0]
-    assert pair(view)["hidden"] == 48_001
-    clicked(view._pair, kind="whole")
-    assert len(view._pair.data) > 100_000
-    assert len(view._grids.data) < 3_000
+    long = "long " * 10_000
+    view = TableView(grits(plain([[long]]), plain([[long + "!"]])))
+    view.perform("cell", ["true", 0, 0])
+    assert "… 48,001 more characters" in pair(view)
+    view.perform("whole")
+    assert len(view._p2) > 100_000
+    assert len(view._p1) < 3_000
+    assert "Show all" not in pair(view)
 
 
 # --- pages -------------------------------------------------------------------------------------
@@ -236,17 +266,35 @@ def test_all_of_a_text_is_sent_when_it_is_asked_for() -> None:
 
 def test_large_tables_are_turned_page_by_page() -> None:
     view = large()
-    model = shown(view)
-    assert model["rows"] == {"first": 0, "last": 40, "total": 100, "number": 0, "pages": 3}
-    assert model["columns"]["pages"] == 2
-    clicked(view._grids, kind="page", axis="rows", to=1)
-    clicked(view._grids, kind="page", axis="columns", to=1)
+    for said in ("rows 1 to 40 of 100", "columns 1 to 30 of 35"):
+        assert said in text(view.draw()["page"])
+    view.perform("set:page", 1)
+    view.perform("set:column_page", 1)
     assert (view.page, view.column_page) == (1, 1)
-    left, right = shown(view)["sides"]
-    assert [head[0] for head in left["heads"]] == [30, 31, 32, 33, 34]
-    assert (left["before"], left["after"]) == ([39, 29], [80, None])
-    assert right["after"] == [79, None]
-    assert left["lines"][10][4][0][4] == "alone"
+    left, right = shown(view)
+    assert left[9:12] == ["49 → 49", "– 50", "51 → 50"]
+    assert right[10] == ""
+    assert "Rows 41 to 80 of 100. Columns 31 to 35 of 35." in Twin(view.to_html()).text
+
+
+@pytest.mark.parametrize(
+    "start, key, to",
+    [
+        (["true", 39, 3], "ArrowDown", ["true", 40, 3]),
+        (["predicted", 78, 3], "PageDown", ["predicted", 79, 3]),
+        (["predicted", 40, 3], "ArrowUp", ["predicted", 39, 3]),
+        (["true", 2, 29], "ArrowRight", ["true", 2, 30]),
+        (["true", 2, 30], "ArrowLeft", ["true", 2, 29]),
+        (["true", 0, 0], "ArrowUp", ["true", 0, 0]),
+        (["true", 99, 34], "PageDown", ["true", 99, 34]),
+        (["true", 39, 3], "Home", ["true", 39, 3]),
+    ],
+)
+def test_arrow_keys_turn_the_page(start: list[Any], key: str, to: list[Any]) -> None:
+    view = large()
+    view.selected = start
+    view.perform("edge", [start, key])
+    assert view.selected == to
 
 
 @pytest.mark.parametrize("selected, pages", [(["true", 99, 0], (2, 0)), (["true", 0, 34], (0, 1))])
@@ -264,19 +312,19 @@ def test_a_page_that_is_not_there_is_the_nearest(to: int, page: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
+    "event, value",
     [
-        {"kind": "page", "axis": "rows", "to": "1"},
-        {"kind": "page", "axis": "metric", "to": 1},
-        {"kind": "page"},
-        {"kind": "other"},
+        *(("set:page", value) for value in ("1", None, [1])),
+        *(("edge", value) for value in (None, "x", [], [None, "ArrowDown"], [["true", 0, 0], 3])),
+        *(("cell", value) for value in (None, 3, ["true"], ["true", -1, 0])),
+        ("set:selected", ["true", 0, 0]),
+        ("other", 1),
     ],
 )
-def test_messages_without_sense_do_nothing(content: dict[str, Any]) -> None:
+def test_events_without_sense_do_nothing(event: str, value: Any) -> None:
     view = large()
-    before = view._grids.data
-    clicked(view._grids, **content)
-    assert view._grids.data == before
+    view.perform(event, value)
+    assert (view.page, view.column_page, view.selected) == (0, 0, None)
 
 
 # --- the static twin ---------------------------------------------------------------------------
@@ -296,11 +344,11 @@ def test_the_twin_has_scores_grids_and_the_pair(view: TableView) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_stay_text(name: str) -> None:
-    text = HOSTILE[name][:20_000]
-    view = TableView(grits(plain([["x", text]]), plain([["x", text[::-1]]])))
+    bad = HOSTILE[name][:20_000]
+    view = TableView(grits(plain([["x", bad]]), plain([["x", bad[::-1]]])))
     view.selected = ["true", 0, 1]
     Twin(view.to_html()).check()
-    assert "\u202e" not in json.loads(view._grids.data)["sides"][0]["lines"][0][4][1][-1]
+    assert "\\u202e" not in view._p1 + view._p2
 
 
 @pytest.mark.parametrize(
@@ -316,7 +364,7 @@ def test_small_tables_are_no_error(true: Any, predicted: Any) -> None:
         else:
             with pytest.raises(traitlets.TraitError, match="0 rows and 0 columns"):
                 view.selected = [side, 0, 0]
-    assert bool(shown(view)["empty"]) == (not true and not predicted)
+    assert ("Both tables are empty" in Twin(view.to_html()).text) == (not true and not predicted)
 
 
 def test_the_twin_is_saved_as_a_page(view: TableView, tmp_path: Path) -> None:

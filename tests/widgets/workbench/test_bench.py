@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,13 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.display.nodes import static_html
 from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.widgets.workbench_curve import Curve, fitted_axis
 from extractbench_nb.widgets.workbench_model import (
     RESULT_COLUMNS,
     Bench,
     config_text,
-    curve_model,
     facts,
     read_cases,
 )
@@ -182,7 +184,9 @@ def test_the_figures_of_nothing() -> None:
         ("Mean score", "n/a", "n/a", ""),
         ("Flips", "0", "", "0 gained, 0 lost"),
     ]
-    assert set(curve_model(bench, "threshold")["passing"]) == {0}
+    curve = Curve(bench, "threshold")
+    assert set(curve.passing) == {0}
+    assert "axis from 0% to 1%" in static_html(curve.draw())
 
 
 @pytest.mark.parametrize(
@@ -199,6 +203,7 @@ def test_the_figures_of_nothing() -> None:
         (0.6, "all", "lowest", "", [3, 1, 4, 0, 2]),
         (0.6, "all", "highest", "", [2, 0, 4, 1, 3]),
         (0.6, "all", "change", "", [0, 4, 1, 2, 3]),
+        (0.6, "all", "failures", "", [0, 4, 1, 3, 2]),
         (0.6, "all", "given", " TIDAL ", [4]),
         (0.6, "failed", "lowest", "m", [3, 1]),
         (0.6, "all", "given", "nowhere", []),
@@ -236,30 +241,90 @@ def test_the_config_to_paste(bench: Bench) -> None:
     assert '"threshold": 0.65' in config_text(config)
 
 
+def row_html(bench: Bench, at: int) -> str:
+    return static_html(case_row(bench, at, chosen=False))
+
+
 def test_a_row_and_a_case_in_full(bench: Bench) -> None:
-    row = case_row(bench, 0)
-    assert (row.score, row.verdict, row.expected) == ("0.867", "pass", "pass")
-    assert [piece.text for piece in row.gold if piece.kind == "changed"] == ["er"]
-    detail = case_detail(bench, 3)
-    assert [piece.text for piece in detail["predicted"]] == ["null"]
-    assert dict(detail["notes"])["Outcome"] == "omission · predicted_null"
-    assert not detail["longer"]
+    change(bench, threshold=0.95)
+    row = row_html(bench, 0)
+    for words in ("0.867", "✗ fail", "▼ lost", "was 0.867", "✓ pass", "Pap<", ">er</mark>"):
+        assert words in row
+    assert "was" not in row_html(bench, 1)
+    detail = static_html(case_detail(bench, 3))
+    for words in ("Case 3", "null", "omission · predicted_null"):
+        assert words in detail
+    assert not has_button(case_detail(bench, 3))
+
+
+def has_button(node: Any) -> bool:
+    return not isinstance(node, str) and (
+        node.tag == "button" or any(map(has_button, node.children))
+    )
 
 
 def test_long_values_are_cut_and_shown_on_request() -> None:
     bench = Bench("string_exact", read_cases([("x" * 300_000, "y")]))
-    assert sum(len(piece.text) for piece in case_row(bench, 0).gold) < 200
-    first, whole = case_detail(bench, 0), case_detail(bench, 0, whole=True)
-    assert first["longer"]
-    assert sum(len(piece.text) for piece in first["gold"]) < 2_100
-    assert not whole["longer"]
-    assert 99_000 < sum(len(piece.text) for piece in whole["gold"]) < 100_100
+    assert row_html(bench, 0).count("x") < 250
+    first, whole = case_detail(bench, 0), case_detail(bench, 0, 100_000)
+    assert has_button(first)
+    assert static_html(first).count("x") < 2_200
+    assert not has_button(whole)
+    assert 99_000 < static_html(whole).count("x") < 100_300
 
 
 def test_lists_are_shown_as_what_they_hold() -> None:
     bench = Bench("set_f1", read_cases([(["a", "b"], ["b"]), ([], ["x"])]))
-    assert "".join(piece.text for piece in case_row(bench, 0).gold) == '["a", "b"]'
-    assert [piece.text for piece in case_row(bench, 1).gold] == ["empty list"]
+    assert '["' in row_html(bench, 0)
+    assert "empty list" in row_html(bench, 1)
+
+
+def test_a_path_breaks_between_its_steps_only() -> None:
+    frame = pd.DataFrame(
+        {"run": "r", "path": "$.authors[0].affiliation", "why": "typo", "gold": ["a"]}
+    ).assign(predicted="b")
+    row = row_html(Bench("string_exact", read_cases(frame)), 0)
+    assert '<code class="xb-path">$<wbr>.authors<wbr>[0]<wbr>.affiliation</code>' in row
+    assert "r · why: typo" in row
+
+
+def test_what_was_searched_for_is_marked() -> None:
+    bench = Bench("string_exact", read_cases([("Acme Harbor", "Acme Harbour")]))
+    row = static_html(case_row(bench, 0, chosen=False, wanted="acme"))
+    assert row.count('<mark class="xb-found">Acme</mark>') == 2
+
+
+# --- the curve's axis ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shares, low, high",
+    [
+        ([0.0, 1.0], 0.0, 1.0),
+        ([0.961, 0.977], 0.96, 0.98),
+        ([0.9999], 0.985, 1.0),
+        ([1.0], 0.99, 1.0),
+        ([0.0], 0.0, 0.01),
+        ([-0.3, 0.9], -0.5, 1.0),
+        ([], 0.0, 1.0),
+    ],
+)
+def test_the_axis_fits_the_data(shares: list[float], low: float, high: float) -> None:
+    ticks = fitted_axis(shares)
+    assert (ticks[0], ticks[-1]) == (low, high)
+    assert 2 <= len(ticks) <= 8
+    assert all(ticks[0] <= share <= ticks[-1] for share in shares)
+
+
+def test_a_curve_near_the_top_is_not_flat() -> None:
+    cases = [("Northwind Paper", "Northwind Papre")] * 3 + [("Moss", "Moss")] * 97
+    bench = Bench("string_fuzzy", read_cases(cases))
+    curve = Curve(bench, "threshold")
+    drawn = static_html(curve.draw())
+    assert "Vertical axis from 97% to 100%" in drawn
+    heights = {point.split("V")[1] for point in re.findall(r"H[\d.]+V[\d.]+", drawn)}
+    start = float(re.findall(r"M[\d.]+ ([\d.]+)", drawn)[0])
+    assert max(float(height) for height in heights) - start > 100
 
 
 def test_a_page_is_a_screen_or_two() -> None:

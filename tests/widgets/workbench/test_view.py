@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pandas as pd
 import pytest
 import traitlets
 
 import extractbench_nb as xb
+from extractbench_nb.display.nodes import Node
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.workbench_view import PAGE, Debounced, Workbench
+from extractbench_nb.widgets.workbench_view import PAGE, Workbench
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 from tests.widgets.workbench.test_bench import NAMES
 
@@ -33,22 +31,55 @@ def many() -> Workbench:
     return Workbench("string_fuzzy", MANY)
 
 
-def sent(pane: Any, trait: str = "data") -> Any:
-    return json.loads(getattr(pane, trait) or "null")
-
-
 def rows(view: Workbench) -> list[int]:
-    """The cases that the page is sent."""
-    return [row[0] for row in sent(view._cases)["rows"]]
+    """The cases that the page shows."""
+    return [node.attributes["send"] for node in every(view, do="case")]
 
 
-def boxes(view: Workbench) -> dict[str, Any]:
-    """The controls by their labels."""
-    return {getattr(b, "description", None) or b.label: b for b in view._controls.values()}
+def every(view: Workbench, **attributes: Any) -> list[Node]:
+    """All elements of the page that have some attributes."""
+
+    def below(node: Node) -> Iterator[Node]:
+        yield node
+        for child in node.children:
+            if isinstance(child, Node):
+                yield from below(child)
+
+    wanted = attributes.items()
+    nodes = [node for tree in view.trees().values() for node in below(tree)]
+    return [
+        node
+        for node in nodes
+        if wanted <= {k: v for k, v in node.attributes.items() if k in attributes}.items()
+    ]
 
 
-def event(pane: Any, **content: Any) -> None:
-    pane._handle_custom_msg(content, [])
+def controls(view: Workbench) -> dict[str, Node]:
+    """The controls of params, by their labels."""
+    kinds = ("xb-control", "xb-control xb-slider")
+    labels = [label for kind in kinds for label in every(view, **{"class": kind})]
+    found = {}
+    for label in labels:
+        words = "".join(child for child in label.children if isinstance(child, str)).strip()
+        for child in label.children:
+            if isinstance(child, Node) and str(child.attributes.get("do")).startswith("param:"):
+                found[words] = child
+    return found
+
+
+def change(view: Workbench, name: str, value: Any) -> None:
+    """Change a param as the page does."""
+    view.perform(controls(view)[name].attributes["do"], value)
+
+
+def click(view: Workbench, value: str) -> None:
+    """Click where the curve has a value."""
+    place = next(n for n in every(view, do="value") if words(n).startswith(f"{value}: "))
+    view.perform("value", place.attributes["send"])
+
+
+def words(node: Node) -> str:
+    return "".join(c if isinstance(c, str) else words(c) for c in node.children)
 
 
 # --- params ------------------------------------------------------------------------------------
@@ -57,19 +88,18 @@ def event(pane: Any, **content: Any) -> None:
 def test_params_are_assigned_and_the_page_follows(view: Workbench) -> None:
     view.params = {"threshold": 0.95}
     assert view.params == {"threshold": 0.95, "case_sensitive": False}
-    assert boxes(view)["threshold"].value == 0.95
+    assert controls(view)["threshold"].attributes["aria-valuetext"] == "0.95"
     assert view.results["flip"].dropna().to_dict() == {0: "lost"}
-    assert "threshold=0.95" in sent(view._summary)["rules"]
-    assert '"threshold": 0.95' in sent(view._config)["text"]
-    assert sent(view._config)["note"] == ""
-    curve = sent(view._curve)
-    assert curve["texts"][curve["at"]] == "0.95"
-    assert curve["texts"][curve["baseline"]] == "0.8"
+    shown = Twin(view.to_html()).text
+    assert "Now: string_fuzzy(threshold=0.95" in shown
+    assert '"threshold": 0.95' in shown
+    assert "0.95 ← now" in shown
+    assert "0.8 ← baseline" in shown
 
 
 def test_a_control_changes_the_params(view: Workbench) -> None:
-    boxes(view)["threshold"].set_state({"value": 0.6})
-    boxes(view)["case_sensitive"].value = True
+    change(view, "threshold", 60)
+    change(view, "case_sensitive", True)
     assert view.params == {"threshold": 0.6, "case_sensitive": True}
     assert view.config == {"metric_id": "string_fuzzy", "params": view.params}
 
@@ -90,35 +120,49 @@ def test_params_that_are_wrong(view: Workbench, params: Any, words: str) -> None
 
 
 def test_a_click_on_the_curve_sets_the_threshold(view: Workbench) -> None:
-    event(view._curve, kind="set", over="threshold", value=0.61, asked="a/1")
+    click(view, "0.61")
     assert view.params["threshold"] == 0.61
-    assert sent(view._curve)["answered"] == "a/1"
-    event(view._curve, kind="set", over="threshold", value=0.61, asked="a/2")
-    assert sent(view._curve)["answered"] == "a/2"
 
 
 @pytest.mark.parametrize(
-    "content",
+    "name, value",
     [
-        {"value": 5, "over": "threshold"},
-        {"value": -1, "over": "threshold"},
-        {"value": "0.5", "over": "threshold"},
-        {"value": 0.5, "over": "case_sensitive"},
-        {"value": 0.5, "over": "nothing"},
-        {"value": 0.5, "over": ["threshold"]},
-        {},
+        ("param:0", 101),
+        ("param:0", -1),
+        ("param:0", 0.5),
+        ("param:0", True),
+        ("param:0", "50"),
+        ("param:0", None),
+        ("param:1", "yes"),
+        ("param:7", 1),
+        ("param:", 1),
+        ("param", [0, 1]),
+        ("value", 101),
+        ("value", -1),
+        ("value", "1"),
+        ("value", None),
+        ("case", 5),
+        ("case", [0]),
+        ("set:params", {"threshold": 0.1}),
+        ("set:page", "2"),
+        ("set:shown", "nothing"),
+        ("set:over", "case_sensitive"),
+        ("over", 1),
+        ("over", -1),
     ],
 )
 def test_a_message_that_makes_no_sense_changes_nothing(
-    view: Workbench, content: dict[str, Any]
+    view: Workbench, name: str, value: Any
 ) -> None:
-    event(view._curve, kind="set", **content)
+    before = view.to_html()
+    view.perform(name, value)
     assert view.params == {"threshold": 0.8, "case_sensitive": False}
+    assert view.to_html() == before
 
 
 def test_every_kind_of_param_has_its_control(metric: Callable[..., Any]) -> None:
     @metric("all")
-    def every(
+    def taking(
         gold: str,
         predicted: str,
         *,
@@ -132,35 +176,62 @@ def test_every_kind_of_param_has_its_control(metric: Callable[..., Any]) -> None
     ) -> float:
         return float(gold[:n] == predicted[:n]) if weight > 1 else 0.0
 
-    view = Workbench(every, NAMES)
-    kinds = {name: type(box).__name__ for name, box in boxes(view).items()}
+    view = Workbench(taking, NAMES)
+    kinds = {name: node.attributes.get("type") for name, node in controls(view).items()}
     assert kinds == {
-        "threshold": "Slider",
-        "weight": "Stops",
-        "n": "BoundedIntText",
-        "fold": "Checkbox",
-        "mode": "Text",
+        "threshold": "range",
+        "weight": "range",
+        "n": "number",
+        "fold": "checkbox",
+        "mode": "text",
     }
-    assert sent(view._config)["note"] == "No control, set in Python: extra, nothing"
-    boxes(view)["weight"].at = 0
+    assert "No control, set in Python: extra, nothing" in view.to_html()
+    change(view, "weight", 0)
     assert view.params["weight"] == 0.0
-    boxes(view)["n"].value = 1
+    change(view, "n", 1)
+    change(view, "mode", "letters")
+    assert (view.params["n"], view.params["mode"]) == (1, "letters")
     view.params = {"weight": 3.25, "nothing": "x", "extra": (2, 3)}
-    assert boxes(view)["weight"].texts[boxes(view)["weight"].at] == "3.25"
+    assert controls(view)["weight"].attributes["aria-valuetext"] == "3.25"
     assert view.config["params"]["nothing"] == "x"
     view.reset()
     assert view.params["n"] == 3
     assert "nothing" not in view.params
 
 
+def test_a_whole_number_after_a_fraction_is_itself(metric: Callable[..., Any]) -> None:
+    @metric("letters")
+    def letters(gold: str, predicted: str, *, n: int = 3) -> float:
+        return float(gold[: int(n)] == predicted[: int(n)])
+
+    view = Workbench(letters, NAMES)
+    view.params = {"n": 3.5}
+    assert controls(view)["n"].attributes["type"] == "range"
+    view.params = {"n": 4}
+    change(view, "n", 2)
+    assert view.params["n"] == 2
+
+
+def test_a_value_that_is_refused_is_said(view: Workbench) -> None:
+    def said() -> str:
+        return words(every(view, role="status", **{"class": "xb-bad"})[0])
+
+    change(view, "case_sensitive", "yes")
+    assert said() == "string_fuzzy: case_sensitive is 'yes'; expected a boolean"
+    assert view.params["case_sensitive"] is False
+    change(view, "case_sensitive", True)
+    assert said() == ""
+
+
 def test_the_params_of_a_margin() -> None:
     view = Workbench("number_tolerance", [(100, 100.4), (100, 102)])
     assert view.over == "tolerance"
-    event(view._curve, kind="set", over="tolerance", value=0.005)
-    boxes(view)["mode"].value = "absolute"
+    click(view, "0.005")
+    change(view, "mode", "absolute")
     assert view.params == {"tolerance": 0.005, "mode": "absolute", "parse": "plain"}
-    view.over = "score"
+    view.perform("over", 0)
     assert set(view.curve["param"]) == {"score"}
+    assert every(view, do="value") == []
     with pytest.raises(traitlets.TraitError, match="over is 'nope'; expected one of score"):
         view.over = "nope"
 
@@ -169,26 +240,19 @@ def test_params_can_be_observed(view: Workbench) -> None:
     seen: list[float] = []
     view.observe(lambda change: seen.append(change["new"]["threshold"]), "params")
     view.params = {"threshold": 0.4}
-    boxes(view)["threshold"].value = 0.3
+    change(view, "threshold", 30)
     assert seen == [0.4, 0.3]
 
 
 def test_the_buttons(view: Workbench) -> None:
-    found = {b.description: b for b in _below(view) if isinstance(b, ipywidgets.Button)}
     view.params = {"threshold": 0.95}
-    found["Use as baseline"].click()
+    view.perform("baseline")
     assert view.baseline == "string_fuzzy(threshold=0.95, case_sensitive=False)"
-    found["Reset"].click()
+    view.perform("reset")
     assert view.params["threshold"] == 0.8
     assert view.results["flip"].dropna().to_dict() == {0: "gained"}
-    found["Score again"].click()
+    view.perform("rescore")
     assert view.results["flip"].dropna().to_dict() == {0: "gained"}
-
-
-def _below(widget: Any) -> Iterator[Any]:
-    for child in getattr(widget, "children", ()):
-        yield child
-        yield from _below(child)
 
 
 def test_a_redefined_metric(metric: Callable[..., Any]) -> None:
@@ -206,7 +270,7 @@ def test_a_redefined_metric(metric: Callable[..., Any]) -> None:
 
     view.rescore()
     assert view.params == {"threshold": 0.25, "n": 2}
-    assert list(boxes(view)) == ["threshold", "n"]
+    assert set(controls(view)) == {"threshold", "n"}
     assert view.over == "threshold"
     assert len(view.results["flip"].dropna()) == 3
     assert Workbench("mine", NAMES).results["flip"].isna().all()
@@ -215,17 +279,28 @@ def test_a_redefined_metric(metric: Callable[..., Any]) -> None:
 # --- cases -------------------------------------------------------------------------------------
 
 
+def view_text(view: Workbench) -> str:
+    return Twin(view.to_html()).text
+
+
+def test_it_opens_on_flips_and_failures(view: Workbench) -> None:
+    assert rows(view) == [1, 3, 4, 0, 2]
+    view.params = {"threshold": 0.95}
+    assert rows(view) == [0, 1, 3, 4, 2]
+
+
 def test_filters_and_pages(many: Workbench) -> None:
     many.params = {"threshold": 0.1}
     many.shown, many.sort, many.text, many.page = "flips", "lowest", "case", 2
     places = many.selection.index.tolist()
     assert rows(many) == places[2 * PAGE : 3 * PAGE]
-    assert sent(many._cases)["total"] == len(places) > 3 * PAGE
+    assert f": {len(places):,} of 1,000 cases" in view_text(many)
+    assert len(places) > 3 * PAGE
     many.text = "case 99"
     assert many.page == 0
     assert rows(many) == many.selection.index.tolist()
     many.shown, many.sort, many.text = "all", "given", ""
-    event(many._cases, kind="turn", by=1)
+    many.perform("set:page", 1)
     assert rows(many) == list(range(PAGE, 2 * PAGE))
     many.page = 10_000
     assert many.page == 1000 // PAGE - 1
@@ -256,22 +331,25 @@ def test_disagreements_need_labels() -> None:
 
 def test_a_case_is_chosen_on_the_page_and_in_python(many: Workbench) -> None:
     many.shown, many.sort, many.text = "all", "given", ""
-    many._cases.set_state({"selected": 3})
+    many.perform("case", 3)
     assert many.selected_case == 3
-    assert sent(many._cases, "detail")["case"] == 3
+    assert "Case 3" in view_text(many)
     many.selected_case = 777
     assert many.page == 777 // PAGE
     assert 777 in rows(many)
-    many.selected_case = None
-    assert many._cases.detail == ""
+    many.page = 0
+    assert "Case 777" in view_text(many)  # below the table
+    many.perform("case", 777)
+    assert many.selected_case is None
+    assert "Case 777" not in view_text(many)
 
 
-def test_a_long_value_is_sent_whole_on_request() -> None:
+def test_a_long_value_is_shown_whole_on_request() -> None:
     view = Workbench("string_exact", [("x" * 200_000, "x")])
     view.selected_case = 0
-    assert len(view._cases.detail) < 5_000
-    event(view._cases, kind="whole")
-    assert 100_000 < len(view._cases.detail) < 102_000
+    assert view.to_html().count("x") < 5_000
+    view.perform("whole")
+    assert 100_000 < view.to_html().count("x") < 105_000
 
 
 @pytest.mark.parametrize(
@@ -289,7 +367,6 @@ def test_an_empty_page_says_what_is_missing(
     for name, value in settings.items():
         setattr(view, name, value)
     assert rows(view) == []
-    assert words in sent(view._cases)["empty"]
     assert words in Twin(view.to_html()).text
 
 
@@ -306,36 +383,13 @@ def test_the_cases_of_an_evaluation(evs: xb.batch.Evaluations) -> None:
         Workbench("string_fuzzy", evs, field="nope")
 
 
-# --- when it is drawn --------------------------------------------------------------------------
-
-
-def test_many_changes_are_drawn_once() -> None:
-    async def held_key() -> list[int]:
-        drawn: list[int] = []
-        soon = Debounced(lambda: drawn.append(1))
-        for _ in range(20):
-            soon()
-        await asyncio.sleep(0.2)
-        soon()
-        await asyncio.sleep(0.2)
-        return drawn
-
-    assert asyncio.run(held_key()) == [1, 1]
-
-
-def test_frames_are_right_before_the_page_is_drawn(view: Workbench) -> None:
-    async def in_a_kernel() -> tuple[list[str], str, str]:
-        view.params = {"threshold": 0.95}
-        before = view._summary.data
-        found = view.results["flip"].dropna().tolist(), view.to_html(), before
-        await asyncio.sleep(0.3)
-        return found
-
-    flips, html, before = asyncio.run(in_a_kernel())
-    assert flips == ["lost"]
-    assert "threshold=0.95" in html
-    assert "threshold=0.8" in json.loads(before)["rules"]
-    assert "threshold=0.95" in sent(view._summary)["rules"]
+def test_the_curve_is_drawn_again_only_where_it_changed(view: Workbench) -> None:
+    before = view.trees()["curve"]
+    view.text = "acme"
+    view.selected_case = 1
+    assert view.trees()["curve"] is before
+    view.params = {"threshold": 0.5}
+    assert view.trees()["curve"] is not before
 
 
 # --- the static twin ---------------------------------------------------------------------------
@@ -348,12 +402,13 @@ def test_the_twin_says_what_is_shown(view: Workbench) -> None:
     twin.check()
     for words in (
         "Metric workbench · string_fuzzy · 5 cases",
-        "Metric: string_fuzzy(threshold=0.95, case_sensitive=False)",
+        "Now: string_fuzzy(threshold=0.95, case_sensitive=False)",
         "Baseline: string_fuzzy(threshold=0.8, case_sensitive=False)",
         "1 of 5 · 20.0%",
         "0.95 ← now",
         "0.8 ← baseline",
-        "Only flips, as given",
+        "Only flips, flips and failures first: 1 of 5 cases",
+        "Vertical axis from",
         "▼ lost",
         "Case 0",
         "incorrect · value_mismatch",
@@ -461,13 +516,9 @@ def test_hostile_texts_stay_texts_and_messages_small(
     view = slot(HOSTILE[kind], metric)
     view.selected_case = 0
     Twin(view.to_html()).check()
-    panes = (view._summary, view._config, view._curve, view._cases)
-    messages = [view._cases.detail, *(pane.data for pane in panes)]
+    messages = [getattr(view, name) for name in view.keys if name.startswith("_p")]
     assert all(message.isascii() for message in messages)
     assert sum(map(len, messages)) < 60_000
-    for box in (*view._controls.values(), view._over):
-        state = {name: v for name, v in box.get_state().items() if name not in ("_esm", "_css")}
-        assert len(json.dumps(state, default=str, ensure_ascii=False).encode()) < 10_000
     assert len(repr(view)) < 200
     assert "\n" not in repr(view)
 
