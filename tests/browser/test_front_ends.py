@@ -21,12 +21,11 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.browser.chromium import SECONDS
-from tests.browser.views import SETUP, VIEWS
+from tests.browser.views import NAMES, SETUP, VIEWS
 
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
 
-NAMES = "xb, ds, gold, predicted, ev, evaluation"
 #: How each is started in a folder, and the address of the page with the views.
 SERVERS = {
     "notebook": (
