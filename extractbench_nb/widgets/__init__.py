@@ -157,9 +157,10 @@ def show_matches(
     the view says so. After pickling there are no records, and thresholds are fixed.
     """
     notebook_libraries()
+    from extractbench_nb.widgets.evaluation_view import checked_name
     from extractbench_nb.widgets.matches_view import MatchesView
 
-    return MatchesView(ev, path, name=name, pdf=pdf)
+    return MatchesView(ev, path, name=checked_name(name), pdf=pdf)
 
 
 def explore(

@@ -35,7 +35,6 @@ from extractbench_nb.widgets.controls import (
     slider,
     toolbar,
 )
-from extractbench_nb.widgets.evaluation_view import checked_name
 from extractbench_nb.widgets.view import View, known, part
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
@@ -166,7 +165,7 @@ class MatchesView(View):
                 "Evaluations.evaluation(run, document) returns"
             )
         self._ev, self._arrays = ev, ev.arrays
-        self._variable, self._pdf = checked_name(name), pdf
+        self._variable, self._pdf = name, pdf
         self._use(model.Board(ev, chosen_array(self._arrays, path)))
         super().__init__(path=self._board.path)
 
