@@ -157,10 +157,9 @@ def show_matches(
     the view says so. After pickling there are no records, and thresholds are fixed.
     """
     notebook_libraries()
-    from extractbench_nb.widgets.evaluation_view import checked_name
     from extractbench_nb.widgets.matches_view import MatchesView
 
-    return MatchesView(ev, path, name=checked_name(name), pdf=pdf)
+    return MatchesView(ev, path, name=name, pdf=pdf)
 
 
 def explore(
@@ -181,8 +180,8 @@ def explore(
     rows : str, optional
         What has a row: ``field``, ``document`` or ``run``.
     columns : str, optional
-        What has a column. By default documents; runs, where the rows are documents or there is
-        only one; fields, where there is only one of either.
+        What has a column. By default documents; runs, where the rows are documents, there is only
+        one document, or most schemas have only one; fields, where there is one of either.
     measure : str, optional
         What the cells show: ``score``, the mean over documents, each of which counts once as in
         ``Evaluations.by_run``; ``pass_rate``; ``outcome``, the most frequent one.

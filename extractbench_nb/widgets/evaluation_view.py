@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Callable
 from functools import reduce
@@ -16,7 +15,7 @@ import traitlets
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
-from extractbench_nb.errors import ExtractBenchError, InputError, nearest
+from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
 from extractbench_nb.gold.annotations import DECISIONS, Annotations
@@ -39,7 +38,7 @@ from extractbench_nb.widgets.controls import (
 )
 from extractbench_nb.widgets.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.widgets.static import MARKS, outcome_text, score_text
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
 #: Characters of code that a person may want to paste; longer code lists the rows instead.
@@ -70,20 +69,6 @@ ORDERS = {
     "outcome": ("by outcome", ("outcome", "last")),
     "path": ("by path", ("path", "last")),
 }
-
-
-def checked_name(name: object) -> str:
-    """Check the name of an evaluation's variable in a notebook."""
-    try:
-        code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        code = None
-    if not isinstance(name, str) or not isinstance(code, ast.Name | ast.Attribute | ast.Subscript):
-        raise InputError(
-            f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
-            "'ev' or 'evs[0]'"
-        )
-    return name
 
 
 def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[pd.DataFrame, str]:
@@ -600,7 +585,9 @@ class EvaluationView(View):
             chosen = row.Index == self._chosen
             body.append(self._row(row, chosen=chosen, live=at >= _STATIC_ROWS and not chosen))
             if chosen:
-                body.append(h("tr", h("td", self._detail(row), colspan=5), key="detail"))
+                body.append(
+                    h("tr", h("td", self._detail(row), colspan=5), key=f"detail {row.Index}")
+                )
         heads = [
             h("th", self._head_of(name), scope="col", cls="xb-num" if name == "score" else None)
             for name in ("outcome", "path", "gold", "predicted", "score")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,11 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.display.names import display_name
+from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import clean, one_line, value_text
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
 from extractbench_nb.widgets.controls import Page, page_of
 
@@ -140,7 +142,7 @@ class Coded:
         return {name: _first_rows(axis.codes) for name, axis in self.axes.items()}
 
     def _by_path(self, places: Numbers) -> Numbers:
-        """Number the paths within `places`; a row without a path is alone."""
+        """Give each path within `places` a number; a row without a path has its own."""
         at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
         alone = -1 - np.arange(len(at))
         return _renumbered(np.where(at < 0, alone, places * (at.max(initial=0) + 1) + at))
@@ -604,7 +606,9 @@ def _lines(
     rows: Coded, places: Numbers, name: str, sums: Sums, shown: Numbers, limit: int
 ) -> list[Line]:
     axis, outputs = rows.axes[name], rows.outputs
-    schemas = rows.schemas.codes[rows.firsts[name]] if name == "field" and rows.schemas.size > 1 else None
+    schemas = (
+        rows.schemas.codes[rows.firsts[name]] if name == "field" and rows.schemas.size > 1 else None
+    )
     if name == "field":
         failed = failed_by_every_run(rows, places)
         produced = invalid = np.zeros(axis.size, dtype=np.int64)
@@ -756,3 +760,140 @@ def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
     )
     measure = "pass rate, mean over documents" if by == "run" else "share of rows that pass"
     return Bars(by, measure, len(worst) - len(found), found)
+
+
+#: Characters of a value: at first, and where all of it is asked for.
+_SHOWN, LONGEST = 300, 100_000
+#: Where both texts are shorter, all of them is shown with what differs marked.
+_LONGEST_MARKED = 4000
+#: Longer arrays are shown as numbers of items.
+_LONGEST_ARRAY = 120
+#: Characters of code that a person may want to paste.
+_LONGEST_CODE = 4000
+#: Names of rows and names of columns; nothing where no cell is chosen.
+Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
+
+
+def text_of(value: Any) -> str:
+    """Return a text, or an empty one for a missing value."""
+    return value if isinstance(value, str) else ""
+
+
+def is_array(value: Any) -> bool:
+    """Say whether a value is an array."""
+    return isinstance(value, list | tuple)
+
+
+def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
+    """Return gold and predicted value with what differs marked, and whether that is all of them.
+
+    A long array is a number of items until all of it is asked for.
+    """
+    values = [row["gold"], row["predicted"]]
+    states = [text_of(row["gold_state"]), text_of(row["predicted_state"])]
+    texts = [value_text(value) for value in values]
+    longest = max(map(len, texts))
+    many = any(is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True))
+    if many and not long:
+        gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
+        return gold, predicted, False
+    # objects and arrays as JSON, so that two of them can be compared
+    values = [
+        text if isinstance(v, dict | list | tuple) else v
+        for v, text in zip(values, texts, strict=True)
+    ]
+    if states == ["present", "present"]:
+        if not long:
+            return *compared(*values, limit=_SHOWN), longest <= 2 * _SHOWN
+        if longest <= _LONGEST_MARKED:
+            return *compared(*values, limit=_LONGEST_MARKED // 2), True
+    limit = LONGEST if long else _SHOWN
+    gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
+    return gold, predicted, longest <= limit
+
+
+def evaluation_of(source: Any, run: str, document: str) -> Evaluation | None:
+    """Find or rebuild the evaluation of one output in what `gather` reads; None without one."""
+    if isinstance(source, Evaluation):
+        return source
+    if isinstance(source, Mapping):
+        named = {str(key): value for key, value in source.items()}
+        inner = named.get(run, named.get(document))
+        return evaluation_of(inner, run, document)
+    if isinstance(source, list | tuple):
+        at = int(document) if document.isdecimal() else -1
+        if 0 <= at < len(source) and isinstance(source[at], Evaluation):
+            return evaluation_of(source[at], run, document)
+        found = (evaluation_of(part, run, document) for part in source if _has(part, document))
+        return next((ev for ev in found if ev is not None), None)
+    rebuild = getattr(source, "evaluation", None)
+    return rebuild(run, document) if callable(rebuild) else None
+
+
+def _has(source: Any, document: str) -> bool:
+    summary = getattr(source, "summary", None)
+    if isinstance(summary, pd.DataFrame) and "document" in summary.columns:
+        return document in summary["document"].tolist()
+    return not isinstance(source, Evaluation | pd.DataFrame)
+
+
+def _equal(frame: pd.DataFrame, column: str, names: Sequence[str]) -> tuple[str, Any]:
+    """Write and compute the condition that a column has one of the names."""
+    if len(names) == 1:
+        return f'(f["{column}"] == {names[0]!r})', frame[column] == names[0]
+    return f'f["{column}"].isin({list(names)!r})', frame[column].isin(names)
+
+
+def selection_code(rows: Coded, choice: Choice, block: Block, found: Numbers, name: str) -> str:
+    """Write an expression of one line that gives the rows `found` of a frame called `name`."""
+    terms = [*_cells_terms(rows, choice, block), *_other_terms(rows, choice)]
+    kept = np.ones(len(rows), dtype=bool)
+    for _, mask in terms:
+        kept &= np.asarray(pd.array(mask, dtype="boolean").fillna(value=False), dtype=bool)
+    code = f"{name}[lambda f: {' & '.join(code for code, _ in terms)}]" if terms else name
+    found = np.sort(found)
+    is_same = len(code) <= _LONGEST_CODE and np.array_equal(np.flatnonzero(kept), found)
+    return code if is_same else f"{name}.iloc[{found.tolist()}]"
+
+
+def _cells_terms(rows: Coded, choice: Choice, block: Block) -> Iterator[tuple[str, Any]]:
+    """Write the conditions that columns have the names asked for, and compute them."""
+    frame, fields = rows.frame, rows.axes["field"]
+    if not choice.inside_arrays:
+        yield 'f["counted"]', frame["counted"]
+    asked: list[tuple[str, Sequence[str]]] = [
+        (column, [wanted])
+        for column, wanted in (
+            *((trait, getattr(choice, trait)) for trait in ("schema", "run", *ASKED)),
+            *([choice.among] if choice.among else []),
+        )
+        if wanted
+    ]
+    for column, names in [*asked, *zip((choice.rows, choice.columns), block, strict=False)]:
+        if column == "field":
+            codes = [rows.places["field"][field] for field in names]
+            of_schema = rows.schemas.codes[rows.firsts["field"][codes]]
+            schemas = {rows.schemas.names[code] for code in of_schema}
+            plain = [fields.labels[code] for code in codes]
+            if list(names) != plain and len(schemas) == 1:
+                yield _equal(frame, "schema", list(schemas))
+            yield _equal(frame, column, plain)
+        elif column in frame.columns:
+            yield _equal(frame, column, names)
+
+
+def _other_terms(rows: Coded, choice: Choice) -> Iterator[tuple[str, Any]]:
+    """Write and compute the conditions of the other filters that one line can say."""
+    frame = rows.frame
+    if choice.valid_only:
+        invalid = list(INVALID_REASONS)
+        yield f'~f["reason"].isin({invalid!r})', ~frame["reason"].isin(invalid)
+    if choice.failures_only:
+        yield '~f["passed"].fillna(False)', ~frame["passed"].fillna(value=False)
+    if part := choice.find.strip():
+        contains = frame["field"].str.contains(part, case=False, regex=False)
+        yield f'f["field"].str.contains({part!r}, case=False, regex=False)', contains
+    if text := choice.text.strip().lower():
+        test = f"lambda v: v is not None and {text!r} in str(v).lower()"
+        holds = np.array([text in cells for cells in rows.texts], dtype=bool)
+        yield f"f[{list(SEARCHED)!r}].map({test}).any(axis=1)", holds

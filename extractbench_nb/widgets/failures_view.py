@@ -14,15 +14,15 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.display.nodes import Node, h
-from extractbench_nb.display.sides import Segment, alone, compared
-from extractbench_nb.display.text import one_line, plural, value_text
+from extractbench_nb.display.sides import Segment
+from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import failures_model as model
 from extractbench_nb.widgets.static import MARKS, score_text
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,18 +34,14 @@ KEYS_A_PAGE, RUNS_A_PAGE = 20, 6
 
 _LONGEST_LABEL, _LONGEST_NAME = 60, 80
 _LONGEST_PATH = 200
-#: Characters of a value: at first, and where all of it is asked for.
-_SHOWN, _LONGEST = 300, 100_000
-#: Where both texts are shorter, all of them is shown with what differs marked.
-_LONGEST_MARKED = 4000
-#: Longer arrays are shown as numbers of items.
-_LONGEST_ARRAY = 120
 #: Rows and columns of the heatmap that are written into static HTML.
 _STATIC_ROWS, _STATIC_COLUMNS = 40, 20
 #: Characters of all columns' names beyond which static HTML numbers the columns.
 _LONGEST_HEADS = 70
-#: Characters of code that a person may want to paste, and of what is copied for one.
-_LONGEST_CODE, _LONGEST_COPY = 4000, 20_000
+#: Characters that are copied.
+_LONGEST_COPY = 20_000
+#: Documents of a schema below which a heatmap of fields by documents is mostly empty.
+_DENSE = 1.5
 #: Names in a menu, and the characters of a column's name.
 _MOST_OPTIONS, _LONGEST_HEAD = 400, 22
 _PASSES = ("correct", "both_absent")
@@ -69,9 +65,6 @@ _OVER = {
 }
 #: The sign of an output that is not JSON.
 INVALID = "⊘"
-
-#: Names of rows and names of columns; nothing where no cell is chosen.
-Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -124,7 +117,7 @@ def chosen_text(choice: model.Choice) -> str:
     return f"{rows} {columns}{group} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
 
 
-def single(block: Block) -> tuple[str, ...]:
+def single(block: model.Block) -> tuple[str, ...]:
     """Return row and column of a block of one cell; nothing for any other block."""
     is_cell = bool(block) and all(len(names) == 1 for names in block)
     return tuple(names[0] for names in block) if is_cell else ()
@@ -169,8 +162,8 @@ def _head(
     if line.invalid:
         says.append(f"{line.invalid} of {plural(line.outputs, 'output')} invalid")
     schema = None if alike or not line.schema else h("i", f" · {line.schema}", cls="xb-quiet")
-    words = re.split(r"(?<=[_./\-\s])", line.name) if breaks else [line.name]
-    name = [h("span", ((h("wbr"), word) for word in words), dir="auto"), schema]
+    first, *rest = re.split(r"(?<=[_./\-\s])", line.name) if breaks else [line.name]
+    name = [h("span", first, ((h("wbr"), word) for word in rest), dir="auto"), schema]
     return h(
         "th",
         h("span", name, cls="xb-line", live=number > 0 or None),
@@ -282,136 +275,12 @@ def legend(grid: model.Grid, choice: model.Choice) -> Node:
     return h("p", scale, shown, h("span", every(choice), cls="xb-quiet"), cls="xb-legend")
 
 
-# --- values ---------------------------------------------------------------------------------------
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
-def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
-    """Return gold and predicted value with what differs marked, and whether that is all of them.
-
-    A long array is a number of items until all of it is asked for.
-    """
-    values = [row["gold"], row["predicted"]]
-    states = [_text(row["gold_state"]), _text(row["predicted_state"])]
-    texts = [value_text(value) for value in values]
-    longest = max(map(len, texts))
-    many = any(_is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True))
-    if many and not long:
-        gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
-        return gold, predicted, False
-    # objects and arrays as JSON, so that two of them can be compared
-    values = [
-        text if isinstance(v, dict | list | tuple) else v
-        for v, text in zip(values, texts, strict=True)
-    ]
-    if states == ["present", "present"]:
-        if not long:
-            return *compared(*values, limit=_SHOWN), longest <= 2 * _SHOWN
-        if longest <= _LONGEST_MARKED:
-            return *compared(*values, limit=_LONGEST_MARKED // 2), True
-    limit = _LONGEST if long else _SHOWN
-    gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
-    return gold, predicted, longest <= limit
-
-
-def evaluation_of(source: Any, run: str, document: str) -> Evaluation | None:
-    """Find or rebuild the evaluation of one output in what `gather` reads; None without one."""
-    if isinstance(source, Evaluation):
-        return source
-    if isinstance(source, Mapping):
-        named = {str(key): value for key, value in source.items()}
-        inner = named.get(run, named.get(document))
-        return evaluation_of(inner, run, document)
-    if isinstance(source, list | tuple):
-        at = int(document) if document.isdecimal() else -1
-        if 0 <= at < len(source) and isinstance(source[at], Evaluation):
-            return evaluation_of(source[at], run, document)
-        found = (evaluation_of(part, run, document) for part in source if _has(part, document))
-        return next((ev for ev in found if ev is not None), None)
-    rebuild = getattr(source, "evaluation", None)
-    return rebuild(run, document) if callable(rebuild) else None
-
-
-def _has(source: Any, document: str) -> bool:
-    summary = getattr(source, "summary", None)
-    if isinstance(summary, pd.DataFrame) and "document" in summary.columns:
-        return document in summary["document"].tolist()
-    return not isinstance(source, Evaluation | pd.DataFrame)
-
-
-# --- code -----------------------------------------------------------------------------------------
-
-
-def _equal(frame: pd.DataFrame, column: str, names: Sequence[str]) -> tuple[str, Any]:
-    """Write and compute the condition that a column has one of the names."""
-    if len(names) == 1:
-        return f'(f["{column}"] == {names[0]!r})', frame[column] == names[0]
-    return f'f["{column}"].isin({list(names)!r})', frame[column].isin(names)
-
-
-def selection_code(
-    rows: model.Coded, choice: model.Choice, block: Block, found: model.Numbers, name: str
-) -> str:
-    """Write an expression of one line that gives the rows `found` of a frame called `name`."""
-    frame, fields = rows.frame, rows.axes["field"]
-    asked: list[tuple[str, Sequence[str]]] = [
-        (column, [wanted])
-        for column, wanted in (
-            *((trait, getattr(choice, trait)) for trait in ("schema", "run", *model.ASKED)),
-            *([choice.among] if choice.among else []),
-        )
-        if wanted
-    ]
-    asked += list(zip((choice.rows, choice.columns), block, strict=False))
-    terms = [] if choice.inside_arrays else [('f["counted"]', frame["counted"])]
-    for column, names in asked:
-        if column not in frame.columns:
-            continue
-        if column == "field":
-            codes = [rows.places["field"][field] for field in names]
-            schemas = {rows.schemas.names[rows.schemas.codes[fields.codes == c][0]] for c in codes}
-            if list(names) != [fields.labels[code] for code in codes] and len(schemas) == 1:
-                terms.append(_equal(frame, "schema", list(schemas)))
-            terms.append(_equal(frame, column, [fields.labels[code] for code in codes]))
-        else:
-            terms.append(_equal(frame, column, names))
-    if choice.valid_only:
-        invalid = list(model.INVALID_REASONS)
-        terms.append((f'~f["reason"].isin({invalid!r})', ~frame["reason"].isin(invalid)))
-    if choice.failures_only:
-        terms.append(('~f["passed"].fillna(False)', ~frame["passed"].fillna(False)))
-    part = choice.find.strip()
-    if part:
-        found_names = frame["field"].str.contains(part, case=False, regex=False)
-        code = f'f["field"].str.contains({part!r}, case=False, regex=False)'
-        terms.append((code, found_names))
-    text = choice.text.strip().lower()
-    if text:
-        test = f"lambda v: v is not None and {text!r} in str(v).lower()"
-        code = f"f[{list(model.SEARCHED)!r}].map({test}).any(axis=1)"
-        holds = np.array([text in cells for cells in rows.texts], dtype=bool)
-        terms.append((code, holds))
-    kept = np.ones(len(frame), dtype=bool)
-    for _, mask in terms:
-        kept &= np.asarray(pd.array(mask, dtype="boolean").fillna(value=False), dtype=bool)
-    code = f"{name}[lambda f: {' & '.join(code for code, _ in terms)}]" if terms else name
-    if len(code) > _LONGEST_CODE or not np.array_equal(np.flatnonzero(kept), np.sort(found)):
-        return f"{name}.iloc[{np.sort(found).tolist()}]"
-    return code
-
-
 # --- the view -------------------------------------------------------------------------------------
 
 _TRAITS = tuple(model.Choice.class_trait_names())
 #: The state besides the traits of `Choice` that a location has.
-_STATE = (*_TRAITS, "selected_block")
+_PAGES = ("row_page", "column_page", "value_page", "run_page")
+_STATE = (*_TRAITS, *_PAGES, "selected_block")
 _RUN_TRAITS = ("wrong_in", "right_in")
 _VALUE_TRAITS = (
     *model.ASKED,
@@ -464,13 +333,19 @@ class FailureExplorer(model.Choice, View):
     modes_by : str
         What the failure modes are counted by: ``run``, ``field``, ``document``, ``schema``,
         ``domain``, ``outcome`` or ``reason_detail``.
+    row_page, column_page, value_page, run_page : int
+        Pages of the heatmap, of the values, and of the runs beside each other, from 0.
     """
 
     kind = "explore"
     styles = ("explore.css",)
-    settable = frozenset(_TRAITS) - {"among"}
+    settable = frozenset({*_TRAITS, *_PAGES}) - {"among"}
     selected_cell = traitlets.Tuple()
     selected_block = traitlets.Tuple()
+    row_page = traitlets.Int(0)
+    column_page = traitlets.Int(0)
+    value_page = traitlets.Int(0)
+    run_page = traitlets.Int(0)
 
     def __init__(
         self,
@@ -483,9 +358,11 @@ class FailureExplorer(model.Choice, View):
         name: str | None = None,
     ) -> None:
         self._coded = model.Coded(source)
-        free = [axis for axis in ("document", "run", "field") if axis != rows]
         if columns is None:  # the first that has several items
             sizes = {axis: found.size for axis, found in self._coded.axes.items()}
+            is_sparse = sizes["document"] < _DENSE * self._coded.schemas.size
+            order = ("run", "document") if is_sparse and sizes["run"] > 1 else ("document", "run")
+            free = [axis for axis in (*order, "field") if axis != rows]
             columns = next((axis for axis in free if sizes[axis] > 1), free[0])
         names: tuple[tuple[str, str, Iterable[str]], ...] = (
             ("rows", rows, model.AXES),
@@ -501,10 +378,8 @@ class FailureExplorer(model.Choice, View):
             )
         self._dataset = dataset
         is_frame = isinstance(source, pd.DataFrame)
-        self._frame_name = (
-            f"{name or ('fields' if is_frame else 'evs')}{'' if is_frame else '.fields'}"
-        )
-        self._pages = {"rows": 0, "columns": 0, "values": 0, "runs": 0}
+        called = checked_name(name or ("fields" if is_frame else "evs"))
+        self._frame_name = called if is_frame else f"{called}.fields"
         self._whole: int | None = None
         self._said, self._reveals = "", 0
         self._outputs: dict[tuple[str, str], Evaluation] = {}
@@ -519,6 +394,7 @@ class FailureExplorer(model.Choice, View):
         self._filter()
         # before the observer that draws
         self.observe(self._rechosen, list(_TRAITS))
+        self.observe(self._turned, _PAGES[:2])
         self.observe(self._reselected, "selected_block")
         self.observe(self._cell_set, "selected_cell")
         super().__init__()
@@ -607,11 +483,18 @@ class FailureExplorer(model.Choice, View):
             if name in ("rows", "columns"):
                 self.selected_block = ()
             if name in _VALUE_TRAITS:
-                self._pages["values"] = 0
+                self.value_page = 0
             elif name != "modes_by":
-                self._pages, self._grid = dict.fromkeys(self._pages, 0), None
-                self._places = model.kept(self._coded, self)
+                self._turn_back(*_PAGES)
+                self._places, self._grid = model.kept(self._coded, self), None
             self._filter()
+
+    def _turned(self, _: Any) -> None:
+        self._grid = None
+
+    def _turn_back(self, *pages: str) -> None:
+        for page in pages:
+            self.set_trait(page, 0)
 
     def _cell_set(self, change: Any) -> None:
         cell = change["new"]
@@ -624,7 +507,7 @@ class FailureExplorer(model.Choice, View):
 
     def _reselected(self, change: Any) -> None:
         with self._undrawn():
-            self._pages["values"] = self._pages["runs"] = 0
+            self._turn_back("value_page", "run_page")
             self._whole, self._said = None, ""
             self._reveals += bool(change["new"])
             self.selected_cell = single(change["new"])
@@ -633,11 +516,10 @@ class FailureExplorer(model.Choice, View):
     def _find_page(self, cell: tuple[str, ...]) -> None:
         """Turn to the pages on which a cell is."""
         grid = self._shown_grid()
-        for side, axis, name in zip(("rows", "columns"), self._axes, cell, strict=True):
-            shown: model.Side = getattr(grid, side)
-            found = np.flatnonzero(shown.codes == self._coded.places[axis][name])
-            if len(found) and found[0] // shown.most != shown.page.number:
-                self._pages[side], self._grid = int(found[0] // shown.most), None
+        for page, side, axis, name in zip(_PAGES, grid[:2], self._axes, cell, strict=False):
+            found = np.flatnonzero(side.codes == self._coded.places[axis][name])
+            if len(found):
+                self.set_trait(page, int(found[0] // side.most))
 
     def _filter(self) -> None:
         """Find the rows in chosen cells, and those whose values are listed."""
@@ -659,7 +541,7 @@ class FailureExplorer(model.Choice, View):
 
     def _shown_grid(self) -> model.Grid:
         if self._grid is None:
-            pages = self._pages["rows"], self._pages["columns"]
+            pages = self.row_page, self.column_page
             self._grid = model.grid(self._coded, self._places, self, pages)
         return self._grid
 
@@ -703,15 +585,6 @@ class FailureExplorer(model.Choice, View):
         for trait in _VALUE_TRAITS:
             if trait != "value_order":
                 self.set_trait(trait, self.traits()[trait].default())
-
-    def do_turn(self, to: Any) -> None:
-        """Turn a page: its part, and its number."""
-        if isinstance(to, list) and len(to) == len(("part", "number")):
-            name, number = to
-            if name in list(self._pages) and type(number) is int and number >= 0:
-                self._pages[name] = number
-                if name in ("rows", "columns"):
-                    self._grid = None
 
     def do_whole(self, key: Any) -> None:
         """Show all of the values of one path."""
@@ -767,8 +640,8 @@ class FailureExplorer(model.Choice, View):
                 self._open_output(run, document)
                 side = "predicted" if row["predicted_state"] == "present" else "gold"
                 of_side = kind == "evidence" and side == "predicted"
-                path = _text(row.get("predicted_path" if of_side else "path"))
-                self._step(kind, {"path": path or _text(row["path"]), "side": side})
+                path = model.text_of(row.get("predicted_path" if of_side else "path"))
+                self._step(kind, {"path": path or model.text_of(row["path"]), "side": side})
 
     # --- views of one output ---------------------------------------------------------------------
 
@@ -777,7 +650,7 @@ class FailureExplorer(model.Choice, View):
         output = run, document
         if output not in self._outputs:
             try:
-                found = evaluation_of(self._coded.source, run, document)
+                found = model.evaluation_of(self._coded.source, run, document)
             except ExtractBenchError as error:
                 self._said, found = str(error), None
             if found is None:
@@ -791,7 +664,7 @@ class FailureExplorer(model.Choice, View):
         """Open one view of the present output; where that cannot be done, say why."""
         if self._output is None:
             return
-        ev, (run, document) = self._outputs[self._output], self._output
+        ev, (_, document) = self._outputs[self._output], self._output
         path = str(state.get("path") or "")
         where = " · ".join(name for name in self._output if name != model.NOT_GIVEN)
         try:
@@ -853,7 +726,6 @@ class FailureExplorer(model.Choice, View):
             raise InputError(f"location: {nearest(min(unknown), [*_STATE, 'output', 'trail'])}")
         with self.changing():
             self.back(0)
-            self._pages, self._grid = dict.fromkeys(self._pages, 0), None
             axes = place.get("rows", "field"), place.get("columns", "document")
             if self.rows == axes[1] or self.columns == axes[0]:
                 self.rows, self.columns = axes[0], next(a for a in model.AXES if a not in axes)
@@ -895,9 +767,7 @@ class FailureExplorer(model.Choice, View):
             chosen=json.dumps(chosen),
             scroll=True,
         )
-        pagers = [
-            self._pager(*of) for of in zip(("rows", "columns"), grid[:2], self._axes, strict=True)
-        ]
+        pagers = [self._pager(*of) for of in zip(_PAGES, grid[:2], self._axes, strict=False)]
         hints = legend(grid, self), _static_notes(grid, self)
         heat = h("section", ui.toolbar(pagers) if any(pagers) else None, box, hints, cls="xb-map")
         body = h(
@@ -950,31 +820,11 @@ class FailureExplorer(model.Choice, View):
         }
         return ui.menu(label, "pick", texts, (trait, at))
 
-    def _pager(self, name: str, side: model.Side, noun: str) -> Node | None:
+    def _pager(self, trait: str, side: model.Side, noun: str) -> Node | None:
         total = len(side.codes)
-        if side.page.pages == 1:
-            some = f"{total:,} of {plural(side.known, noun)} with these fields"
-            return h("span", some) if total < side.known else None
-        return self._turner(name, side.page, f"{noun}s")
-
-    @staticmethod
-    def _turner(name: str, page: ui.Page, noun: str) -> Node | None:
-        """Make buttons that turn the pages of a part."""
-        if page.pages == 1:
-            return None
-
-        def turn(sign: str, label: str, to: int) -> Node:
-            there = 0 <= to < page.pages
-            return ui.button(
-                sign, "turn", [name, to], aria_label=f"{label} {noun}", disabled=not there
-            )
-
-        shown = h("span", f"{noun} {page.first + 1:,}–{page.last:,} of {page.total:,}")
-        before, after = (
-            turn("‹", "Previous", page.number - 1),
-            turn("›", "Next", page.number + 1),
-        )
-        return h("span", before, shown, after, cls="xb-pager", live=True)
+        if side.page.pages == 1 and total < side.known:
+            return h("span", f"{total:,} of {plural(side.known, noun)} with these fields")
+        return ui.pager(side.page, f"set:{trait}", f"{noun}s")
 
     # --- values -----------------------------------------------------------------------------------
 
@@ -1025,7 +875,7 @@ class FailureExplorer(model.Choice, View):
         if not self._is_listing:
             return h("p", _HINT, cls="xb-quiet", live=True)
         keys = model.ordered_keys(rows, self._places, self._listed, self.value_order)
-        page = ui.page_of(len(keys), self._pages["values"], KEYS_A_PAGE)
+        page = ui.page_of(len(keys), self.value_page, KEYS_A_PAGE)
         shown: model.Numbers = page.of(keys)
         wanted = np.zeros(rows.keys.max(initial=-1) + 1, dtype=bool)
         wanted[shown] = True
@@ -1070,7 +920,9 @@ class FailureExplorer(model.Choice, View):
             h("p", h("b", self._title()), role="status", cls="xb-values-title"),
             h("p", self._said, cls="xb-bad", role="alert") if self._said else None,
             self._value_tools(),
-            ui.toolbar(self._turner("values", page, "paths"), self._turner("runs", across, "runs"))
+            ui.toolbar(
+                ui.pager(page, "set:value_page", "paths"), ui.pager(across, "set:run_page", "runs")
+            )
             if max(page.pages, across.pages) > 1
             else None,
             h("p", self._values_text(), static=True) if self._values_text() else None,
@@ -1096,7 +948,7 @@ class FailureExplorer(model.Choice, View):
         first = [self._coded.axes["run"].names.index(run) for run in asked]
         chosen = np.unique(codes[self._chosen]).tolist()
         ordered = list(dict.fromkeys([*first, *chosen, *np.unique(codes[self._places]).tolist()]))
-        page = ui.page_of(len(ordered), self._pages["runs"], RUNS_A_PAGE)
+        page = ui.page_of(len(ordered), self.run_page, RUNS_A_PAGE)
         return page.of(ordered), page
 
     def _value_row(
@@ -1111,21 +963,24 @@ class FailureExplorer(model.Choice, View):
         alone = len(cells) == 1 and bool(cells[0])
         beside = cells[0][0][1] if alone else {**row, "predicted": row["gold"]}
         beside = beside if alone else {**beside, "predicted_state": row["gold_state"]}
-        gold, _, whole = value_sides(beside, long=long)
+        gold, _, whole = model.value_sides(beside, long=long)
         drawn = []
         for found in cells:
             if not found:
                 drawn.append(h("td", "·", cls="xb-quiet"))
                 continue
-            _, predicted, is_whole = value_sides(found[0][1], long=long)
+            _, predicted, is_whole = model.value_sides(found[0][1], long=long)
             whole = whole and is_whole
             drawn.append(self._run_cell(found, predicted, long=long))
-        path = one_line(_text(row["path"]), _LONGEST_PATH)
+        path = one_line(model.text_of(row["path"]), _LONGEST_PATH)
         document = model.shortened(documents.names[documents.codes[at]], _LONGEST_LABEL)
-        metrics = dict.fromkeys(_text(record["metric"]) for found in cells for _, record in found)
+        metrics = dict.fromkeys(
+            model.text_of(record["metric"]) for found in cells for _, record in found
+        )
         about = [document if documents.size > 1 else "", *metrics]
         quiet = " · ".join(one_line(text, _LONGEST_LABEL) for text in about if text)
-        more = ui.button("Show all", "whole", key, aria_label=f"Show all of {path}")
+        label = f"Show all of {path}"
+        more = ui.button("Show all", "whole", key, aria_label=label, item=True, cls="xb-link")
         return h(
             "tr",
             h(
@@ -1138,10 +993,10 @@ class FailureExplorer(model.Choice, View):
             h(
                 "td",
                 h("div", ui.segments(gold), cls="xb-value", dir="auto"),
-                None if whole or long else more,
-                self._link("page", "evidence", at, "See gold's value on its page")
-                if self._dataset is not None
-                else None,
+                None if whole or long else [more, " "],
+                None
+                if model.is_array(row["gold"])
+                else self._page_link(at, "See gold's value on its page"),
             ),
             drawn,
             key=key,
@@ -1157,29 +1012,31 @@ class FailureExplorer(model.Choice, View):
         at, row = found[0]
         axes = self._coded.axes
         output = [axes[name].names[axes[name].codes[at]] for name in ("run", "document")]
-        path = _text(row["path"])
-        is_array = _is_array(row["gold"]) or _is_array(row["predicted"])
+        path = model.text_of(row["path"])
+        is_array = model.is_array(row["gold"]) or model.is_array(row["predicted"])
         items = self._coded.arrays.get((output[0], output[1], path)) if is_array else None
         counts = [(n, c) for n, c in zip(model.ITEMS, items or (), strict=False) if c]
         verdicts = []
         for place, record in found:
-            outcome = _text(record["outcome"])
+            outcome = model.text_of(record["outcome"])
             words = [score_text(None if pd.isna(record["score"]) else float(record["score"]))]
-            words += [] if len(found) == 1 else [_text(record["metric"])]
+            words += [] if len(found) == 1 else [model.text_of(record["metric"])]
             if outcome not in _PASSES:
-                detail = _text(record.get("reason_detail"))
-                words += [name.replace("_", " ") for name in (_text(record["reason"]), detail)]
+                detail = model.text_of(record.get("reason_detail"))
+                words += [
+                    name.replace("_", " ") for name in (model.text_of(record["reason"]), detail)
+                ]
             said = " · ".join(one_line(text, _LONGEST_LABEL) for text in words if text)
             verdict = self._link(ui.mark(outcome), "evaluation", place, "Open this output here")
             verdicts.append(h("div", verdict, " ", said, " ", cls="xb-verdict"))
         links = [
             self._link("matches", "matches", at, "See which items were paired") if counts else None,
             " ",
-            self._link("page", "evidence", at, "See the value on its page")
-            if self._dataset is not None
-            else None,
+            None if is_array else self._page_link(at, "See the value on its page"),
         ]
-        reasoning = one_line(_text(row["reasoning"]), _LONGEST if long else _LONGEST_PATH)
+        reasoning = one_line(
+            model.text_of(row["reasoning"]), model.LONGEST if long else _LONGEST_PATH
+        )
         return h(
             "td",
             h("div", ui.segments(value), cls="xb-value", dir="auto"),
@@ -1202,6 +1059,9 @@ class FailureExplorer(model.Choice, View):
         keep = isinstance(content, Node)
         about = {"title": title, "item": True, "cls": "xb-link", "keep": keep or None}
         return ui.button(content, "open", [kind, at], **about)
+
+    def _page_link(self, at: int, title: str) -> Node | None:
+        return self._link("page", "evidence", at, title) if self._dataset is not None else None
 
     # --- failure modes ----------------------------------------------------------------------------
 
@@ -1265,7 +1125,7 @@ class FailureExplorer(model.Choice, View):
         """Draw a count and its share of its column; it lists its rows."""
         if not n:
             return h("td", "·", cls="xb-quiet", item=True, row=at, column=to)
-        share = h("span", f" {100 * n / total:.0f} %", cls="xb-quiet")
+        share = h("span", f" {100 * n / total:.0f}%", cls="xb-quiet")
         return h(
             "td", f"{n:,}", share, do="mode", send=list(mode), item=True, row=at, column=to,
             cls="xb-num xb-link", aria_selected=str(mode == self._mode()).lower(),
@@ -1327,7 +1187,7 @@ class FailureExplorer(model.Choice, View):
     @property
     def code(self) -> str:
         """An expression of one line that gives `selection`."""
-        return selection_code(
+        return model.selection_code(
             self._coded, self, self.selected_block, self._listed, self._frame_name
         )
 

@@ -35,7 +35,7 @@ from extractbench_nb.widgets.controls import (
     slider,
     toolbar,
 )
-from extractbench_nb.widgets.view import View, known, part
+from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
 #: What stands in the place of an item that no other is paired with, and what its side is called.
@@ -165,7 +165,7 @@ class MatchesView(View):
                 "Evaluations.evaluation(run, document) returns"
             )
         self._ev, self._arrays = ev, ev.arrays
-        self._variable, self._pdf = name, pdf
+        self._variable, self._pdf = checked_name(name), pdf
         self._use(model.Board(ev, chosen_array(self._arrays, path)))
         super().__init__(path=self._board.path)
 

@@ -7,6 +7,7 @@ one changes, the page is drawn again, and only parts that differ are sent.
 
 from __future__ import annotations
 
+import ast
 import functools
 import threading
 import uuid
@@ -22,7 +23,7 @@ from extractbench_nb._files import write_texts
 from extractbench_nb.display.nodes import Node, h, static_html, wire
 from extractbench_nb.display.palette import DARK, LIGHT, css_variables
 from extractbench_nb.display.text import trimmed
-from extractbench_nb.errors import nearest
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.widgets.static import WIDGET, asset, page
 
 #: Trees that a view can send one by one: the page, and the parts in it.
@@ -58,6 +59,20 @@ def known(trait: str, value: object, names: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise traitlets.TraitError(f"{trait} is {value!r}; {nearest(value, allowed)}")
     return value
+
+
+def checked_name(name: object) -> str:
+    """Check the name of an evaluation's variable in a notebook."""
+    try:
+        code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        code = None
+    if not isinstance(name, str) or not isinstance(code, ast.Name | ast.Attribute | ast.Subscript):
+        raise InputError(
+            f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
+            "'ev' or 'evs[0]'"
+        )
+    return name
 
 
 class View(anywidget.AnyWidget):

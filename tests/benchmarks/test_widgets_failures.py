@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -58,7 +57,7 @@ def _fields(rng: random.Random, number: int) -> tuple[dict[str, Any], dict[str, 
             "string": " ".join(rng.sample(WORDS, rng.randint(1, 8))),
             "number": round(rng.uniform(0, 100_000), 2),
             "integer": rng.randint(0, 5_000),
-            "boolean": rng.random() < 0.5,  # noqa: PLR2004 - even odds
+            "boolean": rng.random() < 0.5,
         }[kind]
     return schema, gold
 
@@ -85,7 +84,8 @@ def simulated(
         errors = {"*": severity_rates(0.02 + 0.05 * at)}
         made = simulate(dataset, ModelProfile("m", failures, errors), run=f"model-{at}").outputs
         outputs.append(made.rename(columns={"raw": "predicted"}))
-    return xb.evaluate_runs(pd.concat(outputs)[["run", "document", "predicted"]], dataset=dataset, progress=False)
+    runs = pd.concat(outputs)[["run", "document", "predicted"]]
+    return xb.evaluate_runs(runs, dataset=dataset, progress=False)
 
 
 @pytest.fixture(scope="module")

@@ -167,7 +167,7 @@ def test_pages_turn(notebook: Notebook) -> None:
     later = notebook.output(0).get_by_role("button", name="Next fields")
     later.focus()
     notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("fields 61–120 of 336")
+    expect(notebook.output(0)).to_contain_text("fields 61 to 120 of 336")
     expect(later).to_be_focused()
 
 
@@ -239,6 +239,23 @@ def test_a_value_opens_its_output_and_escape_goes_back(notebook: Notebook) -> No
     notebook.page.keyboard.press("Escape")
     notebook.wait_python("len(view.trail)", 0)
     expect(paths(notebook)).to_have_count(1)
+
+
+def test_from_a_cell_to_the_page_of_the_pdf_in_three_clicks(notebook: Notebook) -> None:
+    notebook.run("view.schema = 'rowing'")
+    output = notebook.output(0)
+    grid(notebook).get_by_role("row", name="regatta").get_by_role("gridcell").last.click()
+    values(notebook).get_by_role("button", name="correct").first.click()
+    output.get_by_role("button", name="Show on the page").click()
+    expect(output.get_by_role("navigation")).to_contain_text("PDF")
+    expect(output.locator("img").first).to_be_visible()
+    place = notebook.python("view.location")
+    assert [step["view"] for step in place["trail"]] == ["evaluation", "evidence"]
+    output.get_by_role("navigation").get_by_role("button", name="Failures").click()
+    notebook.wait_python("len(view.trail)", 0)
+    expect(paths(notebook)).to_have_count(1)
+    values(notebook).get_by_role("button", name="page", exact=True).last.click()  # or in two
+    expect(output.locator("img").first).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [900, 1400])

@@ -190,6 +190,8 @@ function render({ model, el }) {
   const shadow = el.attachShadow({ mode: "open" });
   const style = document.createElement("style");
   const root = document.createElement("div");
+  const brush = Object.assign(document.createElement("canvas"), { width: 1, height: 1 })
+    .getContext("2d", { willReadFrequently: true });
   const end = new AbortController();
   const on = { signal: end.signal };
   shadow.append(style, root);
@@ -216,6 +218,7 @@ function render({ model, el }) {
     rove(root);
     for (const grid of root.querySelectorAll("[data-chosen]")) choose(grid);
     if (box?.isConnected && !focused.isConnected) focusItem(box, box.active);
+    else if (focused?.isConnected && shadow.activeElement !== focused) focused.focus({ preventScroll: true });
     for (const target of root.querySelectorAll("[data-reveal]")) {
       if (target.shown !== target.dataset.reveal) reveal(target);
       target.shown = target.dataset.reveal;
@@ -410,16 +413,23 @@ function render({ model, el }) {
     }
   }
 
+  /** A color as red, green, blue and opacity, from 0 to 255; browsers write it in many notations. */
+  function channelsOf(color) {
+    brush.clearRect(0, 0, 1, 1);
+    brush.fillStyle = color;
+    brush.fillRect(0, 0, 1, 1);
+    return brush.getImageData(0, 0, 1, 1).data;
+  }
+
   /** Dark or light is seen from the page behind the view: all front ends have one. */
   function theme() {
     let behind = el;
-    let channels = null;
-    while (behind && !channels) {
-      const found = getComputedStyle(behind).backgroundColor.match(/[\d.]+/g)?.map(Number);
-      if (found && (found.length < 4 || found[3] > 0.5)) channels = found;
+    let channels = [255, 255, 255, 0];
+    while (behind && channels[3] < 128) {
+      channels = channelsOf(getComputedStyle(behind).backgroundColor);
       behind = behind.parentElement ?? behind.getRootNode().host;
     }
-    const [red, green, blue] = channels ?? [255, 255, 255];
+    const [red, green, blue] = channels[3] < 128 ? [255, 255, 255] : channels;
     root.className = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "xb-theme xb-dark" : "xb-theme";
   }
   const watch = new MutationObserver(theme);
@@ -440,14 +450,14 @@ function render({ model, el }) {
   }
 
   style.textContent = model.get("_style");
-  const traits = Array.from({ length: model.get("_slots") }, (_, at) => `change:_p${at}`).join(" ");
+  const traits = Array.from({ length: model.get("_slots") }, (_, at) => `change:_p${at}`);
   let asked = false;
   function redraw() { // several parts change at once: one drawing for all
     if (asked) return;
     asked = true;
     queueMicrotask(() => { asked = false; draw(); });
   }
-  model.on(traits, redraw);
+  for (const trait of traits) model.on(trait, redraw);
   draw();
   theme();
   hideTwin(true);
@@ -456,7 +466,7 @@ function render({ model, el }) {
     end.abort();
     watch.disconnect();
     for (const late of [timer, moving, waiting]) clearTimeout(late);
-    model.off(traits, redraw);
+    for (const trait of traits) model.off(trait, redraw);
     delete el.dataset.xbLive;
     hideTwin(false);
   };

@@ -16,10 +16,10 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.widgets.evaluation_view import (
     ORDERS,
     Filters,
-    checked_name,
     narrowed,
     row_code,
 )
+from extractbench_nb.widgets.view import checked_name
 from tests.widgets.hostile import HOSTILE
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}

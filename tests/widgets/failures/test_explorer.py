@@ -1,4 +1,4 @@
-"""The failure explorer without a page: selections, values, failure modes, static twin, hostile text."""
+"""The failure explorer without a page: selections, values, failure modes, twin, hostile text."""
 
 from __future__ import annotations
 
@@ -41,13 +41,17 @@ def words(tree: Node | str) -> str:
     return " ".join(" ".join(map(words, tree.children)).split())
 
 
+def ran(code: str, **frames: pd.DataFrame) -> Any:
+    return eval(code, frames)  # noqa: S307 - what the view writes to be pasted
+
+
 def shown(view: FailureExplorer, part: str = "values") -> str:
     return words(view.trees()[part])
 
 
 def sent(view: FailureExplorer) -> int:
     """Characters that the page is made of."""
-    return sum(len(getattr(view, f"_p{at}")) for at in range(4))
+    return sum(len(getattr(view, f"_p{at}")) for at in range(view._slots))
 
 
 def chosen(view: FailureExplorer) -> Any:
@@ -157,8 +161,7 @@ def test_what_there_is_not_is_refused_with_the_nearest_names(
     [
         *(("cell", value) for value in ([7, 1], [-1, 1], [1], [0, 0], [None, {}], "x", None)),
         *(("block", value) for value in ([1, 1, 1], [1, 1, 9.5, 1], {}, [9, 9, 9, 9])),
-        *(("turn", value) for value in (["rows", "1"], ["rows", True], ["x", 1], [[], 1])),
-        *(("turn", value) for value in (["rows", -3], "rows", None, [1])),
+        *(("set:row_page", value) for value in ("1", None, [1])),
         *(("mode", value) for value in ([0, 0], [99, None, None], ["a", None, None], [-1, 0, 0])),
         *(
             ("open", value)
@@ -204,6 +207,13 @@ def test_axes_by_default(options: dict[str, str], axes: tuple[str, str]) -> None
     assert (view.rows, view.columns) == axes
 
 
+def test_documents_of_schemas_of_their_own_are_not_worth_an_axis() -> None:
+    fields = frame(
+        *(row(run=run, schema=f"s{at}", document=f"d{at}") for at in range(5) for run in "ab")
+    )
+    assert explorer(fields).columns == "run"
+
+
 @pytest.mark.parametrize("rows, columns", [("field", "run"), ("run", "field"), ("document", "run")])
 def test_one_document_is_not_worth_an_axis(rows: str, columns: str) -> None:
     view = explorer(FIELDS[FIELDS["document"] == "d1"], rows=rows)
@@ -217,6 +227,7 @@ def test_one_document_is_not_worth_an_axis(rows: str, columns: str) -> None:
         ({"columns": "doc"}, "columns='doc': "),
         ({"measure": "f1"}, "measure='f1': expected one of outcome, pass_rate, score"),
         ({"rows": "run", "columns": "run"}, "rows and columns are both 'run'"),
+        ({"name": "a b"}, "name is 'a b'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, str], message: str) -> None:
@@ -228,7 +239,7 @@ def test_pages_turn_and_python_finds_the_page_of_a_cell() -> None:
     fields = frame(*(row(field=f"f{i:03}", document=f"d{i % 45:02}") for i in range(135)))
     view = explorer(fields)
     view.row_order = view.column_order = "name"
-    view.perform("turn", ["rows", 1])
+    view.perform("set:row_page", 1)
     assert titles(view)[0] == "f060"
     view.selected_cell = ("f134", "d44")
     assert "f134" in titles(view)
@@ -253,8 +264,8 @@ def test_values_turn_pages_and_show_all_of_one() -> None:
     fields = frame(*(row(path=f"$.a[{i}]", gold="g" * 3000) for i in range(30)))
     view = explorer(fields)
     view.selected_cell = ("a", "d1")
-    assert "paths 1–20 of 30" in shown(view)
-    view.perform("turn", ["values", 1])
+    assert "paths 1 to 20 of 30" in shown(view)
+    view.perform("set:value_page", 1)
     assert "$.a[20]" in shown(view)
     view.perform("whole", 25)
     assert "g" * 3000 in shown(view)
@@ -517,7 +528,7 @@ def test_values_are_filtered_and_sorted(traits: dict[str, Any], expected: list[s
     for name, value in traits.items():
         setattr(view, name, value)
     assert listed(view) == expected
-    assert eval(view.code, {"fields": RUNS}).equals(view.selection)
+    assert ran(view.code, fields=RUNS).equals(view.selection)
     view.perform("all")
     assert len(view.selection) == len(RUNS)
 
@@ -536,8 +547,8 @@ def test_rows_of_several_metrics_have_one_value() -> None:
 
 def test_every_count_of_a_mode_opens_its_rows() -> None:
     view = explorer(RUNS, columns="run")
-    assert "all 5 100 % 2 100 % 2 100 % 1 100 %" in shown(view, "modes")
-    assert "mismatch · string exact 4 80 %" in shown(view, "modes")
+    assert "all 5 100% 2 100% 2 100% 1 100%" in shown(view, "modes")
+    assert "mismatch · string exact 4 80%" in shown(view, "modes")
     tree = view.trees()["modes"]
     cells: list[tuple[Any, str]] = []
 
@@ -553,7 +564,7 @@ def test_every_count_of_a_mode_opens_its_rows() -> None:
     for mode, count in cells:
         view.perform("mode", mode)
         assert len(view.selection) == int(count)
-        assert eval(view.code, {"fields": RUNS}).equals(view.selection)
+        assert ran(view.code, fields=RUNS).equals(view.selection)
 
 
 def test_modes_are_counted_by_any_column() -> None:
@@ -659,6 +670,38 @@ def test_a_value_opens_its_output_and_the_way_back(outputs: Any) -> None:
     assert again.selected_cell == ("people", "e")
 
 
+def test_the_way_down_to_the_page_and_back() -> None:
+    ds = xb.load_dataset()
+    evs = xb.evaluate_runs(ds, progress=False)
+    view = explorer(evs, dataset=ds)
+    view.schema = "rowing"
+    view.selected_cell = ("races", "eastmere_summer_regatta_2031")
+    fields = evs.fields
+    of = (fields["run"] == "heron-vision") & (fields["document"] == view.selected_cell[1])
+    races = int(fields.index[of & (fields["path"] == "$.races")][0])
+    view.perform("open", ["evaluation", races])
+    view.perform("matches", "$.races")
+    output, matches = view.trail
+    matches.selected_pair = (0, 0)
+    there = json.loads(json.dumps(view.location))
+    assert [step["view"] for step in there["trail"]] == ["evaluation", "matches"]
+    view.perform("back", None)
+    assert view.trail == (output,)
+    again = explorer(evs, dataset=ds)
+    again.location = there
+    assert again.location == there
+    assert again.trail[1].selected_pair == (0, 0)
+    Twin(again.to_html()).check()
+    again.perform("back", 0)
+    regatta = int(fields.index[of & (fields["path"] == "$.regatta")][0])
+    again.perform("open", ["evidence", regatta])
+    assert again.trail[0].selected_path == "$.regatta"
+    assert "on its page" in again.to_html() or "Evidence" in again.to_html()
+    assert again.location["trail"] == [
+        {"view": "evidence", "path": "$.regatta", "side": "predicted"}
+    ]
+
+
 def test_what_cannot_be_opened_says_why() -> None:
     view = explorer()
     view.selected_cell = ("a", "d1")
@@ -676,4 +719,4 @@ def test_code_names_the_source() -> None:
         'results[lambda f: f["counted"] & (f["field"] == \'a\') & (f["document"] == \'d1\')]'
     )
     view.failed_by_every_run = True
-    assert eval(view.code, {"results": FIELDS}).equals(view.selection)
+    assert ran(view.code, results=FIELDS).equals(view.selection)

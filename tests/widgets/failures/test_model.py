@@ -24,9 +24,9 @@ from extractbench_nb.widgets.failures_model import (
     modes,
     ordered_keys,
     shortened,
+    value_sides,
     within,
 )
-from extractbench_nb.widgets.failures_view import value_sides
 from tests.widgets.failures.frames import batches, frame, row
 
 #: Each example is a batch of up to 40 rows, summed up by pandas as well.
@@ -498,7 +498,7 @@ def test_paths_are_compared_as_pandas_does(
     found = listed(rows, every, every, Choice(compare=compare, wrong_in=wrong_in))
     right = fields["passed"].fillna(value=False).astype(bool)
     ids = ["document", "path"]
-    table = right.groupby([fields[name] for name in [*ids, "run"]]).all().unstack()
+    table = right.groupby([fields[name] for name in [*ids, "run"]]).all().unstack()  # noqa: PD010
     fits = pd.Series(data=True, index=table.index)
     if compare == "disagree":
         fits &= table.eq(True).any(axis=1) & table.eq(False).any(axis=1)
