@@ -456,7 +456,7 @@ class Dataset:
             f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(counts)}"
             f"<br><code>{escape(str(self.root))}</code>"
             + (f"<br>{escape(source)}" if source else "")
-            + f"{table(('domain', 'schema', 'documents'), rows, kind='')}</div>"
+            + f"{table(('domain', 'schema', 'documents'), rows)}</div>"
         )
 
     def _described(self) -> tuple[str, str, list[tuple[str, str, str]]]:

@@ -58,32 +58,23 @@ def table_of(heads: Iterable[str], rows: Iterable[str]) -> str:
     return f"<table><thead>{table_row(heads)}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    numbers: Iterable[int] = (),
-    kind: str = "xb-value",
-) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
     """Write a table. Heads are escaped here; the cells of `rows` are HTML already.
 
-    Columns whose index is in `numbers` are aligned on the right; the cells of the others have the
-    class `kind`.
+    Columns whose index is in `numbers` are aligned on the right.
     """
     right = set(numbers)
-    classes = ["xb-num" if i in right else "" for i in range(len(heads))]
+    kinds = ["xb-num" if i in right else "" for i in range(len(heads))]
     return table_of(
-        (element("th", text, name) for text, name in zip(heads, classes, strict=True)),
-        (
-            table_row(cell(html, name or kind) for html, name in zip(row, classes, strict=True))
-            for row in rows
-        ),
+        (element("th", text, kind) for text, kind in zip(heads, kinds, strict=True)),
+        (table_row(cell(*pair) for pair in zip(row, kinds, strict=True)) for row in rows),
     )
 
 
 def table_html(names: Sequence[str], numbers: Sequence[str], rows: Iterable[list[str]]) -> str:
     """Write a table whose last columns are `numbers`; an empty string if there are no rows."""
     heads, body = [*names, *numbers], list(rows)
-    return table(heads, body, range(len(names), len(heads)), kind="") if body else ""
+    return table(heads, body, range(len(names), len(heads))) if body else ""
 
 
 def more_rows(hidden: int, frame: str) -> str:

@@ -585,7 +585,9 @@ class EvaluationView(View):
             chosen = row.Index == self._chosen
             body.append(self._row(row, chosen=chosen, live=at >= _STATIC_ROWS and not chosen))
             if chosen:
-                body.append(h("tr", h("td", self._detail(row), colspan=5), key="detail"))
+                body.append(
+                    h("tr", h("td", self._detail(row), colspan=5), key=f"detail {row.Index}")
+                )
         heads = [
             h("th", self._head_of(name), scope="col", cls="xb-num" if name == "score" else None)
             for name in ("outcome", "path", "gold", "predicted", "score")

@@ -393,20 +393,16 @@ class MatchesView(View):
     def _counts(self) -> Node:
         counts = self._board.counts()
         heads = [h("th", name, scope="col", cls="xb-num") for name in counts["heads"]]
-        rows = [
-            h(
-                "tr",
-                h("th", name, scope="row"),
-                [
-                    h("td", h("mark", text, cls="xb-changed") if is_new else text, cls="xb-num")
-                    for text, is_new in zip(texts, changed, strict=True)
-                ],
-                key=name,
-            )
-            for name, texts, changed in counts["rows"]
-        ]
-        changed = f"Changed: {counts['values']}." if counts["values"] else ""
-        told = " ".join(filter(None, (changed, _PARTIAL, self._board.array.note)))
+        rows = []
+        for name, texts, changed in counts["rows"]:
+            shown = [
+                h("mark", text, cls="xb-changed") if is_new else text
+                for text, is_new in zip(texts, changed, strict=True)
+            ]
+            cells = [h("td", text, cls="xb-num") for text in shown]
+            rows.append(h("tr", h("th", name, scope="row"), cells, key=name))
+        values = f"Changed: {counts['values']}." if counts["values"] else ""
+        told = " ".join(filter(None, (values, _PARTIAL, self._board.array.note)))
         head = h("thead", h("tr", h("td"), heads))
         said = h("p", told, cls="xb-quiet", role="status")
         return h("div", h("table", head, h("tbody", rows), cls="xb-counts"), said)
@@ -435,17 +431,10 @@ class MatchesView(View):
             escape="close" if self._chosen else None,
         )
         code = self.code
+        said = f"{self._described()}: {cut.total:,} of {len(board.rows):,} rows. "
         return h(
             "div",
-            h(
-                "p",
-                h(
-                    "span",
-                    f"{self._described()}: {cut.total:,} of {len(board.rows):,} rows. ",
-                    role="status",
-                ),
-                pager(cut, "set:page", "rows"),
-            ),
+            h("p", h("span", said, role="status"), pager(cut, "set:page", "rows")),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
             else h("p", self._why_empty(), cls="xb-empty"),
@@ -472,35 +461,14 @@ class MatchesView(View):
     ) -> Node:
         """Draw a pair, or an item without a partner: a line per field, or none where it is open."""
         span = max(1, len(lines) + bool(lines and hidden))
-        failed = ", ".join(
-            model.label(place) or "value" for place in sorted(self._board.failed(row))
-        )
+        failed = [model.label(place) or "value" for place in sorted(self._board.failed(row))]
+        told = f"failed: {fitted(', '.join(failed), 200)}" if failed else ""
+        items = [item for item in (row.gold, row.predicted) if isinstance(item, MapItem)]
+        keys = " → ".join(dict.fromkeys(fitted(item.key, _WIDEST) for item in items))
         places = " → ".join("–" if at is None else str(at) for at in row.pair)
-        keys = [
-            fitted(item.key, _WIDEST)
-            for item in (row.gold, row.predicted)
-            if isinstance(item, MapItem)
-        ]
-        first: list[Node] = [
-            h(
-                "td",
-                mark(row.status),
-                h("div", f"failed: {fitted(failed, 200)}", cls="xb-quiet") if failed else None,
-                rowspan=span,
-            ),
-            h(
-                "td",
-                places,
-                h("div", " → ".join(dict.fromkeys(keys)), cls="xb-quiet") if keys else None,
-                rowspan=span,
-            ),
-        ]
-        last = h(
-            "td",
-            "–" if row.similarity is None else score(row.similarity),
-            cls="xb-num",
-            rowspan=span,
-        )
+        first = [_noted(mark(row.status), told, rowspan=span), _noted(places, keys, rowspan=span)]
+        alike: Node | str = "–" if row.similarity is None else score(row.similarity)
+        last = h("td", alike, cls="xb-num", rowspan=span)
         alone = _ALONE.get(row.status)
         trs = []
         for at, (place, gold, predicted, is_bad) in enumerate(lines):
@@ -547,36 +515,28 @@ class MatchesView(View):
             h("th", name, scope="col", key=name, cls="xb-num" if name == "score" else None)
             for name in ("field", *shown["sides"], *scored)
         ] + [h("th", "PDF", scope="col", live=True)] * on_page
-        rows = [
-            h(
-                "tr",
+        rows = []
+        for line in shown["rows"]:
+            verdict = line["verdict"]
+            pages = [
+                button(
+                    side, "page", [line["at"], side], aria_label=f"Show {side} {name} on its page"
+                )
+                for name in [line["place"] or "value"]
+                for side in line["paths"]
+            ]
+            cells = [
                 h("th", line["place"], scope="row"),
                 [self._whole_value(line, side) for side in shown["sides"]],
-                _verdict(line["verdict"]) if scored else None,
-                h(
-                    "td",
-                    [
-                        button(
-                            side,
-                            "page",
-                            [line["at"], side],
-                            aria_label=f"Show {side} {line['place'] or 'value'} on its page",
-                        )
-                        for side in line["paths"]
-                    ],
-                    live=True,
-                )
-                if on_page
-                else None,
-                cls="xb-failed" if _is_bad(line["verdict"]) else None,
-                key=line["at"],
-            )
-            for line in shown["rows"]
-        ]
+                _verdict(verdict) if scored else None,
+                h("td", pages, live=True) if on_page else None,
+            ]
+            is_bad = verdict is not None and verdict["outcome"] != "correct"
+            rows.append(h("tr", cells, cls="xb-failed" if is_bad else None, key=line["at"]))
         left_out = (f"… {shown['more']:,} more fields. " if shown["more"] else "") + (
             f"Absent on both sides: {shown['absent']:,}." if shown["absent"] else ""
         )
-        code = self._pair_code(row)
+        code = self._code("", {}, [row])
         return h(
             "div",
             h("p", shown["note"]) if shown["note"] else None,
@@ -620,9 +580,6 @@ class MatchesView(View):
         sort = "gold" if self.text.strip() else self.sort  # these rows are known by their labels
         return self._code(sort, {"status": self.status} if self.status else {}, self._listed)
 
-    def _pair_code(self, row: model.Row) -> str:
-        return self._code("", {}, [row])
-
     def _code(self, sort: str, conditions: dict[str, str], rows: Sequence[model.Row]) -> str:
         places = self._places(rows)
         if self._board.values:
@@ -656,22 +613,18 @@ class MatchesView(View):
         return f"Array matches · {self._board}"
 
 
-def _is_bad(verdict: dict[str, Any] | None) -> bool:
-    return verdict is not None and verdict["outcome"] != "correct"
+def _noted(content: Node | str, *notes: str, **attributes: Any) -> Node:
+    """Make a cell with notes below its content; an empty one is left out."""
+    below = [h("div", note, cls="xb-quiet xb-value") for note in notes if note]
+    return h("td", content, below, **attributes)
 
 
 def _verdict(verdict: dict[str, Any] | None) -> list[Node]:
     if verdict is None:
         return [h("td", "not scored", cls="xb-quiet"), h("td"), h("td")]
-    why = verdict["reasoning"]
+    metric = [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])]
     return [
-        h("td", [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])], cls="xb-word"),
+        h("td", metric, cls="xb-word"),
         h("td", score(verdict["score"]), cls="xb-num xb-word"),
-        h(
-            "td",
-            mark(verdict["outcome"]),
-            h("div", verdict["reason"], cls="xb-quiet"),
-            h("div", why, cls="xb-quiet xb-value") if why else None,
-            cls="xb-word",
-        ),
+        _noted(mark(verdict["outcome"]), verdict["reason"], verdict["reasoning"], cls="xb-word"),
     ]

@@ -286,7 +286,9 @@ class TableView(View):
         states = ["missing" if value is None else "present" for value in values]
         texts = whole(Pair(values[0], values[1], states[0], states[1]), self._limit)
         facts = {
-            "covers": [f"{_lines(c.rows, 'row')}, {_lines(c.columns, 'column')}" for _, c in shown],
+            "covers": [
+                f"{_covered(c.rows, 'row')}, {_covered(c.columns, 'column')}" for _, c in shown
+            ],
             "kind": [_KINDS[drawing.kind_of(cell)] for _, cell in shown],
             "box": ["" if c.box is None else ", ".join(f"{x:g}" for x in c.box) for _, c in shown],
         }
@@ -342,7 +344,7 @@ class TableView(View):
         return f"Tables · {self._result!r} · by {self.metric}"
 
 
-def _lines(numbers: Sequence[int], name: str) -> str:
+def _covered(numbers: Sequence[int], name: str) -> str:
     if len(numbers) == 1:
         return f"{name} {numbers[0]}"
     if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):

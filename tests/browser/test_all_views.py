@@ -32,11 +32,13 @@ display(box, twins)
 STYLES = """views => views.map((view) => [...view.querySelectorAll("*")].slice(0, 1500)
   .filter((element) => element.localName !== "style").map((element) => {
     const style = getComputedStyle(element);
-    const names = ["boxSizing", "display", "position", "color", "backgroundColor", "backgroundImage", "boxShadow",
-      "borderTop", "borderRight", "borderBottom", "borderLeft", "borderRadius", "borderCollapse",
+    const names = ["boxSizing", "display", "position", "color", "backgroundColor",
+      "backgroundImage", "boxShadow", "borderTop", "borderRight", "borderBottom", "borderLeft", "borderRadius",
+      "borderCollapse",
       "paddingTop", "paddingRight", "paddingBottom", "paddingLeft", "marginTop", "marginRight",
       "marginBottom", "marginLeft", "maxWidth", "minWidth", "maxHeight", "overflowX", "overflowY",
-      "fontFamily", "fontSize", "fontWeight", "fontStyle", "lineHeight", "textAlign", "textTransform",
+      "fontFamily", "fontSize", "fontWeight", "fontStyle", "lineHeight", "textAlign",
+      "textTransform",
       "verticalAlign", "whiteSpace", "overflowWrap", "wordBreak", "tableLayout", "listStyleType",
       "flexGrow", "flexShrink", "flexBasis", "flexWrap", "opacity", "textDecorationLine", "cursor"];
     const kind = element.localName + "." + (element.getAttribute("class") ?? "");
@@ -162,11 +164,13 @@ def test_the_notebook_does_not_change_the_style_of_a_twin(
     page, how = reopened
     if how != "trusted":
         pytest.skip("JupyterLab removes the stylesheets of outputs that are not trusted")
-    theme = f'<body style="{page.evaluate(THEME)}">'
+    theme = page.evaluate(THEME)
     for at, twin in enumerate(written):
-        (alone,) = _shown(open_file, tmp_path / f"{at}.html", theme + twin)
-        cell = page.locator(".jp-CodeCell").nth(1 + at)
-        (found,) = cell.locator(".xb-twin").evaluate_all(STYLES)
+        shown = page.locator(".jp-CodeCell").nth(1 + at).locator(".xb-twin")
+        width = shown.evaluate("twin => twin.getBoundingClientRect().width")
+        body = f'<body style="{theme}; width: {width}px">{twin}'
+        (alone,) = _shown(open_file, tmp_path / f"{at}.html", body)
+        (found,) = shown.evaluate_all(STYLES)
         same(found, alone)
 
 

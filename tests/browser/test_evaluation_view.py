@@ -176,6 +176,9 @@ def test_keys_walk_open_and_close(notebook: Notebook) -> None:
     expect(all_rows.nth(2)).to_be_focused()
     keyboard.press("ArrowDown")
     expect(all_rows.nth(3)).to_be_focused()
+    keyboard.press("Enter")  # what was open closes, this one opens
+    notebook.wait_python("view.selected_row", "$.filing.fiscal_year")
+    expect(all_rows.nth(3)).to_be_focused()
     keyboard.press("Escape")
     notebook.wait_python("view.selected_row", "")
     keyboard.press("Home")

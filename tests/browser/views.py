@@ -17,5 +17,6 @@ VIEWS = {
     "schema": "xb.show(ev.schema, ev)",
     "evaluation": "evaluation",
     "explore": "xb.explore(ev)",
+    "matches": 'xb.show_matches(ev, "$.divisions.sales")',
 }
 MAKING = f"{SETUP}\nviews = [{', '.join(VIEWS.values())}]"

@@ -218,6 +218,7 @@ function render({ model, el }) {
     rove(root);
     for (const grid of root.querySelectorAll("[data-chosen]")) choose(grid);
     if (box?.isConnected && !focused.isConnected) focusItem(box, box.active);
+    else if (focused?.isConnected && shadow.activeElement !== focused) focused.focus({ preventScroll: true });
     for (const target of root.querySelectorAll("[data-reveal]")) {
       if (target.shown !== target.dataset.reveal) reveal(target);
       target.shown = target.dataset.reveal;

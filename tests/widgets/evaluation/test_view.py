@@ -182,7 +182,7 @@ def test_a_click_on_a_row_opens_it_below_and_a_second_one_closes_it(view: Evalua
     view.perform("row", 1)
     body = next(node for node in _nodes(view._shown["_p3"]) if node.tag == "tbody")
     keys = [row.attributes["key"] for row in body.children]
-    assert keys[:4] == [0, 1, "detail", 2]
+    assert keys[:4] == [0, 1, "detail 1", 2]
     view.perform("row", 1)
     view.perform("row", 2)
     view.perform("close")
