@@ -1019,7 +1019,8 @@ class FailureExplorer(model.Choice, View):
         verdicts = []
         for place, record in found:
             outcome = model.text_of(record["outcome"])
-            words = [score_text(None if pd.isna(record["score"]) else float(record["score"]))]
+            given: Any = record["score"]
+            words = [score_text(None if given is None or given is pd.NA else float(given))]
             words += [] if len(found) == 1 else [model.text_of(record["metric"])]
             if outcome not in _PASSES:
                 detail = model.text_of(record.get("reason_detail"))
