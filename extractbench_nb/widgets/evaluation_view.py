@@ -291,9 +291,11 @@ def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:
     return h("div", "… ", found(one_line(text[start:end], 4 * _LONGEST_LINE), wanted), " …")
 
 
-def reason_text(row: Any) -> str:
-    """Write the reason of an outcome in words."""
+def reason_text(row: Any, replaced: tuple[str, ...] = ()) -> str:
+    """Write the reason of an outcome in words; a value may stand in place of `replaced` objects."""
     reason: str = row.reason
+    if row.outcome == "structural" and row.path.startswith(replaced):
+        return "the value stands in place of an object or array above"
     return one_line(_REASONS.get((row.outcome, reason), reason.replace("_", " ")), _LONGEST_LINE)
 
 
@@ -380,6 +382,8 @@ class EvaluationView(View):
         self._filters = Filters()
         self._rows, self._code = narrowed(self._fields, self._filters, name)
         self._head = head(ev)
+        wrong = ev.warnings.query("side == 'predicted' and kind == 'type'")["path"]
+        self._replaced = tuple(path + step for path in wrong for step in ".[")
         self._items = {array.path: items_text(array) for array in ev.arrays.itertuples()}
         super().__init__()
 
@@ -649,7 +653,7 @@ class EvaluationView(View):
             h(
                 "td",
                 mark(row.outcome),
-                h("span", f" {reason_text(row)}", cls="xb-quiet"),
+                h("span", f" {reason_text(row, self._replaced)}", cls="xb-quiet"),
             ),
             h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
             sides,
@@ -677,7 +681,7 @@ class EvaluationView(View):
         counted = "counts for the scores" if row.counted else "inside an array item, not counted"
         items = self._items.get(row.path)
         facts = {
-            "outcome": f"{outcome_text(row.outcome)}: {reason_text(row)}",
+            "outcome": f"{outcome_text(row.outcome)}: {reason_text(row, self._replaced)}",
             "score": f"{score}{passed}",
             "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
             "difference": _text(row.reason_detail, _LONGEST_LINE).replace("_", " "),
