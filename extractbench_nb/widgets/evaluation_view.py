@@ -307,8 +307,8 @@ def items_text(array: Any) -> str:
         )
     ratios = ", ".join(
         f"{name} {'n/a' if value is pd.NA else format(value, '.2f')}"
-        for name in ("precision", "recall", "f1")
-        for value in [getattr(array, name)]
+        for name in ("precision", "recall", "F1")
+        for value in [getattr(array, name.lower())]
     )
     return (
         f"{array.matched:,} matched, {array.partial:,} partial, {array.missed:,} missed, "
@@ -495,7 +495,8 @@ class EvaluationView(View):
         if isinstance(path, str) and path in self._items:
             from extractbench_nb.widgets.matches_view import MatchesView
 
-            self.open_view(MatchesView(self._ev, path), path)
+            view = MatchesView(self._ev, path, name=self._variable, pdf=self._pdf)
+            self.open_view(view, path)
 
     def do_page(self, label: Any) -> None:
         """Open the PDF page where a value is."""
@@ -562,8 +563,8 @@ class EvaluationView(View):
         )
         meta = self._ev.meta
         about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
-        named = h("b", f"{self.title} · ", live=True)
-        title = h("p", named, h("span", about, cls="xb-quiet"))
+        named = h("b", self.title, live=True)
+        title = h("p", named, h("span", " · ", live=True), h("span", about, cls="xb-quiet"))
         tree = h(
             "details",
             h("summary", f"Schema, {plural(len(self._tree.nodes), 'node')}"),

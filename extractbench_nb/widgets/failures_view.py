@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,8 @@ _LONGEST_COPY = 20_000
 _DENSE = 1.5
 #: Names in a menu, and the characters of a column's name.
 _MOST_OPTIONS, _LONGEST_HEAD = 400, 22
+#: The place of a row of `fields`, and its cells by column.
+_Row: TypeAlias = tuple[int, Mapping[str, Any]]
 _PASSES = ("correct", "both_absent")
 _HINT = (
     "Click a cell, or press Enter on it, to see its values: gold, and each run's beside it. Drag, "
@@ -881,11 +883,9 @@ class FailureExplorer(model.Choice, View):
         wanted[shown] = True
         places = self._places[wanted[rows.keys[self._places]]]
         runs, across = self._run_page()
-        records: defaultdict[tuple[int, int], list[tuple[int, Mapping[str, Any]]]] = defaultdict(
-            list
-        )
-        firsts: dict[int, tuple[int, Mapping[str, Any]]] = {}
-        table = rows.frame.iloc[places].to_dict("records")
+        records: defaultdict[tuple[int, int], list[_Row]] = defaultdict(list)
+        firsts: dict[int, _Row] = {}
+        table: list[Any] = rows.frame.iloc[places].to_dict("records")
         for at, record in zip(places.tolist(), table, strict=True):
             key = int(rows.keys[at])
             records[key, int(rows.axes["run"].codes[at])].append((at, record))
@@ -954,8 +954,8 @@ class FailureExplorer(model.Choice, View):
     def _value_row(
         self,
         key: int,
-        first: tuple[int, Mapping[str, Any]],
-        cells: Sequence[Sequence[tuple[int, Mapping[str, Any]]]],
+        first: _Row,
+        cells: Sequence[Sequence[_Row]],
     ) -> Node:
         at, row = first
         documents = self._coded.axes["document"]
@@ -1004,7 +1004,7 @@ class FailureExplorer(model.Choice, View):
 
     def _run_cell(
         self,
-        found: Sequence[tuple[int, Mapping[str, Any]]],
+        found: Sequence[_Row],
         value: Sequence[Segment],
         *,
         long: bool,
@@ -1019,7 +1019,8 @@ class FailureExplorer(model.Choice, View):
         verdicts = []
         for place, record in found:
             outcome = model.text_of(record["outcome"])
-            words = [score_text(None if pd.isna(record["score"]) else float(record["score"]))]
+            given: Any = record["score"]
+            words = [score_text(None if given is None or given is pd.NA else float(given))]
             words += [] if len(found) == 1 else [model.text_of(record["metric"])]
             if outcome not in _PASSES:
                 detail = model.text_of(record.get("reason_detail"))
