@@ -291,9 +291,11 @@ def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:
     return h("div", "… ", found(one_line(text[start:end], 4 * _LONGEST_LINE), wanted), " …")
 
 
-def reason_text(row: Any) -> str:
-    """Write the reason of an outcome in words."""
+def reason_text(row: Any, replaced: tuple[str, ...] = ()) -> str:
+    """Write the reason of an outcome in words; a value may stand in place of `replaced` objects."""
     reason: str = row.reason
+    if row.outcome == "structural" and row.path.startswith(replaced):
+        return "the value stands in place of an object or array above"
     return one_line(_REASONS.get((row.outcome, reason), reason.replace("_", " ")), _LONGEST_LINE)
 
 
@@ -305,8 +307,8 @@ def items_text(array: Any) -> str:
         )
     ratios = ", ".join(
         f"{name} {'n/a' if value is pd.NA else format(value, '.2f')}"
-        for name in ("precision", "recall", "f1")
-        for value in [getattr(array, name)]
+        for name in ("precision", "recall", "F1")
+        for value in [getattr(array, name.lower())]
     )
     return (
         f"{array.matched:,} matched, {array.partial:,} partial, {array.missed:,} missed, "
@@ -380,6 +382,8 @@ class EvaluationView(View):
         self._filters = Filters()
         self._rows, self._code = narrowed(self._fields, self._filters, name)
         self._head = head(ev)
+        wrong = ev.warnings.query("side == 'predicted' and kind == 'type'")["path"]
+        self._replaced = tuple(path + step for path in wrong for step in ".[")
         self._items = {array.path: items_text(array) for array in ev.arrays.itertuples()}
         super().__init__()
 
@@ -491,7 +495,8 @@ class EvaluationView(View):
         if isinstance(path, str) and path in self._items:
             from extractbench_nb.widgets.matches_view import MatchesView
 
-            self.open_view(MatchesView(self._ev, path), path)
+            view = MatchesView(self._ev, path, name=self._variable, pdf=self._pdf)
+            self.open_view(view, path)
 
     def do_page(self, label: Any) -> None:
         """Open the PDF page where a value is."""
@@ -558,8 +563,8 @@ class EvaluationView(View):
         )
         meta = self._ev.meta
         about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
-        named = h("b", f"{self.title} · ", live=True)
-        title = h("p", named, h("span", about, cls="xb-quiet"))
+        named = h("b", self.title, live=True)
+        title = h("p", named, h("span", " · ", live=True), h("span", about, cls="xb-quiet"))
         tree = h(
             "details",
             h("summary", f"Schema, {plural(len(self._tree.nodes), 'node')}"),
@@ -649,7 +654,7 @@ class EvaluationView(View):
             h(
                 "td",
                 mark(row.outcome),
-                h("span", f" {reason_text(row)}", cls="xb-quiet"),
+                h("span", f" {reason_text(row, self._replaced)}", cls="xb-quiet"),
             ),
             h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
             sides,
@@ -677,7 +682,7 @@ class EvaluationView(View):
         counted = "counts for the scores" if row.counted else "inside an array item, not counted"
         items = self._items.get(row.path)
         facts = {
-            "outcome": f"{outcome_text(row.outcome)}: {reason_text(row)}",
+            "outcome": f"{outcome_text(row.outcome)}: {reason_text(row, self._replaced)}",
             "score": f"{score}{passed}",
             "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
             "difference": _text(row.reason_detail, _LONGEST_LINE).replace("_", " "),

@@ -47,10 +47,10 @@ _BY_CHANCE = "◐"
 #: Marks and scores, and what they mean.
 _LEGEND = (
     (_SIGNS[FOUND], f"found, score {_TELLING:.2f} or more"),
-    (_BY_CHANCE, "found, but common enough to stand there by chance"),
+    (_BY_CHANCE, "found, but common enough to be there by chance"),
     (_SIGNS[NOT_FOUND], "not found in the PDF"),
     (_SIGNS[NOT_SOUGHT], "not sought: null, true, false, or without letter or digit"),
-    ("page · score", "of the best place; score, 0 to 1: likeness, less what chance would find"),
+    ("page · score", "of the best match; score, 0 to 1: lower if a chance match is likely"),
 )
 _LONGEST = 160
 #: Outcomes of a filter besides those of fields: all that are not right, and items without a pair.
@@ -721,7 +721,7 @@ class EvidenceView(View):
     def _said(self, chosen: Place | None) -> Node:
         """Say what was looked for, and what was found."""
         if self.sought is None and not self.selected_path:
-            return h("div", "Choose a value of the list.", role="status", cls="xb-said", live=True)
+            return h("div", "Choose a value in the list.", role="status", cls="xb-said", live=True)
         value = h("div", _text(self.sought, 300), cls="xb-value xb-clamp", dir="auto")
         of = h("span", f"{self.side} ", breakable(self.selected_path), cls="xb-quiet")
         where = [value, of if self.selected_path else None]

@@ -33,7 +33,8 @@ STYLES = """views => views.map((view) => [...view.querySelectorAll("*")].slice(0
   .filter((element) => element.localName !== "style").map((element) => {
     const style = getComputedStyle(element);
     const names = ["boxSizing", "display", "position", "color", "backgroundColor",
-      "backgroundImage", "boxShadow", "borderTop", "borderRight", "borderBottom", "borderLeft", "borderRadius",
+      "backgroundImage", "boxShadow", "borderTop", "borderRight", "borderBottom", "borderLeft",
+      "borderRadius",
       "borderCollapse",
       "paddingTop", "paddingRight", "paddingBottom", "paddingLeft", "marginTop", "marginRight",
       "marginBottom", "marginLeft", "maxWidth", "minWidth", "maxHeight", "overflowX", "overflowY",

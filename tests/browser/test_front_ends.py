@@ -21,17 +21,15 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.browser.chromium import SECONDS
-from tests.browser.views import SETUP, VIEWS
+from tests.browser.views import NAMES, SETUP, VIEWS
 
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
 
-NAMES = "xb, ds, gold, predicted, ev, evaluation"
 #: How each is started in a folder, and the address of the page with the views.
 SERVERS = {
     "notebook": (
-        "-m notebook --no-browser --allow-root --ip=127.0.0.1 --port={port} "
-        + "--IdentityProvider.token= --ServerApp.root_dir=.",
+        "-m notebook --no-browser --allow-root --ip=127.0.0.1 --port={port} --ServerApp.token=",
         "notebooks/views.ipynb",
     ),
     "voila": ("-m voila views.ipynb --no-browser --Voila.ip=127.0.0.1 --port={port}", ""),

@@ -5,12 +5,17 @@ from __future__ import annotations
 #: What the views show.
 SETUP = """
 import extractbench_nb as xb
+from extractbench_nb.tables.grid_similarity import grits
 ds = xb.load_dataset()
-gold = ds.gold("brindlemoor_10q_q2_fy2031")
+document = "brindlemoor_10q_q2_fy2031"
+gold = ds.gold(document)
 predicted = ds.root / "runs/osprey-7b/brindlemoor_10q_q2_fy2031.json"
 ev = xb.evaluate(ds.schema("quarterly_report"), gold, predicted)
 evaluation = xb.show(ev)
 evaluation.selected_row = "$.filing.audited"
+true, other = ([{"row_nums": [row], "column_nums": [column], "text": f"{row} {column} {word}"}
+    for row in range(4) for column in range(3)] for word in ("true", "other"))
+cases = [("Northwind Inc.", "Northwind"), ("Zurich", "Zurich"), ("pen", "ink")]
 """
 #: Names of views, and the expressions that make them.
 VIEWS = {
@@ -18,5 +23,10 @@ VIEWS = {
     "evaluation": "evaluation",
     "explore": "xb.explore(ev)",
     "matches": 'xb.show_matches(ev, "$.divisions.sales")',
+    "evidence": "xb.show_evidence(ds, document, ev)",
+    "tables": "xb.show(grits(true, other))",
+    "workbench": 'xb.workbench("string_fuzzy", cases)',
 }
+#: What cells that are run apart from `SETUP` need of it.
+NAMES = "xb, ds, document, ev, evaluation, grits, true, other, cases"
 MAKING = f"{SETUP}\nviews = [{', '.join(VIEWS.values())}]"

@@ -210,6 +210,15 @@ def test_an_array_that_passes_with_differing_items_is_worded() -> None:
     assert "correct items differ" not in text
 
 
+def test_a_value_in_place_of_an_object_is_said_so() -> None:
+    whole = {"type": "integer", "evaluation_config": "integer_exact"}
+    schema = an_object(cash=an_object(now=whole, before=whole), rest=whole)
+    ev = xb.evaluate(schema, {"cash": {"now": 7, "before": 6}, "rest": 1}, {"cash": 7, "rest": "1"})
+    text = Twin(EvaluationView(ev).to_html()).text
+    assert text.count("the value stands in place of an object or array above") == 2
+    assert "structural type mismatch" in text
+
+
 def test_an_open_row_inside_an_array_tells_the_other_place(ev: xb.evaluation.Evaluation) -> None:
     text = opened(ev, "$.lines[0].n")
     assert "$.lines[1].n" in text

@@ -326,7 +326,7 @@ def test_the_page_is_zoomed_and_its_picture_is_sent_only_when_it_changes(
 
 
 def test_marks_and_scores_have_a_legend(view: EvidenceView) -> None:
-    for words in ("○ not found in the PDF", "page · score of the best place; score, 0 to 1"):
+    for words in ("○ not found in the PDF", "page · score of the best match; score, 0 to 1"):
         assert words in text_of(view, "values", live=True) + text_of(view, "sheet", live=True)
     assert "this place" not in text_of(view, "sheet", live=True)
     view.selected_path = "$.summary"

@@ -141,6 +141,13 @@ def test_an_array_at_the_root_is_shown() -> None:
     assert "0.75" in text(view)
 
 
+def test_code_has_the_name_that_is_given(ev: xb.evaluation.Evaluation) -> None:
+    view: Any = xb.show_matches(ev, "people", name="results['quill']")
+    assert view.code.startswith("results['quill'].matches[")
+    with pytest.raises(xb.InputError, match="name is 'a b'"):
+        xb.show_matches(ev, "people", name="a b")
+
+
 @pytest.mark.parametrize("subject", [{}, None, pd.DataFrame()])
 def test_anything_but_an_evaluation_is_refused(subject: Any) -> None:
     with pytest.raises(xb.InputError, match=r"expected one Evaluation"):
