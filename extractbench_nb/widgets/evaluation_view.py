@@ -642,7 +642,9 @@ class EvaluationView(View):
         note = f" {one_line(row.metric, _LONGEST_LINE)}{'' if row.counted else ', not counted'}"
         counts = self._items.get(row.path)
         if counts:
-            sides = [h("td", counts, cls="xb-quiet", colspan=2)]
+            hits = (_hit([], value, self.text) for value in (row.gold, row.predicted))
+            hit = next(filter(None, hits), None)
+            sides = [h("td", counts, hit, cls="xb-quiet", colspan=2)]
         else:
             sides = [
                 h("td", segments(side, self.text), _hit(side, value, self.text), cls="xb-value")
@@ -679,7 +681,7 @@ class EvaluationView(View):
         written = ", ".join(f"{key}={value!r}" for key, value in params.items())
         score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
         passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
-        counted = "counts for the scores" if row.counted else "inside an array item, not counted"
+        counted = "counts toward the scores" if row.counted else "inside an array item, not counted"
         items = self._items.get(row.path)
         facts = {
             "outcome": f"{outcome_text(row.outcome)}: {reason_text(row, self._replaced)}",
@@ -701,7 +703,12 @@ class EvaluationView(View):
         return h(
             "div",
             h("p", about, cls="xb-quiet") if about else None,
-            h("div", _side("gold", gold), _side("predicted", predicted), cls="xb-beside"),
+            h(
+                "div",
+                _side("gold", gold, self.text),
+                _side("predicted", predicted, self.text),
+                cls="xb-beside",
+            ),
             toolbar(
                 button("Show all", "whole") if hidden and self._limit < MOST else None,
                 button("Show matches", "matches", row.path) if items else None,
@@ -769,7 +776,7 @@ def _text(cell: Any, limit: int) -> str:
     return "" if cell is pd.NA else trimmed(cell, limit)
 
 
-def _side(name: str, side: Side) -> Node:
+def _side(name: str, side: Side, wanted: str) -> Node:
     label = name if side.state == "present" else f"{name} ({side.state})"
-    value = h("div", segments(side.segments), cls="xb-value xb-whole", dir="auto", tabindex=0)
+    value = h("div", segments(side.segments, wanted), cls="xb-value xb-whole", dir="auto", tabindex=0)
     return h("div", h("b", label), value, more(side.hidden, "characters"))
