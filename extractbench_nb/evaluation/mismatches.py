@@ -461,6 +461,8 @@ def _is_typo(letters: tuple[str, str], words: tuple[list[str], list[str]]) -> bo
     if shorter <= _SHORTEST or OSA.distance(*letters, score_cutoff=most) > most:
         return False
     changed = sorted(set(words[0]) ^ set(words[1]), key=len)
+    if not changed:  # the same words, some of them more often
+        return False
     if len(words[0]) != len(words[1]):  # joined or split
         return len(changed[-1]) >= _FEWEST_OF_TYPO
     if any(len(word) < _FEWEST_OF_TYPO - 1 for word in changed):

@@ -101,7 +101,18 @@ class Annotations:
             self.save(self._path)
 
     def get(self, run: str, document: str, path: str, metric: str) -> tuple[str, str]:
-        """Return the decision about a field and its note; both are empty if there is none."""
+        """Return what was decided about a field.
+
+        Parameters
+        ----------
+        run, document, path, metric : str
+            The field, as in the columns of `frame`.
+
+        Returns
+        -------
+        tuple of (str, str)
+            The decision and the note; both are empty if there is none.
+        """
         row = self._rows.get((run, document, path, metric), {})
         return row.get("decision", ""), row.get("note", "")
 
@@ -112,6 +123,16 @@ class Annotations:
 
     def save(self, path: str | Path) -> Path:
         """Write all annotations to a JSON file, which `Annotations` reads.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            The file; it is replaced if it exists.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
 
         Raises
         ------

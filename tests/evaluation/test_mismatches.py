@@ -452,3 +452,20 @@ def test_the_page_has_the_tables_that_the_script_computes() -> None:
 )
 def test_the_table_of_real_mismatches_is_checked_with_the_data() -> None:
     assert "real" in measure_mismatches.tables()
+
+
+@given(
+    *[st.lists(st.sampled_from(["aa", "ab", "ba", "of", "Aa.", "12", "1.2", "dr"]), max_size=6)]
+    * 2,
+    st.sampled_from([" ", "-", ", "]),
+)
+@settings(max_examples=300)
+def test_texts_of_the_same_few_words_have_a_kind(
+    gold: list[str], predicted: list[str], between: str
+) -> None:
+    texts = between.join(gold), between.join(predicted)
+    assert mismatch_kind(*texts).partition(":")[0] in KIND_NAMES
+
+
+def test_a_word_more_often_is_no_typo() -> None:
+    assert mismatch_kind("anna and bela and cleo", "anna anna bela and cleo") == "other"
