@@ -117,6 +117,7 @@ def test_building(size: str, request: pytest.FixtureRequest, timed: Any, benchma
     name = f"build, {len(fields):,} rows of {documents:,} documents ({size})"
     view = timed(GROUP, name, FailureExplorer, source, rounds=3, warm=1)
     assert len(view.selection) == fields["counted"].sum()
+    assert len(view.to_html()) < 300 * 1024
     benchmark.extra_info["work"] = _sent(view)
 
 
