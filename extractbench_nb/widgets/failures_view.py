@@ -805,7 +805,7 @@ class FailureExplorer(model.Choice, View):
             elif kind == "matches":
                 from extractbench_nb.widgets.matches_view import MatchesView
 
-                view = MatchesView(ev, path)
+                view = MatchesView(ev, path, pdf=self._pdf(document))
                 if state.get("pair"):
                     view.selected_pair = tuple(state["pair"])
                 self.open_view(view, f"{where} {path}".strip())
