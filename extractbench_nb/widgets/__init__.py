@@ -162,7 +162,7 @@ def show_matches(
     return MatchesView(ev, path, name=name, pdf=pdf)
 
 
-def explore(
+def explore(  # noqa: PLR0913 - keyword options
     source: Any,
     *,
     rows: str = "field",
@@ -170,6 +170,7 @@ def explore(
     measure: str = "score",
     dataset: Dataset | None = None,
     name: str | None = None,
+    annotations: Annotations | str | Path | None = None,
 ) -> View:
     """Show where and how runs fail: a heatmap, the values behind its cells, counts of reasons.
 
@@ -190,6 +191,8 @@ def explore(
     name : str, optional
         What `source` is called in the notebook, for the code that can be copied: by default
         ``"evs"``, and ``"fields"`` for a frame.
+    annotations : xb.gold.Annotations, str or pathlib.Path, optional
+        Where decisions of people about fields of opened outputs are kept, as in `show`.
 
     Returns
     -------
@@ -198,6 +201,7 @@ def explore(
         and ``code`` is a line of pandas that gives them; ``selected_cell``, ``selected_block`` and
         all filters can be read, assigned and observed. ``location`` is all of that as JSON values,
         with the views opened from this one; it can be assigned to open another view there.
+        ``annotations`` is a frame of the decisions.
 
     Raises
     ------
@@ -210,7 +214,13 @@ def explore(
     from extractbench_nb.widgets.failures_view import FailureExplorer
 
     return FailureExplorer(
-        source, rows=rows, columns=columns, measure=measure, dataset=dataset, name=name
+        source,
+        rows=rows,
+        columns=columns,
+        measure=measure,
+        dataset=dataset,
+        name=name,
+        annotations=annotations,
     )
 
 

@@ -213,7 +213,10 @@ def head(ev: Evaluation) -> Node:
         for score in [format(summary[name], ".3f") if evaluated else "n/a"]
     ]
     passes = f"{summary['passed']:,.0f} of {evaluated:,} counted fields pass"
-    inside = len(ev.fields) - evaluated
+    rows = sum(counted.values())
+    if rows > evaluated:
+        passes += f" ({rows:,} rows, one per metric)"
+    inside = len(ev.fields) - rows
     if inside > 0:
         passes += f"; {plural(inside, 'row')} inside arrays not counted"
     counts = [(name, counted[name]) for name in MARKS if name in counted]
@@ -509,6 +512,8 @@ class EvaluationView(View):
             path = row["predicted_path"] if side == "predicted" else row["path"]
             if isinstance(path, str) and path in set(view.values["path"]):
                 view.selected_path = path
+            elif isinstance(path, str):
+                view.text = path  # an array or object: the values in it
             self.open_view(view, "PDF")
 
     def do_decision(self, decision: Any) -> None:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.gold.annotations import Annotations
 from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import failures_model as model
 from extractbench_nb.widgets.static import MARKS, score_text
@@ -349,7 +351,7 @@ class FailureExplorer(model.Choice, View):
     value_page = traitlets.Int(0)
     run_page = traitlets.Int(0)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword options
         self,
         source: Any,
         *,
@@ -358,6 +360,7 @@ class FailureExplorer(model.Choice, View):
         measure: str = "score",
         dataset: Dataset | None = None,
         name: str | None = None,
+        annotations: Annotations | str | Path | None = None,
     ) -> None:
         self._coded = model.Coded(source)
         if columns is None:  # the first that has several items
@@ -379,6 +382,9 @@ class FailureExplorer(model.Choice, View):
                 f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
             )
         self._dataset = dataset
+        if not isinstance(annotations, Annotations):
+            annotations = Annotations(annotations)
+        self._annotations = annotations
         is_frame = isinstance(source, pd.DataFrame)
         called = checked_name(name or ("fields" if is_frame else "evs"))
         self._frame_name = called if is_frame else f"{called}.fields"
@@ -659,7 +665,9 @@ class FailureExplorer(model.Choice, View):
                 self._output = None
                 self._said = self._said or "Outputs open only where evaluations are explored."
                 return
-            self._outputs = {output: found}
+            names = zip(("run", "document"), output, strict=True)
+            labels = {name: value for name, value in names if value != model.NOT_GIVEN}
+            self._outputs = {output: found.labelled(**labels)}
         self._output = output
 
     def _step(self, kind: str, state: Mapping[str, Any]) -> None:
@@ -673,14 +681,16 @@ class FailureExplorer(model.Choice, View):
             if kind == "evaluation":
                 from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-                view: Any = EvaluationView(ev, title=where, pdf=self._pdf(document))
+                view: Any = EvaluationView(
+                    ev, title=where, pdf=self._pdf(document), annotations=self._annotations
+                )
                 if path:
                     view.selected_row = path
                 self.open_view(view, where or "output")
             elif kind == "matches":
                 from extractbench_nb.widgets.matches_view import MatchesView
 
-                view = MatchesView(ev, path)
+                view = MatchesView(ev, path, pdf=self._pdf(document))
                 if state.get("pair"):
                     view.selected_pair = tuple(state["pair"])
                 self.open_view(view, f"{where} {path}".strip())
@@ -1176,6 +1186,11 @@ class FailureExplorer(model.Choice, View):
         return h("div", table, keys=keys, key=group.by)
 
     # --- results ----------------------------------------------------------------------------------
+
+    @property
+    def annotations(self) -> pd.DataFrame:
+        """What was decided about fields in opened outputs; see `xb.gold.Annotations`."""
+        return self._annotations.frame
 
     @property
     def selection(self) -> pd.DataFrame:

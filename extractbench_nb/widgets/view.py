@@ -109,8 +109,8 @@ class View(anywidget.AnyWidget):
         self._opened: list[tuple[str, View]] = []
         slots = {f"_p{at}": traitlets.Unicode("").tag(sync=True) for at in range(_SLOTS)}
         self.add_traits(**slots)
+        self._styled: list[str] = []
         self._name = uuid.uuid4().hex[:12]
-        self._style = style(self)
         self.redraw()
         super().__init__(**options)
         state = set(self.trait_names()) - set(anywidget.AnyWidget.class_trait_names())
@@ -181,6 +181,8 @@ class View(anywidget.AnyWidget):
         trees = self.trees()
         names = {name: f"_p{at}" for at, name in enumerate(trees)}
         with self.hold_sync():  # one message: the page never shows some new and some old parts
+            if (kinds := [self.kind, *(view.kind for view in self.trail)]) != self._styled:
+                self._style, self._styled = style(self, *self.trail), kinds
             for name, tree in trees.items():
                 if self._shown.get(names[name]) is not tree:
                     setattr(self, names[name], wire(tree, names))
@@ -211,7 +213,6 @@ class View(anywidget.AnyWidget):
             return
         view._host = self
         self._opened.append((label, view))
-        self._style = style(self, *self.trail)
         self.redraw()
 
     def back(self, to: int | None = None) -> None:
@@ -230,7 +231,7 @@ class View(anywidget.AnyWidget):
             h("li", h("button", label, do="back", send=at, type="button"))
             for at, label in steps[:-1]
         ]
-        here = h("li", h("span", steps[-1][1], aria_current="page"))
+        here = h("li", h("span", steps[-1][1], aria_current="page", tabindex=-1))
         return h(
             "nav",
             h("ol", links, here),

@@ -212,6 +212,8 @@ function render({ model, el }) {
   function draw() {
     clearTimeout(waiting);
     root.removeAttribute("data-waiting");
+    const sheet = model.get("_style"); // an opened view has rules of its own
+    if (style.textContent !== sheet) style.textContent = sheet;
     const focused = shadow.activeElement;
     const box = focused?.closest(KEYS);
     fill(root, "_p0");
@@ -219,6 +221,9 @@ function render({ model, el }) {
     for (const grid of root.querySelectorAll("[data-chosen]")) choose(grid);
     if (box?.isConnected && !focused.isConnected) focusItem(box, box.active);
     else if (focused?.isConnected && shadow.activeElement !== focused) focused.focus({ preventScroll: true });
+    else if (acted && focused && !focused.isConnected) { // another view: its keys work at once
+      root.querySelector(".xb-trail [aria-current], [data-item][tabindex='0']")?.focus({ preventScroll: true });
+    }
     for (const target of root.querySelectorAll("[data-reveal]")) {
       if (target.shown !== target.dataset.reveal) reveal(target);
       target.shown = target.dataset.reveal;
@@ -449,8 +454,7 @@ function render({ model, el }) {
     }
   }
 
-  style.textContent = model.get("_style");
-  const traits = Array.from({ length: model.get("_slots") }, (_, at) => `change:_p${at}`);
+  const traits = ["change:_style"].concat(Array.from({ length: model.get("_slots") }, (_, at) => `change:_p${at}`));
   let asked = false;
   function redraw() { // several parts change at once: one drawing for all
     if (asked) return;
