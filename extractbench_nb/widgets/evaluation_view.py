@@ -777,5 +777,7 @@ def _text(cell: Any, limit: int) -> str:
 
 def _side(name: str, side: Side, wanted: str) -> Node:
     label = name if side.state == "present" else f"{name} ({side.state})"
-    value = h("div", segments(side.segments, wanted), cls="xb-value xb-whole", dir="auto", tabindex=0)
+    value = h(
+        "div", segments(side.segments, wanted), cls="xb-value xb-whole", dir="auto", tabindex=0
+    )
     return h("div", h("b", label), value, more(side.hidden, "characters"))
