@@ -462,3 +462,17 @@ def test_rows_of_several_metrics_are_not_taken_for_rows_inside_arrays() -> None:
     text = text_of(EvaluationView(xb.evaluate(schema, {"a": "x"}, {"a": "x"})))
     assert "1 of 1 counted fields pass (2 rows, one per metric)" in text
     assert "inside arrays" not in text
+
+
+def test_the_list_says_which_rows_are_reviewed(view: EvaluationView) -> None:
+    view.selected_row = "$.b"
+    view.perform("decision", "gold_wrong")
+    view.selected_row = ""
+    assert "reviewed: gold wrong" in text_of(view)
+
+
+def test_a_pass_rate_that_is_not_the_share_of_fields_is_explained() -> None:
+    twice = {"metrics": [{"metric_id": "string_exact"}], "aggregation_weight": 2}
+    schema = an_object(a=EXACT, b=EXACT | {"evaluation_config": twice})
+    text = text_of(EvaluationView(xb.evaluate(schema, {"a": "x", "b": "x"}, {"a": "x", "b": "y"})))
+    assert "pass rate 0.333 · 1 of 2 counted fields pass; the scores are weighted by field" in text
