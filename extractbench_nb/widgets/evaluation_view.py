@@ -219,7 +219,7 @@ def head(ev: Evaluation) -> Node:
     inside = len(ev.fields) - rows
     if inside > 0:
         passes += f"; {plural(inside, 'row')} inside arrays not counted"
-    if ev.fields.loc[ev.fields["counted"], "weight"].nunique() > 1:
+    if len(set(ev.fields.loc[ev.fields["counted"], "weight"])) > 1:
         passes += "; the scores are weighted by field"
     counts = [(name, counted[name]) for name in MARKS if name in counted]
     words = [h("li", mark(name), f" {number:,}") for name, number in counts]

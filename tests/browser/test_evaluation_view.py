@@ -222,7 +222,7 @@ def test_without_a_clipboard_the_code_is_put_into_a_box(notebook: Notebook) -> N
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     rows(notebook).first.click()
     opened(notebook).get_by_role("button", name="Copy code").click()
-    box = opened(notebook).get_by_role("textbox")
+    box = opened(notebook).get_by_role("textbox", name="Press Ctrl+C to copy")
     expect(box).to_be_focused()
     expect(box).to_have_value(code)
     assert box.evaluate("box => box.selectionEnd - box.selectionStart") == len(code)
