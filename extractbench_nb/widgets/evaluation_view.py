@@ -219,6 +219,8 @@ def head(ev: Evaluation) -> Node:
     inside = len(ev.fields) - rows
     if inside > 0:
         passes += f"; {plural(inside, 'row')} inside arrays not counted"
+    if len(set(ev.fields.loc[ev.fields["counted"], "weight"])) > 1:
+        passes += "; the scores are weighted by field"
     counts = [(name, counted[name]) for name in MARKS if name in counted]
     words = [h("li", mark(name), f" {number:,}") for name, number in counts]
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
@@ -656,12 +658,14 @@ class EvaluationView(View):
                 for side, value in ((gold, row.gold), (predicted, row.predicted))
             ]
         score = None if row.score is pd.NA else float(row.score)
+        decision = self._annotation(row)[0].replace("_", " ")
         return h(
             "tr",
             h(
                 "td",
                 mark(row.outcome),
                 h("span", f" {reason_text(row, self._replaced)}", cls="xb-quiet"),
+                h("span", f" reviewed: {decision}", cls="xb-quiet xb-sub") if decision else None,
             ),
             h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
             sides,

@@ -222,7 +222,8 @@ function render({ model, el }) {
     if (box?.isConnected && !focused.isConnected) focusItem(box, box.active);
     else if (focused?.isConnected && shadow.activeElement !== focused) focused.focus({ preventScroll: true });
     else if (acted && focused && !focused.isConnected) { // another view: its keys work at once
-      root.querySelector(".xb-trail [aria-current], [data-item][tabindex='0']")?.focus({ preventScroll: true });
+      const next = [".xb-trail [aria-current]", "[data-item][data-reveal]", "[data-item][tabindex='0']"];
+      next.map((name) => root.querySelector(name)).find(Boolean)?.focus({ preventScroll: true });
     }
     for (const target of root.querySelectorAll("[data-reveal]")) {
       if (target.shown !== target.dataset.reveal) reveal(target);

@@ -185,7 +185,7 @@ def test_an_open_row_has_what_is_known_of_a_field(ev: xb.evaluation.Evaluation) 
     text = opened(ev, "$.g")
     for words in (
         *("As printed.", "string_fuzzy (threshold=0.7", "0.9, passed", "✓ correct: match"),
-        *("$.properties.g", "1, counts for the scores", 'ev.fields[ev.fields["path"] == "$.g"]'),
+        *("$.properties.g", "1, counts toward the scores", 'ev.fields[ev.fields["path"] == "$.g"]'),
     ):
         assert words in text
     assert "reasoning" not in text

@@ -434,3 +434,45 @@ def test_hostile_texts_stay_texts(attack: str) -> None:
         sent = [getattr(view, name) for name in view._shown]
         assert all(part.isascii() for part in sent)
         assert sum(map(len, sent)) < 150_000
+
+
+# --- what the row of an array leads to ------------------------------------------------------------
+
+
+def test_matches_know_the_variable_and_the_pdf() -> None:
+    gold, predicted = {"a": ["x", "y"]}, {"a": ["x", "z"]}
+    schema = an_object(a={"type": "array", "items": EXACT})
+    view = EvaluationView(xb.evaluate(schema, gold, predicted), name="mine", pdf="report.pdf")
+    view.perform("matches", "$.a")
+    (matches,) = view.trail
+    assert "mine" in matches.code
+    assert matches._pdf == "report.pdf"
+
+
+def test_a_hit_within_an_array_is_shown() -> None:
+    schema = an_object(a={"type": "array", "items": EXACT})
+    view = EvaluationView(xb.evaluate(schema, {"a": ["needle"]}, {"a": ["x"]}))
+    view.text = "needle"
+    assert '<mark class="xb-found">needle</mark>' in view.to_html()
+
+
+def test_rows_of_several_metrics_are_not_taken_for_rows_inside_arrays() -> None:
+    two = {"metrics": [{"metric_id": "string_fuzzy"}, {"metric_id": "string_exact"}]}
+    schema = an_object(a=EXACT | {"evaluation_config": two})
+    text = text_of(EvaluationView(xb.evaluate(schema, {"a": "x"}, {"a": "x"})))
+    assert "1 of 1 counted fields pass (2 rows, one per metric)" in text
+    assert "inside arrays" not in text
+
+
+def test_the_list_says_which_rows_are_reviewed(view: EvaluationView) -> None:
+    view.selected_row = "$.b"
+    view.perform("decision", "gold_wrong")
+    view.selected_row = ""
+    assert "reviewed: gold wrong" in text_of(view)
+
+
+def test_a_pass_rate_that_is_not_the_share_of_fields_is_explained() -> None:
+    twice = {"metrics": [{"metric_id": "string_exact"}], "aggregation_weight": 2}
+    schema = an_object(a=EXACT, b=EXACT | {"evaluation_config": twice})
+    text = text_of(EvaluationView(xb.evaluate(schema, {"a": "x", "b": "x"}, {"a": "x", "b": "y"})))
+    assert "pass rate 0.333 · 1 of 2 counted fields pass; the scores are weighted by field" in text
