@@ -381,6 +381,7 @@ class FailureExplorer(model.Choice, View):
             raise InputError(
                 f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
             )
+        self._counted = False  # whether the values are those of a count
         self._dataset = dataset
         if not isinstance(annotations, Annotations):
             annotations = Annotations(annotations)
@@ -578,6 +579,8 @@ class FailureExplorer(model.Choice, View):
             of_line = np.isin(line.codes[self._places], codes[1 - whole])
             codes[whole] = np.unique(across.codes[self._places[of_line]])
         if len(codes[0]) and len(codes[1]):
+            if self._counted:  # the filters of a count are not of other cells
+                self.do_all(None)
             self.selected_block = tuple(
                 tuple(self._coded.axes[axis].names[code] for code in found)
                 for axis, found in zip(self._axes, codes, strict=True)
@@ -590,6 +593,7 @@ class FailureExplorer(model.Choice, View):
 
     def do_all(self, _: Any) -> None:
         """Remove the filters of the values."""
+        self._counted = False
         for trait in _VALUE_TRAITS:
             if trait != "value_order":
                 self.set_trait(trait, self.traits()[trait].default())
@@ -633,6 +637,7 @@ class FailureExplorer(model.Choice, View):
         )
         self.reason, self.metric, self.failures_only = reason, metric, True
         self.among = (self.modes_by, name) if name else ()
+        self._counted = True
         self._reveals += 1
 
     def do_open(self, asked: Any) -> None:

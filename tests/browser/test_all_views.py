@@ -131,14 +131,16 @@ def reopened(request: pytest.FixtureRequest, lab: Lab, saved: Path) -> Iterator[
         text = text.replace("display(views[", "display( views[")
     book = nbformat.reads(text, as_version=4)
     if request.param == "without a kernel":
-        book.metadata.pop("kernelspec")
+        book.metadata = {}  # a language would start its kernel
     path = lab.folder / f"{request.param}.ipynb"
     nbformat.write(book, path)
     context = lab.browser.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
     page.goto(f"{lab.base}/lab/tree/{path.name}?reset&token={lab.token}")
     if request.param == "without a kernel":
-        page.get_by_role("button", name="No Kernel", exact=True).click()
+        dialog = page.locator(".jp-Dialog")
+        dialog.get_by_role("button", name="No Kernel", exact=True).click()
+        expect(dialog).to_have_count(0)
     else:
         expect(page.locator("#jp-bottom-panel")).to_contain_text(re.compile(r"\| Idle"))
     yield page, request.param

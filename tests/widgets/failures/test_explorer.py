@@ -670,6 +670,19 @@ def test_a_value_opens_its_output_and_the_way_back(outputs: Any) -> None:
     assert again.selected_cell == ("people", "e")
 
 
+def test_the_filters_of_a_count_end_with_the_next_cell(outputs: Any) -> None:
+    view = explorer(outputs)
+    view.perform("cell", [1, 0])
+    view.perform("mode", [None, None, 0])
+    assert view.failures_only
+    assert view.among
+    view.perform("cell", [2, 1])
+    assert (view.failures_only, view.among, view.reason, view.metric) == (False, (), "", "")
+    view.failures_only = True  # chosen by the reader: it stays
+    view.perform("cell", [1, 1])
+    assert view.failures_only
+
+
 def test_decisions_of_two_outputs_are_kept_apart(outputs: Any, tmp_path: Path) -> None:
     view = explorer(outputs, annotations=tmp_path / "annotations.json")
     view.selected_cell = ("title", "d")
