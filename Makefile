@@ -68,7 +68,7 @@ imports: $(VENV)/.installed-dev  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --benchmark-disable -p no:nbval
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable -p no:nbval
 
 notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare every output
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \

@@ -132,7 +132,10 @@ def _instance_path(root: Node, document: Any, parts: Iterable[Any]) -> str:
 
 def _message(text: str, value: Any) -> str:
     """Shorten the value at the beginning of a validator's message, so that its end is left."""
-    written = repr(value)
+    try:
+        written = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        written = "\0"
     if text.startswith(written):
         text = cut(written, _LONGEST_VALUE) + text[len(written) :]
     return cut(json_text(text), _LONGEST)
