@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 IMPORTS = {
     "extractbench_nb",
+    "ipywidgets",
     "pandas",
     "numpy",
     "matplotlib",
