@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.display.nodes import Child, Content, Node, h
-from extractbench_nb.display.sides import Segment
+from extractbench_nb.display.sides import Segment, Side
 from extractbench_nb.display.text import one_line, trimmed
 from extractbench_nb.widgets.static import MARKS, score_text
 
@@ -169,6 +169,22 @@ def segments(side: Iterable[Segment], wanted: str = "") -> list[Node]:
         text = trimmed(piece.text, 100_000)
         written.append(h(tag, found(text, wanted), cls=kind, key=at))
     return written
+
+
+def whole_sides(sides: Mapping[str, Side], wanted: str = "") -> Node:
+    """Write two values in full beside each other, by name."""
+    drawn = []
+    for name, side in sides.items():
+        shown = segments(side.segments, wanted)
+        value = h("div", shown, cls="xb-value xb-whole", dir="auto", tabindex=0)
+        drawn.append(h("div", h("b", name), value, more(side.hidden, "characters")))
+    return h("div", drawn, cls="xb-beside")
+
+
+def facts_list(facts: Iterable[tuple[str, Content]]) -> Node:
+    """List facts by name; those without a text are left out."""
+    rows = [h("div", h("dt", name), h("dd", text)) for name, text in facts if text]
+    return h("dl", rows)
 
 
 def found(text: str, wanted: str) -> list[Child]:

@@ -13,7 +13,7 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.display.nodes import Node, h
-from extractbench_nb.display.sides import MOST, Segment, Side, excerpts, whole
+from extractbench_nb.display.sides import MOST, Segment, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
 from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
@@ -25,6 +25,7 @@ from extractbench_nb.widgets.controls import (
     button,
     check,
     copy,
+    facts_list,
     found,
     mark,
     menu,
@@ -35,6 +36,7 @@ from extractbench_nb.widgets.controls import (
     segments,
     shown_path,
     toolbar,
+    whole_sides,
 )
 from extractbench_nb.widgets.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.widgets.static import MARKS, outcome_text, score_text
@@ -707,17 +709,16 @@ class EvaluationView(View):
         }
         gold, predicted = whole(row, self._limit)
         hidden = gold.hidden or predicted.hidden
+        sides = {
+            name if side.state == "present" else f"{name} ({side.state})": side
+            for name, side in (("gold", gold), ("predicted", predicted))
+        }
         about = trimmed((node and node.description) or "", _LONGEST_WORDS)
         code = row_code(self._fields, row.Index, self._variable)
         return h(
             "div",
             h("p", about, cls="xb-quiet") if about else None,
-            h(
-                "div",
-                _side("gold", gold, self.text),
-                _side("predicted", predicted, self.text),
-                cls="xb-beside",
-            ),
+            whole_sides(sides, self.text),
             toolbar(
                 button("Show all", "whole") if hidden and self._limit < MOST else None,
                 button("Show matches", "matches", row.path) if items else None,
@@ -725,10 +726,7 @@ class EvaluationView(View):
                 copy("Copy code", code),
             ),
             self._decision(row),
-            h(
-                "dl",
-                [h("div", h("dt", name), h("dd", text)) for name, text in facts.items() if text],
-            ),
+            facts_list(facts.items()),
             h("pre", code),
             cls="xb-detail",
         )
@@ -783,11 +781,3 @@ class EvaluationView(View):
 
 def _text(cell: Any, limit: int) -> str:
     return "" if cell is pd.NA else trimmed(cell, limit)
-
-
-def _side(name: str, side: Side, wanted: str) -> Node:
-    label = name if side.state == "present" else f"{name} ({side.state})"
-    value = h(
-        "div", segments(side.segments, wanted), cls="xb-value xb-whole", dir="auto", tabindex=0
-    )
-    return h("div", h("b", label), value, more(side.hidden, "characters"))

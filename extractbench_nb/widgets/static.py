@@ -1,7 +1,4 @@
-"""Static twins: small functions that write HTML without JavaScript, readable without its style.
-
-All text goes through `escape`; a twin says in words what its colours show.
-"""
+"""What views need without a widget: files, signs, scores as text, pages and saved notebooks."""
 
 from __future__ import annotations
 
@@ -75,7 +72,7 @@ def page(title: str, body: str) -> str:
 
 
 def score_text(score: float | None) -> str:
-    """Write a score with two digits, as ``scoreText`` does on the page.
+    """Write a score with two digits: 1.00 is exactly 1, and 0.00 exactly 0.
 
     Examples
     --------

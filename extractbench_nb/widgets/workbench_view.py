@@ -10,7 +10,7 @@ import traitlets
 
 from extractbench_nb._json import json_type
 from extractbench_nb.display.nodes import Node, h
-from extractbench_nb.display.sides import MOST, Pair, Side, excerpts, whole
+from extractbench_nb.display.sides import MOST, Pair, excerpts, whole
 from extractbench_nb.display.text import clean, one_line, plural, trimmed
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Profile
@@ -23,6 +23,7 @@ from extractbench_nb.widgets.controls import (
     button,
     check,
     copy,
+    facts_list,
     found,
     menu,
     more,
@@ -31,6 +32,7 @@ from extractbench_nb.widgets.controls import (
     search,
     segments,
     toolbar,
+    whole_sides,
 )
 from extractbench_nb.widgets.view import View, in_turn, known, part
 from extractbench_nb.widgets.workbench_curve import Curve
@@ -207,24 +209,12 @@ def case_detail(bench: model.Bench, at: int, limit: int = _FULL) -> Node:
     return h(
         "section",
         h("b", f"Case {at}"),
-        h("div", _side("Gold", gold), _side("Predicted", predicted), cls="xb-beside"),
+        whole_sides({"Gold": gold, "Predicted": predicted}),
         button("Show all", "whole") if longer else None,
-        h(
-            "dl",
-            [
-                h("div", h("dt", name), h("dd", trimmed(text, _FULL)), key=key)
-                for key, (name, text) in enumerate(facts)
-                if text
-            ],
-        ),
+        facts_list((name, trimmed(text, _FULL)) for name, text in facts),
         cls="xb-detail",
         aria_label="The chosen case",
     )
-
-
-def _side(name: str, side: Side) -> Node:
-    value = h("div", segments(side.segments), cls="xb-value xb-whole", dir="auto", tabindex=0)
-    return h("div", h("b", name), value, more(side.hidden, "characters"))
 
 
 # --- figures --------------------------------------------------------------------------------------
