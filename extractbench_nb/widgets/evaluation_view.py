@@ -703,7 +703,9 @@ class EvaluationView(View):
             "items": items,
             "path": trimmed(row.path, _LONGEST_PATH),
             "predicted at": _text(row.predicted_path, _LONGEST_PATH),
-            "type": node and one_line(node.label + ", required" * row.required, _LONGEST_LINE),
+            "type": node
+            if node is None
+            else one_line(node.label + ", required" * row.required, _LONGEST_LINE),
             "schema path": _text(row.schema_path, _LONGEST_PATH),
             "weight": f"{row.weight:g}, {counted}",
         }
