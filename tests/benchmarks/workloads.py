@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 import extractbench_nb as xb
 
 #: Share of leaves that are dropped, and of strings that are edited.
@@ -275,3 +277,86 @@ def synthetic_dataset(
             path = folder / "runs" / f"run{run}" / f"{name}.json"
             path.write_text(text[:kept], encoding="utf-8")
     return xb.load_dataset(folder)
+
+
+#: Metrics that a generated field of each JSON type may declare; None is the preset of its type.
+KINDS: dict[str, tuple[str | None, ...]] = {
+    "string": (None, None, "string_exact", "string_fuzzy", "string_semantic", "string_semantic"),
+    "number": (None, "number_tolerance", "number_exact"),
+    "integer": (None, "integer_exact"),
+    "boolean": (None,),
+}
+NAMES = ("Ann Lee", "J. de Vries", "Acme Holdings, Inc.", "Nordwind GmbH", "Oxford Univ. Press")
+
+
+def generated_runs(schemas: int = 50, outputs: int = 300, seed: int = 23) -> pd.DataFrame:
+    """Return runs of documents under schemas that nobody has seen, of 10 to 400 keys each.
+
+    A schema has nested objects, one array of objects for about every 25 keys, and one of texts.
+    """
+    rng = random.Random(seed)
+    sizes = [round(10 * 40 ** (i / max(1, schemas - 1))) for i in range(schemas)]
+    made = [generated_schema(size, rng) for size in sizes]
+    rows = []
+    for number in range(outputs):
+        schema = made[number % schemas]
+        gold = generated_value(schema, rng)
+        predicted = corrupted(gold, rng)
+        rows.append(("run", f"d{number:04}", schema, gold, predicted))
+    return pd.DataFrame(rows, columns=["run", "document", "schema", "gold", "predicted"])
+
+
+def generated_schema(keys: int, rng: random.Random) -> dict[str, Any]:
+    """Return a schema with this many keys."""
+    properties: dict[str, Any] = {}
+    while keys > 0:
+        name = f"{rng.choice(WORDS)}_{len(properties)}"
+        if keys > 12 and rng.random() < 0.12:
+            size = rng.randint(3, 10)
+            below = generated_schema(size, rng)
+            if rng.random() < 0.3:
+                below = {"type": "array", "items": below}
+            keys -= size + 1
+        elif rng.random() < 0.02:
+            below = {"type": "array", "items": {"type": "string"}}
+            keys -= 1
+        else:
+            below = _generated_leaf(rng)
+            keys -= 1
+        properties[name] = {**below, "description": " ".join(rng.choices(WORDS, k=8))}
+    return {"type": "object", "properties": properties, "required": list(properties)[::2]}
+
+
+def _generated_leaf(rng: random.Random) -> dict[str, Any]:
+    kind = rng.choices(list(KINDS), weights=(6, 2, 1, 1))[0]
+    metric = rng.choice(KINDS[kind])
+    leaf: dict[str, Any] = {"type": [kind, "null"] if rng.random() < 0.5 else kind}
+    return leaf if metric is None else leaf | {"evaluation_config": metric}
+
+
+def generated_value(schema: dict[str, Any], rng: random.Random) -> Any:
+    """Return a document of a generated schema: names, dates, amounts and phrases; some are null."""
+    kind = schema["type"]
+    if kind == "object":
+        return {name: generated_value(s, rng) for name, s in schema["properties"].items()}
+    if kind == "array":
+        return [generated_value(schema["items"], rng) for _ in range(rng.randint(2, 12))]
+    if isinstance(kind, list):
+        if rng.random() < SHARE:
+            return None
+        kind = kind[0]
+    if kind == "string":
+        return rng.choice(TEXTS)(rng)
+    if kind == "boolean":
+        return rng.random() < 0.5
+    return rng.randint(0, 10_000) if kind == "integer" else round(rng.lognormvariate(8, 3), 2)
+
+
+TEXTS: list[Callable[[random.Random], str]] = [
+    three_words,
+    code,
+    lambda rng: " ".join(rng.choices(WORDS, k=rng.randint(5, 30))).capitalize() + ".",
+    lambda rng: f"{rng.randint(1, 28)} March {rng.randint(1990, 2025)}",
+    lambda rng: f"${rng.randint(1, 10**7):,}.{rng.randint(0, 99):02}",
+    lambda rng: rng.choice(NAMES),
+]
