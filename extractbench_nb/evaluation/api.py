@@ -24,6 +24,7 @@ from extractbench_nb._json import (
     json_type,
     member,
     parser_problem,
+    plain_levels,
     private_copy,
     read_document,
     read_text,
@@ -312,6 +313,9 @@ def refuse_non_json(document: Any, what: str = "gold") -> int:
     In a prediction only Pydantic models and dataclasses raise. Other values that are not JSON stay,
     and fail as values of a wrong type.
     """
+    levels = plain_levels([document])
+    if levels is not None:
+        return levels
     stack: list[tuple[Any, Any, int]] = [((), document, 1)]
     seen: set[int] = set()
     deepest = 0
