@@ -113,7 +113,9 @@ def _leave_begun_out(value: Any, text: str) -> None:
 MAX_VALUES = 1_000_000
 #: Levels from which on a document may contain itself; only the careful walk finds that out.
 _MANY_LEVELS = 500
-_SCALARS = frozenset({str, int, float, bool, type(None)})
+#: The classes of scalars, null aside.
+SCALARS = frozenset({str, int, float, bool})
+_SCALARS_AND_NULL = SCALARS | {type(None)}
 _KEYS = frozenset({str})
 
 
@@ -143,7 +145,7 @@ def plain_levels(value: Any, *, copy: bool = False) -> int | None:
             is_dict = type(container) is dict
             if is_dict and not _KEYS.issuperset(map(type, container)):
                 return None
-            if _SCALARS.issuperset(map(type, container.values() if is_dict else container)):
+            if _SCALARS_AND_NULL.issuperset(map(type, container.values() if is_dict else container)):
                 continue
             for key, inner in container.items() if is_dict else enumerate(container):
                 kind = type(inner)
@@ -151,7 +153,7 @@ def plain_levels(value: Any, *, copy: bool = False) -> int | None:
                     if copy:
                         container[key] = inner = inner.copy()  # noqa: PLW2901
                     below.append(inner)
-                elif kind not in _SCALARS:
+                elif kind not in _SCALARS_AND_NULL:
                     return None
         if count > MAX_VALUES or levels > _MANY_LEVELS:
             return None
@@ -173,7 +175,7 @@ def private_copy(value: Any, what: str = "document") -> Any:
         if into is None:
             within.discard(key_or_id)
             continue
-        new = source if type(source) in _SCALARS else _plain(source)
+        new = source if type(source) in _SCALARS_AND_NULL else _plain(source)
         into[key_or_id] = new
         count += 1
         if type(new) not in (dict, list) or not new:

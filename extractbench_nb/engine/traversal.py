@@ -17,7 +17,7 @@ from functools import cached_property
 from operator import index
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import bracketed, canonical_unordered, json_type
+from extractbench_nb._json import SCALARS, bracketed, canonical_unordered, json_type
 from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.llm_alignment import Alignment, LLMAligner
 from extractbench_nb.engine.pairing import pair_up
@@ -61,7 +61,13 @@ class Leaf:
     gold: Any
     predicted: Any
     counted: bool
-    verdicts: list[Scored | Pending]
+    verdicts: Sequence[Scored | Pending]
+
+    def put(self, position: int, verdict: Scored) -> None:
+        """Replace one verdict; records with equal verdicts share the sequence."""
+        changed = list(self.verdicts)
+        changed[position] = verdict
+        self.verdicts = changed
 
 
 @dataclass(slots=True, eq=False)
@@ -112,9 +118,9 @@ class Pair:
     reason: str = ""
 
 
-def settled(leaf: Leaf) -> list[Scored]:
+def settled(leaf: Leaf) -> Sequence[Scored]:
     """Return the verdicts of a record without pending ones."""
-    return [v for v in leaf.verdicts if isinstance(v, Scored)]
+    return [v for v in leaf.verdicts if type(v) is Scored]
 
 
 def states(leaf: Leaf) -> tuple[str, str]:
@@ -201,13 +207,15 @@ class Traversal:
         # the published package leaves values inside arrays to a language model, without pairing
         released = profile.package_010_pairing and counted
         points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
+        score, (in_gold, in_predicted) = self.scorer.verdicts, paths
         for child, ours, theirs, suffix in points:
             record: Leaf
+            elsewhere = None if in_predicted is None else in_predicted + suffix
+            at = Paths(in_gold + suffix, elsewhere)
             if child.kind == "array":
-                record = self._array(child, ours, theirs, paths.below(suffix), counted)
+                record = self._array(child, ours, theirs, at, counted)
             else:
-                verdicts = list(self.scorer.verdicts(child, ours, theirs))
-                record = Leaf(child, paths.below(suffix), ours, theirs, counted, verdicts)
+                record = Leaf(child, at, ours, theirs, counted, score(child, ours, theirs))
             parent.children.append(record)
             for position, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:
@@ -217,7 +225,7 @@ class Traversal:
         """Record an array; if a side is absent or broken, its verdict is known at once."""
         ours, gold_steps = array_items(node, gold)
         theirs, predicted_steps = array_items(node, predicted)
-        verdicts = list(self.scorer.whole_array(node, gold, predicted))
+        verdicts = self.scorer.whole_array(node, gold, predicted)
         if ours is None and theirs is None:
             return Leaf(node, paths, gold, predicted, counted, verdicts)
         items = ours or [], theirs or [], gold_steps, predicted_steps
@@ -238,7 +246,7 @@ class Traversal:
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
                 unchanged = {"metric": verdict.metric, "weight": verdict.weight}
-                array.verdicts[position] = verdict._replace(**{**change, **unchanged})
+                array.put(position, verdict._replace(**{**change, **unchanged}))
                 change = {**change, "calls": ()}  # the calls are counted once
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
@@ -287,7 +295,7 @@ class Traversal:
             calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
             results = await asyncio.gather(*calls, return_exceptions=True)
             for (leaf, position, verdict), result in zip(pending, results, strict=False):
-                leaf.verdicts[position] = verdict.finish(result)
+                leaf.put(position, verdict.finish(result))
             for array, result in zip(arrays, results[len(pending) :], strict=True):
                 self._accept(array, result)
 
@@ -361,14 +369,14 @@ def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
         array.matched = sum(pair.status == "matched" for pair in array.pairs)
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                array.verdicts[position] = _aligned_verdict(verdict, array, profile)
+                array.put(position, _aligned_verdict(verdict, array, profile))
         array.score, array.passed = point_score(settled(array))
 
 
 def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
     total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
     for child in pair.children:
-        if isinstance(child, ArrayRecord):
+        if type(child) is ArrayRecord:
             score, passed = child.score, child.passed
         else:
             score, passed = point_score(settled(child))
@@ -377,7 +385,7 @@ def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
         if passed is None:
             pair.unresolved = True
             unjudged += 1
-        elif score is not None and PRESENT in states(child):
+        elif score is not None and (type(child.gold) in SCALARS or PRESENT in states(child)):
             total += score
             count += 1
     if pair.similarity is None:
