@@ -145,7 +145,9 @@ def plain_levels(value: Any, *, copy: bool = False) -> int | None:
             is_dict = type(container) is dict
             if is_dict and not _KEYS.issuperset(map(type, container)):
                 return None
-            if _SCALARS_AND_NULL.issuperset(map(type, container.values() if is_dict else container)):
+            if _SCALARS_AND_NULL.issuperset(
+                map(type, container.values() if is_dict else container)
+            ):
                 continue
             for key, inner in container.items() if is_dict else enumerate(container):
                 kind = type(inner)

@@ -7,7 +7,7 @@ metric that fails gives a verdict ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
@@ -228,12 +228,11 @@ class Scorer:
         runs = known.runs.get(kind) or self._runs_of(node, gold)
         verdicts = tuple([run(node, gold, predicted) for run in runs])
         if is_equal and kind not in known.equal:
-            always = all([kind in self._reflexive.get(run, ()) for run in runs])
+            always = all(kind in self._reflexive.get(run, ()) for run in runs)
             known.equal[kind] = verdicts if always else ()
-        elif kind is str and self._remembered < _MEMO:
-            if all([type(verdict) is Scored for verdict in verdicts]):
-                self._remembered += 1
-                known.texts[gold, predicted] = verdicts
+        elif kind is str and self._remembered < _MEMO and Pending not in map(type, verdicts):
+            self._remembered += 1
+            known.texts[gold, predicted] = verdicts
         return verdicts
 
     def _at(self, node: Node) -> _AtNode:
