@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from extractbench_nb._version import __version__
-from extractbench_nb.engine.llm_alignment import LLMAligner
 from extractbench_nb.engine.profiles import profiles
 from extractbench_nb.errors import (
     ConfigError,
@@ -25,7 +24,6 @@ from extractbench_nb.errors import (
 )
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.field_metrics.registry import MetricScore, metric, metrics
-from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.schema.config import presets
 from extractbench_nb.schema.parse import parse_schema
 
@@ -49,9 +47,11 @@ if TYPE_CHECKING:
     from extractbench_nb.batch.run import evaluate_runs, load_evaluations
     from extractbench_nb.benchmark.dataset import load_dataset
     from extractbench_nb.benchmark.fetch import fetch_dataset
+    from extractbench_nb.engine.llm_alignment import LLMAligner
     from extractbench_nb.extraction.reading import read_outputs
     from extractbench_nb.extraction.runs import extract
     from extractbench_nb.judges.choosing import Ensemble
+    from extractbench_nb.judges.llm import LLMJudge
     from extractbench_nb.judges.replay import ReplayJudge
     from extractbench_nb.pdf.evidence import find_evidence, grounded
     from extractbench_nb.simulation.curves import sensitivity
@@ -131,9 +131,11 @@ _LATER = {
     "batch.run": ("evaluate_runs", "load_evaluations"),
     "benchmark.dataset": ("load_dataset",),
     "benchmark.fetch": ("fetch_dataset",),
+    "engine.llm_alignment": ("LLMAligner",),
     "extraction.reading": ("read_outputs",),
     "extraction.runs": ("extract",),
     "judges.choosing": ("Ensemble",),
+    "judges.llm": ("LLMJudge",),
     "judges.replay": ("ReplayJudge",),
     "pdf.evidence": ("find_evidence", "grounded"),
     "simulation.curves": ("sensitivity",),

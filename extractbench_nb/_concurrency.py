@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import threading
@@ -12,9 +11,12 @@ from collections.abc import Coroutine, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from extractbench_nb.errors import InputError
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -31,6 +33,8 @@ def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def _is_in_loop() -> bool:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -44,6 +48,8 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
     Whichever thread settles `begun` first owns the coroutine: the other thread runs it, this one
     closes it.
     """
+    import asyncio
+
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
 
     async def work() -> T:
@@ -73,6 +79,8 @@ def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
     A loop that is interrupted while closing cannot be closed again, and prints a traceback when it
     is garbage-collected.
     """
+    import asyncio
+
     runner = asyncio.Runner()
     try:
         with undisturbed():

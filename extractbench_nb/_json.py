@@ -111,7 +111,12 @@ def _leave_begun_out(value: Any, text: str) -> None:
 
 #: Maximum number of values in a document; shared Python objects can expand to far more.
 MAX_VALUES = 1_000_000
-_SCALARS = {str, int, float, bool, type(None)}
+#: Levels from which on a document may contain itself; only the careful walk finds that out.
+_MANY_LEVELS = 500
+#: The classes of scalars, null aside.
+SCALARS = frozenset({str, int, float, bool})
+_SCALARS_AND_NULL = SCALARS | {type(None)}
+_KEYS = frozenset({str})
 
 
 class Unreadable:
@@ -125,9 +130,45 @@ class Unreadable:
         return f"<{self.name}>"
 
 
+def plain_levels(value: Any, *, copy: bool = False) -> int | None:
+    """Count the levels of containers below a list; None if it may hold more than plain JSON.
+
+    Plain are dicts with str keys, lists and scalars, all of these very classes and neither too many
+    nor too deep. Each level is one step, and a container of scalars is checked without a loop. With
+    `copy`, the containers below are replaced by copies.
+    """
+    count, levels, level = 1, 0, [value]
+    while level:
+        below: list[Any] = []
+        for container in level:
+            count += len(container)
+            is_dict = type(container) is dict
+            if is_dict and not _KEYS.issuperset(map(type, container)):
+                return None
+            if _SCALARS_AND_NULL.issuperset(
+                map(type, container.values() if is_dict else container)
+            ):
+                continue
+            for key, inner in container.items() if is_dict else enumerate(container):
+                kind = type(inner)
+                if kind is dict or kind is list:
+                    if copy:
+                        container[key] = inner = inner.copy()  # noqa: PLW2901
+                    below.append(inner)
+                elif kind not in _SCALARS_AND_NULL:
+                    return None
+        if count > MAX_VALUES or levels > _MANY_LEVELS:
+            return None
+        levels += 1
+        level = below
+    return levels - 1
+
+
 def private_copy(value: Any, what: str = "document") -> Any:
     """Copy a document, so that the result does not change when the caller's value does."""
-    box: list[Any] = [None]
+    box: list[Any] = [value]
+    if plain_levels(box, copy=True) is not None:
+        return box[0]
     within: set[int] = set()
     todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
     count = 0
@@ -136,7 +177,7 @@ def private_copy(value: Any, what: str = "document") -> Any:
         if into is None:
             within.discard(key_or_id)
             continue
-        new = source if type(source) in _SCALARS else _plain(source)
+        new = source if type(source) in _SCALARS_AND_NULL else _plain(source)
         into[key_or_id] = new
         count += 1
         if type(new) not in (dict, list) or not new:

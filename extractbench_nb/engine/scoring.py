@@ -7,20 +7,32 @@ metric that fails gives a verdict ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type
+from extractbench_nb._json import SCALARS, canonical, canonical_unordered, json_text, json_type
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.field_metrics.classes import MetricResult, error_result
-from extractbench_nb.field_metrics.numbers import as_number
+from extractbench_nb.field_metrics.numbers import (
+    as_number,
+    boolean_exact,
+    integer_exact,
+    number_exact,
+    number_tolerance,
+)
 from extractbench_nb.field_metrics.package_010 import package_010_metric
 from extractbench_nb.field_metrics.registry import REGISTRY, MetricScore
+from extractbench_nb.field_metrics.strings import (
+    string_case_insensitive,
+    string_exact,
+    string_fuzzy,
+    string_normalized,
+)
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
@@ -83,6 +95,18 @@ Verdicts = tuple[Scored | Pending, ...]
 Run = Callable[[Node | None, Any, Any], Scored | Pending]
 
 
+class _AtNode(NamedTuple):
+    """What was resolved at a node so far, by the Python type of gold.
+
+    ``runs`` are its metrics; ``equal`` the verdicts on equal values, empty where these depend on
+    the value; ``texts`` those on pairs of texts, which nodes that a ``$ref`` leads to share.
+    """
+
+    runs: dict[type, tuple[Run, ...]]
+    equal: dict[type, Verdicts]
+    texts: dict[tuple[str, str], Verdicts]
+
+
 class Scorer:
     """Scores pairs of values under one profile, with one judge."""
 
@@ -93,22 +117,22 @@ class Scorer:
         self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
         self._caller = CALLER.get()
-        self._runs: dict[tuple[int, bool], tuple[Run, ...]] = {}
-        self._referenced: list[Any] = []
-        self._memo: dict[tuple[Any, ...], Verdicts] = {}
+        self._nodes: dict[Node, _AtNode] = {}
+        self._bound: dict[tuple[Any, ...], Run] = {}
+        #: Types of scalars for which a metric's verdict on equal values is always the same.
+        self._reflexive: dict[Run, Collection[type]] = {}
+        self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
+        self._texts: dict[tuple[int, int, bool], dict[tuple[str, str], Verdicts]] = {}
+        self._remembered = 0
+        self._unlike: dict[Node, Node] = {}
+        self._referenced: list[Any] = []  # what is known by its id, which stays unique
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score one pair of values at a leaf, or at an array that is scored as a whole."""
-        if type(gold) is str and type(predicted) is str and node.kind != "array":
-            # an alignment scores the same pair many times
-            key = (id(node.keywords), id(node.config), gold, predicted)
-            verdicts = self._memo.get(key)
-            if verdicts is None:
-                verdicts = self._score_present(node, gold, predicted)
-                if len(self._memo) < _MEMO and all(type(v) is Scored for v in verdicts):
-                    self._memo[key] = verdicts
-                    self._referenced.append((node.keywords, node.config))  # their ids stay unique
-            return verdicts
+        kind, other = type(gold), type(predicted)
+        if (kind is other and kind in SCALARS) or (kind in _NUMBERS and other in _NUMBERS):
+            # scalars of one type are compared, whatever type the schema names
+            return self._score_scalars(node, gold, predicted, kind)
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
             broken = Resolution(0.0, False, predicted.outcome, predicted.reason)
@@ -118,7 +142,7 @@ class Scorer:
         if absent is None:
             return self._score_present(node, gold, predicted)
         if predicted_state == "missing" and node.required and gold_state == PRESENT:
-            absent = absent._replace(reason="required_missing")
+            absent = _REQUIRED_MISSING
         verdicts = self.resolved(node, gold, absent)
         if not self.profile.absent_to_class_metrics:
             return verdicts
@@ -165,7 +189,9 @@ class Scorer:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
         if PRESENT == state_of(gold, node) == state_of(predicted, node):
             if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
-                node = replace(node, kind="any", config=None)
+                if node not in self._unlike:
+                    self._unlike[node] = replace(node, kind="any", config=None)
+                node = self._unlike[node]
             elif not _is_array(node, predicted) or (
                 isinstance(gold, dict) != isinstance(predicted, dict)
             ):
@@ -175,18 +201,54 @@ class Scorer:
 
     def resolved(self, node: Node, gold: Any, resolution: Resolution) -> tuple[Scored, ...]:
         """Give every metric of the node the same verdict, decided without running it."""
-        score, passed, outcome, reason = resolution
-        return tuple(
-            Scored(s.metric_id, score, passed, outcome, reason, None, s.weight)
-            for s in _config(node, gold).metrics
-        )
+        config = _config(node, gold)
+        verdicts = self._resolved.get((id(config), resolution))
+        if verdicts is None:
+            self._referenced.append(config)
+            verdicts = self._resolved[id(config), resolution] = tuple(
+                [Scored(s.metric_id, *resolution, None, s.weight) for s in config.metrics]
+            )
+        return verdicts
+
+    def _score_scalars(self, node: Node, gold: Any, predicted: Any, kind: type) -> Verdicts:
+        known = self._at(node)
+        is_equal = gold == predicted
+        if is_equal:
+            verdicts = known.equal.get(kind)
+            if verdicts:
+                return verdicts
+        if kind is str:
+            # an alignment scores the same pair many times
+            verdicts = known.texts.get((gold, predicted))
+            if verdicts is not None:
+                return verdicts
+            listed = "enum" in node.keywords and self.profile.enum_members_differ
+            if listed and _are_other_members(node, gold, predicted):
+                return self._equality(node, gold, predicted, "value_mismatch")
+        runs = known.runs.get(kind) or self._runs_of(node, gold)
+        verdicts = tuple([run(node, gold, predicted) for run in runs])
+        if is_equal and kind not in known.equal:
+            always = all(kind in self._reflexive.get(run, ()) for run in runs)
+            known.equal[kind] = verdicts if always else ()
+        elif kind is str and self._remembered < _MEMO and Pending not in map(type, verdicts):
+            self._remembered += 1
+            known.texts[gold, predicted] = verdicts
+        return verdicts
+
+    def _at(self, node: Node) -> _AtNode:
+        known = self._nodes.get(node)
+        if known is None:
+            key = (id(node.keywords), id(node.config), node.kind == "array")
+            texts = self._texts.setdefault(key, {})
+            known = self._nodes[node] = _AtNode({}, {}, texts)  # the ids stay unique
+        return known
 
     def _score_present(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score two values that are present: by their types, or by the metrics of the node."""
+        """Score two values that are present, and not scalars of one type.
+
+        Their types decide, or else the metrics of the node.
+        """
         profile, types = self.profile, node.types
-        listed = profile.enum_members_differ and "enum" in node.keywords
-        if listed and _are_other_members(node, gold, predicted):
-            return self._equality(node, gold, predicted, "value_mismatch")
         gold_type, predicted_type = json_type(gold), json_type(predicted)
         if profile.booleans_are_numbers and "number" in types:
             types |= {"boolean"}
@@ -207,7 +269,7 @@ class Scorer:
         elif gold_type != predicted_type:
             # the annotation has another type than the schema: compare the values as JSON text
             gold, predicted = json_text(gold), json_text(predicted)
-        return tuple(run(node, gold, predicted) for run in self._runs_of(node, gold))
+        return tuple([run(node, gold, predicted) for run in self._runs_of(node, gold)])
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
@@ -215,13 +277,27 @@ class Scorer:
         return self.resolved(node, gold, Resolution(float(same), same, outcome, reason))
 
     def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
-        config = _config(node, gold)
-        key = id(config), node.kind == "array"  # nodes that a $ref leads to share their config
-        runs = self._runs.get(key)
+        known = self._at(node).runs
+        runs = known.get(type(gold))
         if runs is None:
-            self._referenced.append(config)  # its id stays unique
-            runs = self._runs[key] = tuple(self._bind(spec, node) for spec in config.metrics)
+            config = _config(node, gold)
+            bound = [self._bound_to(spec, config, node) for spec in config.metrics]
+            runs = known[type(gold)] = tuple(bound)
         return runs
+
+    def _bound_to(self, spec: MetricSpec, config: NodeConfig, node: Node) -> Run:
+        """Bind a metric to its params, once for all nodes that declare it alike.
+
+        The param ``model`` gives a warning for each config, which nodes of a ``$ref`` share.
+        """
+        params = id(spec.params) if spec.params else None
+        own = id(config) if "model" in spec.params else None
+        key = (spec.metric_id, params, spec.weight, node.kind == "array", own)
+        run = self._bound.get(key)
+        if run is None:
+            self._referenced.append((spec.params, config))
+            run = self._bound[key] = self._bind(spec, node)
+        return run
 
     def _bind(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
         """Bind one metric to its params: a function that never raises."""
@@ -251,7 +327,10 @@ class Scorer:
             return lambda n, g, p: self.failed(spec, f"{metric_id} cannot score this value")
         if entry.is_async:
             return lambda n, g, p: self._pending(spec, lambda: function(g, p, **params), mark)
-        return self._bind_function(spec, lambda g, p: function(g, p, **params), mark)
+        bound = partial(function, **params) if params else function
+        run = self._bind_function(spec, bound, mark)
+        self._reflexive[run] = next((kinds for f, kinds in _REFLEXIVE if f is function), ())
+        return run
 
     def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
         caller = self._caller
@@ -274,6 +353,10 @@ class Scorer:
                 return right
             if result is False:
                 return wrong
+            if type(result) is float and 0.0 <= result <= 1.0:
+                passed = result >= mark
+                outcome, reason = ("correct", "match") if passed else _DIFFERENT
+                return Scored(metric_id, result, passed, outcome, reason, None, weight)
             if inspect.isawaitable(result):
                 return Pending(spec, lambda: result, lambda r: self._finish(spec, r, mark))
             return self._finish(spec, result, mark)
@@ -310,6 +393,8 @@ class Scorer:
                 return self.failed(spec, _message(error), error)
             return self._finish(spec, score, mark)
 
+        if type(self.judge) is OfflineJudge:
+            self._reflexive[run] = {str}
         return run
 
     def _bind_questions(self, spec: MetricSpec, mark: float) -> Run:
@@ -391,6 +476,20 @@ class Scorer:
         return verdict._replace(result=error_result(error or ValueError(problem)))
 
 
+_NUMBERS = {int, float}
+#: Metrics whose verdict on two equal scalars of these types is always the same; 1 equals 1.0.
+_REFLEXIVE: tuple[tuple[Callable[..., Any], Collection[type]], ...] = (
+    (string_exact, {str}),
+    (string_case_insensitive, {str}),
+    (string_normalized, {str}),
+    (string_fuzzy, {str}),
+    (number_exact, _NUMBERS),
+    (number_tolerance, _NUMBERS),
+    (integer_exact, _NUMBERS),
+    (boolean_exact, {bool}),
+)
+_DIFFERENT = ("incorrect", "value_mismatch")
+_REQUIRED_MISSING = Resolution(0.0, False, "omission", "required_missing")
 _STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
 _MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
 _ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
@@ -406,12 +505,10 @@ def _config(node: Node, gold: Any) -> NodeConfig:
     return default_config("integer" if type(gold) is int else kind) or _NO_METRIC
 
 
-def _are_other_members(node: Node, gold: Any, predicted: Any) -> bool:
+def _are_other_members(node: Node, gold: str, predicted: str) -> bool:
     """Say whether a judge would compare two members of an enum: the schema tells them apart."""
     members = node.keywords.get("enum")
-    if members is None or type(gold) is not str or type(predicted) is not str:
-        return False
-    if gold == predicted or gold not in members or predicted not in members:
+    if members is None or gold == predicted or gold not in members or predicted not in members:
         return False
     specs = _config(node, gold).metrics
     entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
@@ -448,9 +545,8 @@ def _is_array(node: Node, value: Any) -> bool:
     return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
 
 
-def point_score(verdicts: Iterable[Scored]) -> tuple[float | None, bool | None]:
+def point_score(rows: Sequence[Scored]) -> tuple[float | None, bool | None]:
     """Combine the verdicts of a node's metrics."""
-    rows = list(verdicts)
     if len(rows) == 1:
         return rows[0].score, rows[0].passed
     if any(row.passed is None for row in rows):

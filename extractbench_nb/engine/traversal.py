@@ -8,18 +8,16 @@ fields to pairs of items, from pairs to arrays.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from extractbench_nb._json import bracketed, canonical_unordered, json_type
+from extractbench_nb._json import SCALARS, bracketed, canonical_unordered, json_type
 from extractbench_nb.engine.assignment import OptimalAligner
-from extractbench_nb.engine.llm_alignment import Alignment, LLMAligner
 from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
@@ -34,8 +32,11 @@ from extractbench_nb.engine.similarity import (
     unlike_similarity,
 )
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.base import JudgeError
+from extractbench_nb.judges.base import JudgeCall, JudgeError
 from extractbench_nb.schema.nodes import PRESENT, Node, Unusable, state_of
+
+if TYPE_CHECKING:
+    from extractbench_nb.engine.llm_alignment import LLMAligner
 
 # --- records ----------------------------------------------------------------------------------
 
@@ -61,7 +62,13 @@ class Leaf:
     gold: Any
     predicted: Any
     counted: bool
-    verdicts: list[Scored | Pending]
+    verdicts: Sequence[Scored | Pending]
+
+    def put(self, position: int, verdict: Scored) -> None:
+        """Replace one verdict; records with equal verdicts share the sequence."""
+        changed = list(self.verdicts)
+        changed[position] = verdict
+        self.verdicts = changed
 
 
 @dataclass(slots=True, eq=False)
@@ -114,7 +121,7 @@ class Pair:
 
 def settled(leaf: Leaf) -> list[Scored]:
     """Return the verdicts of a record without pending ones."""
-    return [v for v in leaf.verdicts if isinstance(v, Scored)]
+    return [v for v in leaf.verdicts if type(v) is Scored]
 
 
 def states(leaf: Leaf) -> tuple[str, str]:
@@ -146,13 +153,15 @@ def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
 ROOT = Paths("$")
 
 #: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
-Aligner = (
+Matcher = (
     Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
     | Callable[[Sequence[Any], Sequence[Any], Node], Awaitable[Iterable[tuple[int, int]]]]
-    | LLMAligner
 )
-Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
-AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[Alignment]]
+Aligner: TypeAlias = "Matcher | LLMAligner"
+Pairs = list[tuple[int, int]]
+Align = Callable[[Node, list[Any], list[Any]], Pairs]
+PairsAndCalls = tuple[Pairs, tuple[JudgeCall, ...]]
+AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[PairsAndCalls]]
 
 
 class Traversal:
@@ -191,9 +200,9 @@ class Traversal:
             try:
                 pairs: Any = self.align(array.node, array.gold_items, array.predicted_items)
             except JudgeError as error:
-                self._accept(array, error)
+                self._fail(array, error)
             else:
-                self._accept(array, Alignment(pairs))
+                self._accept(array, pairs)
 
     def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
         """Record every leaf and array below two values; inside of arrays comes after alignment."""
@@ -201,13 +210,15 @@ class Traversal:
         # the published package leaves values inside arrays to a language model, without pairing
         released = profile.package_010_pairing and counted
         points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
+        score, (in_gold, in_predicted) = self.scorer.verdicts, paths
         for child, ours, theirs, suffix in points:
             record: Leaf
+            elsewhere = None if in_predicted is None else in_predicted + suffix
+            at = Paths(in_gold + suffix, elsewhere)
             if child.kind == "array":
-                record = self._array(child, ours, theirs, paths.below(suffix), counted)
+                record = self._array(child, ours, theirs, at, counted)
             else:
-                verdicts = list(self.scorer.verdicts(child, ours, theirs))
-                record = Leaf(child, paths.below(suffix), ours, theirs, counted, verdicts)
+                record = Leaf(child, at, ours, theirs, counted, score(child, ours, theirs))
             parent.children.append(record)
             for position, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:
@@ -217,7 +228,7 @@ class Traversal:
         """Record an array; if a side is absent or broken, its verdict is known at once."""
         ours, gold_steps = array_items(node, gold)
         theirs, predicted_steps = array_items(node, predicted)
-        verdicts = list(self.scorer.whole_array(node, gold, predicted))
+        verdicts = self.scorer.whole_array(node, gold, predicted)
         if ours is None and theirs is None:
             return Leaf(node, paths, gold, predicted, counted, verdicts)
         items = ours or [], theirs or [], gold_steps, predicted_steps
@@ -225,20 +236,23 @@ class Traversal:
         self.arrays.append(record)
         return record
 
-    def _accept(self, array: ArrayRecord, result: Alignment | BaseException) -> None:
-        """Record the pairs of an alignment; if it failed, the array has no verdict."""
-        if isinstance(result, JudgeError):
-            array.unaligned = self.scorer.unaligned(result)
-            change = array.unaligned._asdict()
-        elif isinstance(result, BaseException):
-            raise result
-        else:
-            array.pairs = [self._pair(array, i, j) for i, j in result.pairs]
-            change = {"calls": result.calls}
+    def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
+        """Record the pairs of an alignment."""
+        array.pairs = [self._pair(array, i, j) for i, j in pairs]
+        if calls:
+            self._change(array, {"calls": calls})
+
+    def _fail(self, array: ArrayRecord, error: JudgeError) -> None:
+        """Record that an alignment failed: the array has no verdict."""
+        array.unaligned = self.scorer.unaligned(error)
+        self._change(array, array.unaligned._asdict())
+
+    def _change(self, array: ArrayRecord, change: dict[str, Any]) -> None:
+        """Change the verdicts of an array that depend on its alignment."""
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
                 unchanged = {"metric": verdict.metric, "weight": verdict.weight}
-                array.verdicts[position] = verdict._replace(**{**change, **unchanged})
+                array.put(position, verdict._replace(**{**change, **unchanged}))
                 change = {**change, "calls": ()}  # the calls are counted once
 
     def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
@@ -271,15 +285,16 @@ class Traversal:
 
         An exception becomes a verdict.
         """
+        import asyncio
 
         async def verdict_of(pending: Pending) -> Any:
             return await pending.call()
 
-        async def aligned(array: ArrayRecord) -> Alignment:
+        async def aligned(array: ArrayRecord) -> Any:
             if not array.has_two_sides:
-                return Alignment([])
+                return [], ()
             alignment: Any = self.align(array.node, array.gold_items, array.predicted_items)
-            return await alignment  # type: ignore[no-any-return]
+            return await alignment
 
         while self.is_open:
             pending, arrays = self.pending, self.arrays[self._aligned :]
@@ -287,23 +302,30 @@ class Traversal:
             calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
             results = await asyncio.gather(*calls, return_exceptions=True)
             for (leaf, position, verdict), result in zip(pending, results, strict=False):
-                leaf.verdicts[position] = verdict.finish(result)
+                leaf.put(position, verdict.finish(result))
             for array, result in zip(arrays, results[len(pending) :], strict=True):
-                self._accept(array, result)
+                if isinstance(result, JudgeError):
+                    self._fail(array, result)
+                elif isinstance(result, BaseException):
+                    raise result
+                else:
+                    self._accept(array, *result)
 
 
 def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedAlign:
     """Return the function that aligns the items of an array; `alignment` is valid."""
     if isinstance(alignment, str):
         return OptimalAligner(scorer)
+    from extractbench_nb.engine.llm_alignment import LLMAligner
+
     if isinstance(alignment, LLMAligner):
         aligner, optimal = alignment, OptimalAligner(scorer)
 
-        async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+        async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
             if is_aligned(node):
                 return await aligner.align(node, gold, predicted)
             # no metric depends on this alignment, so no model is asked
-            return Alignment(optimal(node, gold, predicted))
+            return optimal(node, gold, predicted), ()
 
         return asked
 
@@ -316,9 +338,9 @@ def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedA
     if not (inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call)):
         return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
 
-    async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> Alignment:
+    async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
         pairs = await matched(node, gold, predicted)
-        return Alignment(_checked_pairs(pairs, node, gold, predicted))
+        return _checked_pairs(pairs, node, gold, predicted), ()
 
     return awaited
 
@@ -361,14 +383,14 @@ def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
         array.matched = sum(pair.status == "matched" for pair in array.pairs)
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                array.verdicts[position] = _aligned_verdict(verdict, array, profile)
+                array.put(position, _aligned_verdict(verdict, array, profile))
         array.score, array.passed = point_score(settled(array))
 
 
 def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
     total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
     for child in pair.children:
-        if isinstance(child, ArrayRecord):
+        if type(child) is ArrayRecord:
             score, passed = child.score, child.passed
         else:
             score, passed = point_score(settled(child))
@@ -377,7 +399,7 @@ def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
         if passed is None:
             pair.unresolved = True
             unjudged += 1
-        elif score is not None and PRESENT in states(child):
+        elif score is not None and (type(child.gold) in SCALARS or PRESENT in states(child)):
             total += score
             count += 1
     if pair.similarity is None:

@@ -15,20 +15,19 @@ from datetime import time as clock_time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from extractbench_nb._concurrency import run_anywhere
 from extractbench_nb._json import (
     Unreadable,
     json_type,
     member,
     parser_problem,
+    plain_levels,
     private_copy,
     read_document,
     read_text,
 )
-from extractbench_nb.engine.llm_alignment import ALIGNING, LLMAligner
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.scoring import Scored, Scorer
 from extractbench_nb.engine.strict_rules import count_leaves, invented_leaves
@@ -41,6 +40,9 @@ from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge, judge_of_document
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import parse_schema
+
+if TYPE_CHECKING:
+    from extractbench_nb.engine.llm_alignment import LLMAligner
 
 #: Levels of containers beyond which Python's stack may end wherever a document is looked at.
 MOST_LEVELS = 250
@@ -106,6 +108,8 @@ def evaluate(
     """
     run = Run(schema, gold, predicted, judge, alignment, profile)
     if run.traversal.is_open:
+        from extractbench_nb._concurrency import run_anywhere
+
         run_anywhere(run.traversal.settle())
     return run.finish()
 
@@ -215,7 +219,8 @@ class Run:
                 invented_leaves(self.traversal, self.schema.root, self.gold, self.predicted)
         alignment = self.alignment
         if not isinstance(alignment, str):
-            alignment = alignment.name if isinstance(alignment, LLMAligner) else "callable"
+            aligner = _of_model(alignment)
+            alignment = aligner.name if aligner is not None else "callable"
         meta = {
             "profile": self.profile.name,
             "judge": self.scorer.judge.name,
@@ -244,9 +249,12 @@ def read_schema(schema: Any, profile: Profile) -> Schema:
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
     """Return ``"optimal"``, an `LLMAligner` bound to the judge, or the user's matcher."""
     if alignment == "llm":
+        from extractbench_nb.engine.llm_alignment import LLMAligner
+
         alignment = LLMAligner()
-    if isinstance(alignment, LLMAligner):
-        return alignment.asking(judge)
+    aligner = _of_model(alignment)
+    if aligner is not None:
+        return aligner.asking(judge)
     is_matcher = callable(alignment) and not isinstance(alignment, type)
     if alignment != "optimal" and not is_matcher:
         raise InputError(
@@ -256,14 +264,24 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
     return alignment
 
 
+def _of_model(alignment: str | Aligner) -> LLMAligner | None:
+    """Return an alignment if it is a model's; what asks models is not loaded for the others."""
+    if isinstance(alignment, str):
+        return None
+    from extractbench_nb.engine.llm_alignment import LLMAligner
+
+    return alignment if isinstance(alignment, LLMAligner) else None
+
+
 def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
     """Check a judge and an aligner that ask models, for example their keys, before any request."""
     check = getattr(judge, "check", None)
     if check is not None:
         judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
         _check_fields(check, schema, judged)
-    if isinstance(alignment, LLMAligner):
-        _check_fields(alignment.check, schema, {ALIGNING})
+    aligner = _of_model(alignment)
+    if aligner is not None:
+        _check_fields(aligner.check, schema, {"array_llm"})
 
 
 def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
@@ -312,6 +330,9 @@ def refuse_non_json(document: Any, what: str = "gold") -> int:
     In a prediction only Pydantic models and dataclasses raise. Other values that are not JSON stay,
     and fail as values of a wrong type.
     """
+    levels = plain_levels([document])
+    if levels is not None:
+        return levels
     stack: list[tuple[Any, Any, int]] = [((), document, 1)]
     seen: set[int] = set()
     deepest = 0

@@ -1,11 +1,19 @@
-"""Deciding whether two texts mean the same: offline rules, language models, recorded verdicts."""
+"""Deciding whether two texts mean the same: offline rules, language models, recorded verdicts.
+
+What asks models is loaded on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
-from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
 from extractbench_nb.judges.choosing import Ensemble
-from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
-from extractbench_nb.judges.replay import ReplayJudge
+
+if TYPE_CHECKING:
+    from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
+    from extractbench_nb.judges.llm import LLMJudge
+    from extractbench_nb.judges.replay import ReplayJudge
 
 __all__ = [
     "CacheInfo",
@@ -20,3 +28,20 @@ __all__ = [
     "Verdict",
     "judge_cache",
 ]
+
+#: Modules of the names that are loaded on first use.
+_HOMES = {
+    "CacheInfo": "cache",
+    "JudgeCache": "cache",
+    "judge_cache": "cache",
+    "LLMJudge": "llm",
+    "ReplayJudge": "replay",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name on first use (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

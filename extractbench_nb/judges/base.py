@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median_low
@@ -296,6 +295,8 @@ async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError
     A result that is not a verdict gives a `JudgeError`.
     """
     outcomes: list[VerdictOrError] = []
+    import asyncio
+
     for result in await asyncio.gather(*asks, return_exceptions=True):
         if isinstance(result, Exception):
             outcomes.append(result)

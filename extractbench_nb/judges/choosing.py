@@ -19,7 +19,6 @@ from extractbench_nb.judges.base import (
     pass_mark,
     take_vote,
 )
-from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 
 
@@ -42,6 +41,8 @@ def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
             f"{unknown} {judge!r}; {nearest(judge, ['offline'])}; a model is named with its "
             "provider, 'openai/gpt-4o-mini'"
         )
+    from extractbench_nb.judges.llm import LLMJudge
+
     return LLMJudge(judge)
 
 
@@ -192,6 +193,8 @@ def _members(judges: object) -> tuple[Judge, ...]:
     items = list(judges) if is_list else []  # type: ignore[call-overload]
     if len(items) < _FEWEST:
         raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
+    from extractbench_nb.judges.llm import LLMJudge
+
     members = tuple(choose_judge(item, f"judges[{i}]") for i, item in enumerate(items))
     for (i, a), (j, b) in combinations(enumerate(members), 2):
         if a == b:

@@ -304,11 +304,12 @@ EMPTY: Final = "empty"
 
 def state_of(value: Any, node: Node | None = None) -> str:
     """Return the state of one side of a node."""
-    if value is MISSING or isinstance(value, Unusable):
-        return "missing"
     if value is None:
         return "null"
-    if node is not None and node.kind == "array":
+    kind = type(value)
+    if kind is Missing or kind is Unusable:
+        return "missing"
+    if kind is not str and node is not None and node.kind == "array":
         items: Any = value if isinstance(value, list | tuple) else None
         if node.flattened and isinstance(value, dict):
             items = [v for v in value.values() if v is not None and (type(v) is not list or v)]
