@@ -154,6 +154,11 @@ class Prepared:
         return frozenset(found)
 
     @cached_property
+    def is_plain(self) -> bool:
+        """Whether no word is abbreviated: no initials, no words with a period."""
+        return not self.dotted and 1 not in map(len, self.bag)
+
+    @cached_property
     def letters(self) -> int:
         """First letters of the tokens that must be matched, as a bit mask."""
         mask = 0
