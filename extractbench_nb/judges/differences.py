@@ -159,6 +159,13 @@ _SPELLING = (
     (re.compile(r"programme"), "program"),
     (re.compile(r"ae|oe"), "e"),
 )  # fmt: skip
+#: One of these is in each word that a pattern above changes.
+_SPELLED_ENDINGS = (
+    "isation", "isations", "ise", "ises", "ised", "ising", "yse", "yses", "ysed", "ysing", "our",
+    "ours", "oured", "ouring", "oural", "ourable", "ourite", "tre", "tres", "tred", "bre", "bres",
+    "bred", "ogue", "ogues", "lled", "lling", "ller", "llers", "ence",
+)  # fmt: skip
+_SPELLED_PARTS = ("icence", "programme", "ae", "oe")
 _OPPOSITES = {
     word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
     for word in frozenset().union(*lexicon.ANTONYMS)
@@ -179,6 +186,7 @@ _MAX_SPLIT = 8
 _MAX_CROSSED = 200
 _MIN_OCR = 5
 _MIN_TYPO = 8
+_GLUED_STOPS = lexicon.STOP_WORDS - {"a"}
 _CASELESS = frozenset("lw")
 _UNIT_LETTERS = 2
 
@@ -205,16 +213,25 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
 
 def conflict(a: Run, b: Run) -> str | None:
     """Say why two runs cannot mean the same: numbers, dates, negation, opposites."""
-    if any(t[0] == "@" for t in (*a, *b)) and a and b:
-        return "different_date"
-    if a and b and any(t[0] == "#" for t in a) and any(t[0] == "#" for t in b):
-        return "different_number"
-    if any(t in lexicon.NEGATIONS for t in a) != any(t in lexicon.NEGATIONS for t in b):
+    if a and b:
+        ours, theirs = {t[0] for t in a}, {t[0] for t in b}
+        if "@" in ours or "@" in theirs:
+            return "different_date"
+        if "#" in ours and "#" in theirs:
+            return "different_number"
+    if lexicon.NEGATIONS.isdisjoint(a) != lexicon.NEGATIONS.isdisjoint(b):
         return "negation"
-    if any(not _OPPOSITES[x].isdisjoint(b) for x in a if x in _OPPOSITES):
+    if any(not _OPPOSITES[x].isdisjoint(b) for x in _OPPOSITES.keys() & a):
         return "opposite"
-    crossed = len(a) * len(b) <= _MAX_CROSSED
-    return "negation" if crossed and any(is_negated(x, y) for x in a for y in b) else None
+    if len(a) * len(b) <= _MAX_CROSSED and (_has_negated(a, b) or _has_negated(b, a)):
+        return "negation"
+    return None
+
+
+def _has_negated(a: Run, b: Run) -> bool:
+    """Say whether a word of `a` is one of `b` with a negating prefix."""
+    prefixed = (word for word in a if word.startswith(lexicon.NEGATIVE_PREFIXES))
+    return any(is_negated(word, other) for word in prefixed for other in b)
 
 
 def is_negated(a: str, b: str) -> bool:
@@ -337,17 +354,16 @@ def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> str | 
 
 
 def _same_joined(a: Run, b: Run) -> str | None:
-    if _values(a) != _values(b):
-        return None
-    short, long = sorted(("".join(a), "".join(b)), key=len)
-    if short == long:
-        return "spacing"
-    if len(a) == len(b) or len(short) <= _MAX_SHORT:
-        return None
-    # one run glued a stop word to a word: ofthe proceeds, policyis
-    starts = long.startswith(short) and long[len(short) :] in lexicon.STOP_WORDS - {"a"}
-    ends = long.endswith(short) and long[: -len(short)] in lexicon.STOP_WORDS - {"a"}
-    return "spacing" if starts or ends else None
+    x, y = "".join(a), "".join(b)
+    if x != y:
+        short, long = (x, y) if len(x) < len(y) else (y, x)
+        if len(a) == len(b) or len(short) <= _MAX_SHORT:
+            return None
+        # one run glued a stop word to a word: ofthe proceeds, policyis
+        starts = long.startswith(short) and long[len(short) :] in _GLUED_STOPS
+        if not starts and not (long.endswith(short) and long[: -len(short)] in _GLUED_STOPS):
+            return None
+    return "spacing" if _values(a) == _values(b) else None
 
 
 def _values(run: Run) -> list[str]:
@@ -357,8 +373,8 @@ def _values(run: Run) -> list[str]:
 def _same_values(a: Run, b: Run) -> str | None:
     if len(a) != len(b):
         return None
-    reasons = list(map(_same_value, a, b))
-    return reasons[-1] if all(reasons) else None
+    last = _same_value(a[-1], b[-1])
+    return last if last and all(map(_same_value, a, b)) else None
 
 
 def _same_value(x: str, y: str) -> str | None:
@@ -378,6 +394,8 @@ def _same_value(x: str, y: str) -> str | None:
 
 def _acronym(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     """Match an acronym with its words; generic words of a venue's name may be missing in it."""
+    if len(a) > 1 < len(b) and len(a[0]) > 1 < len(b[0]):
+        return None
     # single letters are joined: r, d (from R&D) to rd
     a, b = ((["".join(run)] if all(len(t) == 1 for t in run) else run) for run in (a, b))
     if len(b) == 1:
@@ -401,8 +419,9 @@ def _initials(words: Run) -> str:
 def _pairwise(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     """Explain word by word, or by a space and a misread letter."""
     if len(a) == len(b):
-        reasons = [_explain_word(x, y, left, right) for x, y in zip(a, b, strict=True)]
-        return reasons[0] if all(reasons) else None
+        first = _explain_word(a[0], b[0], left, right)
+        rest = zip(a[1:], b[1:], strict=True)
+        return first if first and all(_explain_word(x, y, left, right) for x, y in rest) else None
     x, y = "".join(a), "".join(b)
     if min(len(x), len(y)) < _MIN_TYPO or _values(a) != _values(b):
         return None
@@ -486,8 +505,9 @@ def spelling(word: str) -> str:
     """Reduce a word to a key that British, American and plural spellings share."""
     if len(word) <= _MAX_SHORT or not word.isalpha():
         return word
-    for pattern, replacement in _SPELLING:
-        word = pattern.sub(replacement, word)
+    if word.endswith(_SPELLED_ENDINGS) or any(map(word.__contains__, _SPELLED_PARTS)):
+        for pattern, replacement in _SPELLING:
+            word = pattern.sub(replacement, word)
     word = _UMLAUT.sub("", word)
     if word.endswith("ies") and len(word) > _MIN_PLURAL:
         return word[:-3] + "y"

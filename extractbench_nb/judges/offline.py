@@ -99,7 +99,7 @@ class OfflineJudge:
         """
         if gold == predicted:
             return _IDENTICAL
-        if max(len(gold), len(predicted)) > MAX_LENGTH:
+        if len(gold) > MAX_LENGTH or len(predicted) > MAX_LENGTH:
             return _compare_huge(gold, predicted)
         if gold > predicted:
             gold, predicted = predicted, gold
@@ -120,10 +120,10 @@ _folded = lru_cache(maxsize=8_192)(fold)
 
 def _are_other_codes(gold: str, predicted: str) -> bool:
     """Say, without preparing them, whether two texts are different numbers or codes of one form."""
-    if gold.isdecimal() and predicted.isdecimal():
-        return gold.lstrip("0") != predicted.lstrip("0") and gold.isascii() and predicted.isascii()
     if " " in gold or " " in predicted:
         return False
+    if gold.isdecimal() and predicted.isdecimal():
+        return gold.lstrip("0") != predicted.lstrip("0") and gold.isascii() and predicted.isascii()
     are_codes = _LIKE_A_CODE.fullmatch(gold) and _LIKE_A_CODE.fullmatch(predicted)
     if are_codes and fuzz.ratio(gold, predicted) < _OTHER_CODE_RATIO:
         return True
@@ -157,11 +157,12 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return Verdict(0.0, "different")
     if len(a.tokens) == len(b.tokens) == 1 and (verdict := _single(a.tokens[0], b.tokens[0])):
         return verdict
-    if _is_hopeless(a, b):
-        return Verdict(_graded(a, b), "different")
+    limit = _ratio_needed(a, b)
+    if limit and (ratio := fuzz.ratio(a.folded, b.folded)) < limit:
+        return Verdict(_graded(a, b, ratio), "different")
     respaced = a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED
     respaced = respaced and same_values(a, b)
-    if respaced or a.aliases & b.aliases:
+    if respaced or not a.aliases.isdisjoint(b.aliases):
         return Verdict(0.98, "spacing") if respaced else Verdict(1.0, "abbreviation")
     return _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
 
@@ -215,29 +216,23 @@ def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
     return Verdict(1.0, "abbreviation")
 
 
-def _is_hopeless(a: Prepared, b: Prepared) -> bool:
-    """Say, quickly, whether two texts cannot mean the same.
+def _ratio_needed(a: Prepared, b: Prepared) -> float | None:
+    """Return the similarity below which two texts cannot mean the same; None for no bound.
 
     Whatever explains a difference (abbreviation, acronym, initial, reordering) keeps first letters,
     or is in the alias table, or leaves most characters in place.
     """
     if not a.rows.isdisjoint(b.rows):
-        return False
-    if a.letters & ~b.letters and b.letters & ~a.letters:
-        limit = _HOPELESS_RATIO
-    elif a.bag.isdisjoint(b.bag) and _is_plain(a) and _is_plain(b):
-        short, long = (a, b) if len(a.tokens) == 1 else (b, a)
-        if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
-            return False  # it may be an acronym
-        limit = _UNRELATED_RATIO
-    else:
-        return False
-    return fuzz.ratio(a.folded, b.folded, score_cutoff=limit) == 0
-
-
-def _is_plain(text: Prepared) -> bool:
-    """Say whether a text has no abbreviated words: initials, words with a period."""
-    return not text.dotted and not any(len(token) == 1 for token in text.bag)
+        return None
+    ours, theirs = a.letters, b.letters
+    if ours & ~theirs and theirs & ~ours:
+        return _HOPELESS_RATIO
+    if not a.bag.isdisjoint(b.bag) or not (a.is_plain and b.is_plain):
+        return None
+    short, long = (a, b) if len(a.tokens) == 1 else (b, a)
+    if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
+        return None  # it may be an acronym
+    return _UNRELATED_RATIO
 
 
 def _single(x: str, y: str) -> Verdict | None:
@@ -270,7 +265,7 @@ def _persons(a: Prepared, b: Prepared) -> Verdict | None:
 
 def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     """Accept the same tokens in another order, if the order carries no meaning."""
-    if a.ordered != b.ordered or _has_fixed_order(a):
+    if len(a.tokens) != len(b.tokens) or a.ordered != b.ordered or _has_fixed_order(a):
         return None
     if a.numbers == b.numbers:
         turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
@@ -314,14 +309,36 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     long = min(len(a.tokens), len(b.tokens)) >= _TRUNCATION_TOKENS
     if long and Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON:
         return _judge_long(a, b, [Block(a.tokens, b.tokens, 0, 0)], None)
+    if max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS:
+        return _by_blocks_of_long(a, b)
     left, reasons = _unexplained(a, b)
     if not left:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
     reason = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
-    count = max(len(a.tokens), len(b.tokens))
-    if count >= SHORT_TOKENS:
-        return _judge_long(a, b, left, reason)
     return Verdict(_graded(a, b), reason or _name_conflict(a, b) or "different")
+
+
+def _by_blocks_of_long(a: Prepared, b: Prepared) -> Verdict:
+    """Explain differences until one is not slight; after that, only those that name a conflict."""
+    left: list[Block] = []
+    reasons: list[str] = []
+    found: str | None = None
+    slight = True
+    blocks = _blocks(a, b)
+    for block in blocks:
+        clash = None if found else conflict(block.gold, block.predicted)
+        if not slight and clash is None:
+            continue
+        reason = explain_block(block, blocks, a, b)
+        if reason:
+            reasons.append(reason)
+        else:
+            left.append(block)
+            found = found or clash
+            slight = slight and _is_slight(block, a, b)
+    if not left:
+        return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
+    return _judge_long(a, b, left, found)
 
 
 def _name_conflict(a: Prepared, b: Prepared) -> str | None:
@@ -437,11 +454,13 @@ def _score_truncated(a: Prepared, b: Prepared) -> float | None:
     return _FAIL_CEILING * share / _TRUNCATION_KEPT
 
 
-def _graded(a: Prepared, b: Prepared) -> float:
-    """Grade a failed pair in [0, 0.65] by characters and common tokens."""
-    ratio = fuzz.ratio(a.folded[:_MAX_RATIO], b.folded[:_MAX_RATIO]) / 100
+def _graded(a: Prepared, b: Prepared, ratio: float | None = None) -> float:
+    """Grade a failed pair in [0, 0.65] by characters and common tokens; `ratio` if it is known."""
+    one, two = a.folded, b.folded
+    if ratio is None or len(one) > _MAX_RATIO or len(two) > _MAX_RATIO:
+        ratio = fuzz.ratio(one[:_MAX_RATIO], two[:_MAX_RATIO])
     overlap = 2 * len(a.bag & b.bag) / (len(a.bag) + len(b.bag))
-    return _FAIL_SHARE * (0.5 * ratio + 0.5 * overlap)
+    return _FAIL_SHARE * (0.5 * (ratio / 100) + 0.5 * overlap)
 
 
 def _compare_huge(gold: str, predicted: str) -> Verdict:

@@ -62,6 +62,7 @@ _WHOLE_ONLY = (
 )
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
 _MONTH_WORD = re.compile(rf"\b{any_of(MONTHS)}\b")
+_BEFORE_DIGIT = re.compile(r"\.?[\s,-]*(?:(?:of|de|the)\s+)?['\d]")
 _JOINED_DIGITS = re.compile(r"\d(?:[-/.]\d\d?[-/.]\d|/[12]\d{3}|\d{3}[-/][01]\d)")
 _DIGIT = re.compile(r"\d")
 _CENTURY_PIVOT = 70
@@ -152,8 +153,11 @@ def _compiled(kind: Literal["named", "numeric", "whole"]) -> tuple[re.Pattern[st
 def _candidates(folded: str) -> tuple[re.Pattern[str], ...]:
     """Return the patterns that may match, by a quick check of the text."""
     numeric = _compiled("numeric") if _JOINED_DIGITS.search(folded) else ()
-    if _MONTH_WORD.search(folded):
-        return numeric + _compiled("named")
+    for month in _MONTH_WORD.finditer(folded):
+        # each form has a number next to the month
+        before = folded[: month.start()].rstrip(" ,-")[-1:]
+        if before.isdecimal() or before.isspace() or _BEFORE_DIGIT.match(folded, month.end()):
+            return numeric + _compiled("named")
     return numeric
 
 

@@ -17,6 +17,7 @@ _GIVEN_AND_SURNAME = 2
 _FIRM_ENDINGS = frozenset(suffix for suffix in lexicon.LEGAL_SUFFIXES if len(suffix) > len("co"))
 _MAX_LIST = 1_000
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
+_NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
 _VOWELS = frozenset("AEIOUY")
 
@@ -85,6 +86,8 @@ def _name_groups(text: str) -> list[list[str]] | None:
 def read_people(text: str) -> tuple[Person, ...]:
     """Read a list of names: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``."""
     if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
+        return ()
+    if _NOT_IN_NAMES.search(text):
         return ()
     parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
     if ";" not in text:

@@ -93,6 +93,7 @@ _ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
 _COMPOUND_GAPS = frozenset((" ", "", ". ", " and ", ", "))
 _COMPOUND_BASES = frozenset(("s", "month", "m", "kg"))
 _ATTACHED_SCALES = frozenset("kKMB")
+_PUNCTUATION = "\"'()[].,;:?!"
 _INNER_MARKS = str.maketrans("", "", "'.&")
 _EXACT_DIGITS = 15
 _TWO_DIGIT_PIVOT = 70
@@ -138,13 +139,34 @@ def read_tokens(unified: str) -> tuple[str, list[Token]]:
     if not unified.isalnum() and any(map(contains, _PARTS)) and any(map(contains, _PHRASES)):
         text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
     pieces: list[Token] = []
-    for match in _TOKEN.finditer(text):
+    # Most words stand between spaces and punctuation marks and are taken as they are; the pattern
+    # reads the stretches between them. Nothing but numbers and degrees has a space within, and the
+    # words beside a number do not belong to it.
+    start, unread = 0, -1
+    for chunk in text.split(" ") if "°" not in text else [text]:
+        word = chunk.strip(_PUNCTUATION)
+        if word.isalpha():
+            if unread >= 0:
+                _cut(text, unread, start, pieces)
+                unread = -1
+            first = start if len(word) == len(chunk) else start + chunk.index(word)
+            # twice as fast as Token(...), which matters for each word of a text
+            pieces.append(tuple.__new__(Token, (word, first, first + len(word), "word", None)))
+        elif unread < 0:
+            unread = start
+        start += len(chunk) + 1
+    if unread >= 0:
+        _cut(text, unread, len(text), pieces)
+    return text, _Reader(text, pieces).read()
+
+
+def _cut(text: str, start: int, end: int, pieces: list[Token]) -> None:
+    """Cut a stretch of a text into words, numbers and signs."""
+    for match in _TOKEN.finditer(text, start, end):
         kind, piece = match.lastgroup or "", match[0]
         if not piece.isalpha() and kind in ("word", "dotted"):
             piece = piece.translate(_INNER_MARKS)
-        # twice as fast as Token(...), which matters for each word of a text
         pieces.append(tuple.__new__(Token, (piece, *match.span(), kind, None)))
-    return text, _Reader(text, pieces).read()
 
 
 def read_quantity(text: str) -> Quantity | None:
@@ -201,10 +223,10 @@ class _Reader:
 
     def read(self) -> list[Token]:
         """Read all tokens."""
-        out = self.out
-        while self.at < len(self.pieces):
-            token = self.pieces[self.at]
-            if token.kind == "word" and token.text.lower() not in VALUE_WORDS:
+        out, pieces = self.out, self.pieces
+        while self.at < len(pieces):
+            token = pieces[self.at]
+            if token[3] == "word" and token[0].lower() not in VALUE_WORDS:
                 self.at += 1
                 out.append(token)
                 continue
@@ -428,6 +450,8 @@ def _extends(current: int, value: int, started: bool) -> bool:
 
 def _literal(text: str) -> float | None:
     """Read digits with separators; None for versions, clock times and very long digit strings."""
+    if text.isdecimal():
+        return float(text) if len(text) <= _EXACT_DIGITS else None
     if text.startswith("'"):
         short = int(text[1:])
         return float(short + (1900 if short >= _TWO_DIGIT_PIVOT else 2000))

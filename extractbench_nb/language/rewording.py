@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -14,6 +15,10 @@ from extractbench_nb.language.quantities import ORDINALS, UNITS
 from extractbench_nb.language.text import any_of
 
 _PHRASES = sorted(PHRASES, key=len, reverse=True)
+#: Each phrase contains one of these, most texts none; a test checks the first.
+PHRASE_PARTS = ("limited", "united", "vennoot", "association", "savings", "fiscal", "anonyme",
+    "applicable", "vice", "quarter", "half", " than", "year", "dated", "present", "per ", "at l",
+    "at-l", "at m", "et al", "/")  # fmt: skip
 _OF_WORDS = re.compile("[ ./-]")
 _GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
@@ -47,15 +52,15 @@ _FEET = re.compile(r"""(?<![\w'])(\d{1,2})' ?(?:- ?)?(\d{1,2}(?:\.\d+)?)(?:"|'')
 _PRIME = re.compile(r"""(?<![\w'])(\d+(?:\.\d+)?)(['"])(?!\w)""")
 
 # Marks that are part of a value or of a name, written as words.
-_MARKS = frozenset("<>=≤≥≠~≈±°/^→←+")
+_MARKS = "<>=≤≥≠~≈±°/^→←+"
 _AFTER_DIGIT = re.compile(r"""\d(?:['"]| ?(?:[ap]\.?m|k?m[23]|e[+-]?\d|h ?\d))""", re.IGNORECASE)
-_LAST_HYPHEN = re.compile(r"-(?<=[A-Za-z0-9]-)(?![\w+-])")
 _EXPONENT = re.compile(
     r"(?<![\w.])(\d+(?:\.\d+(?=e\d)|(?=e[+-])|\.\d+))e\+?(-?\d{1,3})(?!\w|\.\d)",
     re.IGNORECASE,
 )
 _MAX_EXPONENT = 12
 _IN_WORDS = str.maketrans({"+": " positive ", "-": " negative "})
+_SLASH_LETTER = re.compile(r"/ ?[^\W\d_]")
 _AREA = re.compile(r"(?:(?<=\d)|(?<=\d )|(?<=/)|(?<=per )) ?(k?)m([23])(?!\w)", re.IGNORECASE)
 _HOURS = re.compile(r"(?<![\w.,:])(\d{1,3}) ?h ?(\d{1,2}) ?m(?![\w/²³^])")
 _PER = re.compile(
@@ -66,7 +71,10 @@ _PER = re.compile(
 )
 _AFTER_UNIT = re.compile(r"(\d ?(?:sq|cb)?[A-Za-zμ%]{1,4}) ?/ ?(?=[A-Za-z])")
 _HELD_TO_BE_ONE = re.compile(r"(?<!\w)(?:km/h|a/s|n/a|c/o|w/o|and/or)(?!\w)", re.IGNORECASE)
-_POLARITY = re.compile(r"(?<![\w.+-])([A-Za-z0-9]+)(\+|-(?! ?(?:and|or|to|und|bis)\b|,))(?![\w+-])")
+_LAST_SIGN = re.compile(
+    r"[+-](?<=[A-Za-z0-9].)(?![\w+-])(?:(?<=\+)|(?! ?(?:and|or|to|und|bis)\b|,))"
+)
+_LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 _GRADE = re.compile(r"[A-D]{1,3}")
 _AFTERNOON = re.compile(
     r"(?<![\w:.])(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))?(:[0-5]\d)? ?"
@@ -79,14 +87,18 @@ _NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "
 
 _DAY_SPAN = re.compile(r"\d ?(?:-|to) ?\d\d?,? (?:[A-Za-z]+\.?,? )?\d{4}(?!\d)")
 _LABELLED = re.compile(r"[oOrRmM#]\.?\s?\d")
-_PHONE_GAP = re.compile(r"[\d)][ .-]\d{3}")
+_DIGIT = re.compile(r"\d")
 _SHARE_OF_ONE = re.compile(
     r"(?<![\w/])(?:([1-9])/([2-9]|1\d)|one[ -](half|third|quarter|fourth|eighth)) of "
     r"(?:1|one)(?:\.0+)? ?(?=%|per ?cent)",
     re.IGNORECASE,
 )
 _NAMED_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "eighth": 8}
-_MARKED_DIGITS = re.compile(r"[+(]\d|\d(?:[ .)-]{1,3}| to )\d")
+# These begin with a class of characters, which `re` looks for quickly.
+_MARKED_DIGITS = re.compile(r"\d(?:(?<=[+(].)|(?:[ .)-]{1,3}| to )\d)")
+_LIKE_A_PHONE = re.compile(
+    r"\d(?:\d\d(?:\) ?|[ .-])\d{3}[ .-]\d{4}|(?<=0)\d{1,4}\)?[ -]\d{3,4}[ -]?\d{3})"
+)
 _PHONE = re.compile(
     r"(?<![\w.+/-])(?:\+\d(?:[ .()-]{0,2}\d){8,13}"
     r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
@@ -131,7 +143,7 @@ _WORDINGS: tuple[_Rule, ...] = (
     ),
     _rule(("n't",), r"(?<=[a-z])n't(?!\w)", " not"),
     _rule(("cannot",), r"(?<!\w)(can)not(?!\w)", r"\1 not"),
-    _rule(("q",), r"(?<!\w)(?:([1-4])q\s?|q([1-4])\s?)'?(\d\d)(?!\w)", r"q\1\2 20\3"),
+    _rule(("q1", "q2", "q3", "q4", "1q", "2q", "3q", "4q"), r"(?<!\w)(?:([1-4])q\s?|q([1-4])\s?)'?(\d\d)(?!\w)", r"q\1\2 20\3"),
     _rule(("fiscal",), r"(?<!\w)fiscal(?= '?\d\d(?:\d\d)?(?!\w))", "fy"),
     _rule(
         ("fiscal",),
@@ -169,10 +181,14 @@ _SIGNS: tuple[_Rule, ...] = (
     ),
     ("^", re.compile(r"(?<=\d)\^(?=-?\d)"), " power "),
     _rule("°", r"° ?(?![cf](?!\w))", " degree "),
-    ("/", _AREA, _square_or_cubic),
-    ("/", re.compile(r"(?<=[kmgKMG])(?:(b)it|([bB]))/s(?!\w)"), r"\1\2ps"),
-    ("/", re.compile(r"(\d ?(?:[A-Za-zμ]{1,4}/){1,2})d(?!\w)"), r"\1day"),
 )
+#: The same, for rates.
+_RATES: tuple[_Rule, ...] = (
+    (("m2", "m3", "M2", "M3"), _AREA, _square_or_cubic),
+    (("/s",), re.compile(r"(?<=[kmgKMG])(?:(b)it|([bB]))/s(?!\w)"), r"\1\2ps"),
+    (("/d",), re.compile(r"(\d ?(?:[A-Za-zμ]{1,4}/){1,2})d(?!\w)"), r"\1day"),
+)
+_WORDING_PARTS = tuple({part: None for parts, _, _ in _WORDINGS for part in parts})
 
 
 def _apply(rules: tuple[_Rule, ...], text: str, searched: str | None = None) -> str:
@@ -194,13 +210,20 @@ def reword(text: str) -> str:
             text = _day_word().sub(_day_number, text)
         if " of 1" in lower or " of one" in lower:
             text = _SHARE_OF_ONE.sub(_share, text)
-        for phrase in filter(lower.__contains__, _PHRASES):
-            text = _phrase(phrase).sub(PHRASES[phrase], text)
-    text = _apply(_WORDINGS, text, lower)
-    if _LABELLED.search(text):
+        if any(map(lower.__contains__, PHRASE_PARTS)):
+            for phrase in filter(lower.__contains__, _PHRASES):
+                text = _phrase(phrase).sub(PHRASES[phrase], text)
+    if any(map(lower.__contains__, _WORDING_PARTS)):
+        text = _apply(_WORDINGS, text, lower)
+    has_digits = _DIGIT.search(text) is not None
+    if has_digits and _LABELLED.search(text):
         text = _NUMBER_LABEL.sub("", text)
-    text = _reword_marks(_apply(_VALUES, text, lower))
-    return _reword_digits(text) if _MARKED_DIGITS.search(text) or "'" in text else text
+    if has_digits or "no. of " in lower:
+        text = _apply(_VALUES, text, lower)
+    text = _reword_marks(text, has_digits)
+    if has_digits and (_MARKED_DIGITS.search(text) or "'" in text):
+        text = _reword_digits(text)
+    return text
 
 
 def _reword_asides(text: str) -> str:
@@ -217,19 +240,22 @@ def _reword_asides(text: str) -> str:
     return _GLUED_ARTICLE.sub("A ", text) if "A" in text else text
 
 
-def _reword_marks(text: str) -> str:
+def _reword_marks(text: str, has_digits: bool) -> str:
     """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
     if "+" in text or ("-" in text and any(map(text.__contains__, _LONE_MINUS))):
         text = _LONE_SIGN.sub(lambda m: " positive " if "+" in m[0] else " negative ", text)
-    if "+" in text or ("-" in text and _LAST_HYPHEN.search(text)):
-        text = _POLARITY.sub(_polarity, text)
-    if not _MARKS.isdisjoint(text):
+    if "+" in text or "-" in text:
+        text = _LAST_SIGN.sub(_polarity, text)
+    marks = "".join(filter(text.__contains__, _MARKS))
+    if marks not in ("", "/"):
         text = _apply(_SIGNS, text)
-        if "/" in text and not _HELD_TO_BE_ONE.search(text):
+    if "/" in marks and "/" in text:
+        text = _apply(_RATES, text)
+        if _SLASH_LETTER.search(text) and not _HELD_TO_BE_ONE.search(text):
             text = _AFTER_UNIT.sub(r"\1 per ", _PER.sub(" per ", text))
     if not text.isascii():
         text = _SYMBOL.sub(_symbol, text)
-    if _AFTER_DIGIT.search(text):
+    if has_digits and _AFTER_DIGIT.search(text):
         text = _PRIME.sub(_feet_or_inches, _FEET.sub(r"\1 ft \2 inch", text))
         text = _EXPONENT.sub(_scaled, _AREA.sub(_square_or_cubic, _HOURS.sub(r"\1 h \2 min", text)))
         text = _AFTERNOON.sub(_of_24_hours, text)
@@ -266,16 +292,20 @@ def _of_24_hours(match: re.Match[str]) -> str:
 
 def _polarity(match: re.Match[str]) -> str:
     """Write the sign after an acronym as a word, but not the hyphen of a divided word."""
-    run, sign, text = match[1], match[2], match.string
+    text, sign = match.string, match[0]
+    before = text[: match.start()].rstrip(_LETTERS_AND_DIGITS)
+    run, joined = text[len(before) : match.start()], before[-1:]
+    if joined and (joined.isalnum() or joined in "_.+-"):
+        return sign
     if _GRADE.fullmatch(run) or (run.isdecimal() and sign == "-"):
-        return match[0]
+        return sign
     if sign == "+":
-        return f"{run} {'plus' if run.isdecimal() else 'positive'}"
+        return " plus" if run.isdecimal() else " positive"
     is_acronym = len(run) <= _MAX_ACRONYM
     if not run.isupper() or text.isupper():  # ER- or the first half of a word at a line's end
-        cut = text[match.end() :].lstrip()[:1].isalpha()
-        is_acronym = is_acronym and not cut and (text.islower() or not run.islower())
-    return f"{run} negative" if is_acronym or any(map(str.isdigit, run)) else match[0]
+        is_acronym = is_acronym and (text.islower() or not run.islower())
+        is_acronym = is_acronym and not text[match.end() :].lstrip()[:1].isalpha()
+    return " negative" if is_acronym or any(map(str.isdigit, run)) else sign
 
 
 def _feet_or_inches(match: re.Match[str]) -> str:
@@ -294,7 +324,7 @@ def _phrase(phrase: str) -> re.Pattern[str]:
 
 
 def _reword_digits(text: str) -> str:
-    if "+" in text or _PHONE_GAP.search(text):
+    if "+" in text or _LIKE_A_PHONE.search(text):
         text = _PHONE.sub(_phone_digits, text)
     if _DAY_SPAN.search(text):
         after_month, before_month = _day_spans()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 _SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a"
@@ -30,6 +31,7 @@ _VARIANTS = str.maketrans(
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n\s*(?=[^\W\d_A-Z])")
 _ACCENT = re.compile("[\u0300-\u0337\u0339-\u036f]+")  # the solidus of ≠ is not an accent
 _FRACTION = re.compile("(\\d)(?=[\u00bc-\u00be\u2153-\u215e])")
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
@@ -49,11 +51,33 @@ def unify(text: str) -> str:
     if "\n" in text:
         text = _BROKEN_WORD.sub("", text)
     if not text.isascii():
-        decomposed = unicodedata.normalize("NFKD", _FRACTION.sub(r"\1 ", text).translate(_VARIANTS))
-        text = unicodedata.normalize("NFC", _ACCENT.sub("", decomposed)).translate(_VARIANTS)
-    elif "`" in text:
+        text = _unify_characters(text)
+    if "`" in text:
         text = text.replace("`", "'")
     return " ".join(text.split())
+
+
+def _unify_characters(text: str) -> str:
+    # a text is mapped by character where each becomes ASCII: then no neighbours can combine
+    mapped = text
+    for character in set(_NOT_ASCII.findall(text)):
+        plain = _unify_character(character)
+        if not plain.isascii():
+            break
+        mapped = mapped.replace(character, plain)
+    else:
+        return mapped
+    return _compose(_FRACTION.sub(r"\1 ", text))
+
+
+@lru_cache(maxsize=2_048)
+def _unify_character(character: str) -> str:
+    return character if _FRACTION.match("1" + character) else _compose(character)
+
+
+def _compose(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.translate(_VARIANTS))
+    return unicodedata.normalize("NFC", _ACCENT.sub("", decomposed)).translate(_VARIANTS)
 
 
 def fold(text: str) -> str:

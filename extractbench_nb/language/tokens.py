@@ -24,7 +24,9 @@ _ADDRESS_END = (
     "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
     "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
 )
-_HOST_END = re.compile(rf"\.(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)")
+_HOST_END = re.compile(
+    rf"\.(?=[A-Za-z]{{2}})(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)"
+)
 _ADDRESS = re.compile(
     r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
     r"|(?:mailto:)?([\w.+%-]+@\w[\w-]*(?:\.[\w-]+)+)"
@@ -44,6 +46,7 @@ _DECIMAL = re.compile(r"\d+\.\d+")
 _OUTER_SEPARATOR = re.compile(r"[;|\u2022]")
 _SEPARATOR = re.compile(r"[,/]| and | & ")
 _SUPERSCRIPT = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2079])")
+_RAISED = re.compile("[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
 _OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
 _UNIVERSAL = re.compile(r"(?:z|utc|gmt)?(?:[+-]00:?00)?")
 _UMLAUT_WORD = re.compile("\\w*[äöüÄÖÜøØåÅ]\\w*")
@@ -67,27 +70,31 @@ class Prepared:
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
-        self.unified = unify(raw if raw.isascii() else _SUPERSCRIPT.sub(r"\1^", raw))
+        raised = not raw.isascii() and _RAISED.search(raw)
+        self.unified = unify(_SUPERSCRIPT.sub(r"\1^", raw) if raised else raw)
         self.folded = self.unified.casefold()
         without, addresses = _take_addresses(self.unified)
-        self.text, found = _read(without)
-        text, shouting, has_periods = self.text, self.unified.isupper(), "." in self.text
+        text, found = _read(without)
+        self.text = text
+        shouting, has_periods = self.unified.isupper(), "." in text
+        synonyms, stop_words = lexicon.SYNONYMS, lexicon.STOP_WORDS
         words: list[str] = []
         tokens, dotted, capitals = [], [], []
         for token in found:
-            if token.kind == "word":
-                word = token.text.casefold()
-                word = lexicon.SYNONYMS.get(word, word)
+            written, _, end, kind, _ = token
+            if kind == "word":
+                word = written.casefold()
+                word = synonyms.get(word, word)
                 if addresses and word == _ADDRESS_SIGN:
                     word = "=" + addresses.pop(0)
             else:
                 word = _canonical(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
             words.append(word)
-            if word not in lexicon.STOP_WORDS or not _is_stop(word, token, text, shouting):
+            if word not in stop_words or not _is_stop(word, token, text, shouting):
                 tokens.append(word)
-            if has_periods and text.startswith(".", token.end):
+            if has_periods and text[end : end + 1] == ".":
                 dotted.append(word)
-            if token.text.isupper() and not shouting and 1 < len(token.text) <= _MAX_CAPITALS:
+            if not shouting and written.isupper() and 1 < len(written) <= _MAX_CAPITALS:
                 capitals.append(word)
         self.words = tuple(words)
         #: Without stop words, unless nothing would be left.
@@ -132,7 +139,7 @@ class Prepared:
         """The tokens of the parts of a list; what a colon or parenthesis joins stays together."""
         outer = _OUTER_SEPARATOR.search(self.unified)
         separator = _OUTER_SEPARATOR if outer else _SEPARATOR
-        parts = [Prepared(part).tokens for part in separator.split(self.unified)]
+        parts = [prepare(part).tokens for part in separator.split(self.unified)]
         return tuple(part for part in parts if part)
 
     @cached_property
@@ -145,6 +152,11 @@ class Prepared:
                 for size in lengths.get(token, ()):
                     found |= aliases(self.tokens[i : i + size])
         return frozenset(found)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether no word is abbreviated: no initials, no words with a period."""
+        return not self.dotted and 1 not in map(len, self.bag)
 
     @cached_property
     def letters(self) -> int:
@@ -227,7 +239,11 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
         found.append(bare.rstrip("/").casefold())
         return f" {_ADDRESS_SIGN} {address[len(bare) :]}"
 
-    return " ".join(_ADDRESS.sub(take, unified).split()), found
+    chunks = (  # an address has no space, and a period or :// within
+        _ADDRESS.sub(take, chunk) if "." in chunk[:-1] or "://" in chunk else chunk
+        for chunk in unified.split(" ")
+    )
+    return " ".join(" ".join(chunks).split()), found
 
 
 def _read(unified: str) -> tuple[str, list[Token]]:
