@@ -436,6 +436,8 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
 
 
 def _are_reordered(one: Sequence[str], two: Sequence[str]) -> bool:
+    if not set(one) ^ set(two) <= lexicon.STOP_WORDS:
+        return False
     a, b = ([w for w in words if w not in lexicon.STOP_WORDS] for words in (one, two))
     return a != b and sorted(a) == sorted(b)
 
@@ -626,23 +628,22 @@ class _GoldValues:
     """Gold's values around a mismatch, from the rows of one evaluation."""
 
     def __init__(self, paths: Sequence[str], golds: Sequence[Any]) -> None:
-        self._rows = paths, golds
+        self._paths, self._golds = paths, golds
         self._siblings: dict[str, dict[Hashable, str | None]] = {}
         self._items: dict[tuple[str, str], Mapping[Hashable, int]] = {}
 
     @cached_property
-    def _arrays(self) -> dict[str, list[Any]]:
-        rows = zip(*self._rows, strict=True)
-        return {path: gold for path, gold in rows if isinstance(gold, list)}
+    def _rows(self) -> dict[str, list[int]]:
+        """The rows of the values in each object or array, by its path."""
+        rows: dict[str, list[int]] = {}
+        for row, path in enumerate(self._paths):
+            rows.setdefault(_parent(path), []).append(row)
+        return rows
 
     @cached_property
-    def _members(self) -> dict[str, list[tuple[str, Any]]]:
-        """The paths and values in each object or array, by its path."""
-        members: dict[str, list[tuple[str, Any]]] = {}
-        for path, gold in zip(*self._rows, strict=True):
-            if isinstance(gold, _SCALARS):
-                members.setdefault(_parent(path), []).append((path, gold))
-        return members
+    def _arrays(self) -> dict[str, list[Any]]:
+        rows = zip(self._paths, self._golds, strict=True)
+        return {path: gold for path, gold in rows if isinstance(gold, list)}
 
     def place_of(self, path: str, value: Any) -> str | None:
         """Say where around a path gold has a value that is predicted there."""
@@ -659,9 +660,11 @@ class _GoldValues:
         places = self._siblings.get(parent)
         if places is None:
             places = self._siblings[parent] = {}
-            for other, gold in self._members.get(parent, ()):
-                key = _comparable(gold)
-                places[key] = None if places.get(key, other) != other else other
+            for row in self._rows[parent]:
+                other, gold = self._paths[row], self._golds[row]
+                if isinstance(gold, _SCALARS):
+                    key = _comparable(gold)
+                    places[key] = other if places.get(key, other) == other else None
         return places
 
     def _of_items(self, path: str) -> Mapping[Hashable, int]:
@@ -672,7 +675,8 @@ class _GoldValues:
         array, steps = match[0], _INDEX.sub("[0]", path[match.end() :])
         if (array, steps) not in self._items:
             values = _values_at(self._arrays.get(array), _STEP.findall(steps))
-            self._items[array, steps] = Counter(map(_comparable, values))
+            folded = [v.casefold() if isinstance(v, str) else v for v in values]  # `_comparable`
+            self._items[array, steps] = Counter(folded)
         return self._items[array, steps]
 
 
