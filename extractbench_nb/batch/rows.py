@@ -125,12 +125,12 @@ def packed_rows(
     arrays = evaluation.array_records()
     leaves = in_order(evaluation.records, inside=evaluation.profile.rows_inside_arrays)
     parts = {
-        "fields": [row for leaf in leaves for row in field_rows(leaf)],
+        "fields": field_rows(leaves),
         "arrays": [array_row(array) for array in arrays],
         "matches": [row for array in arrays for row in match_rows(array)],
         "judge_calls": list(call_rows(evaluation.records)),
     }
-    summary = evaluation.summary
+    summary = evaluation.entries()
     if problem is not None:
         changes: dict[str, dict[str, Any]] = {
             "fields": {**_INVALID_FIELD, "reasoning": problem},
@@ -142,9 +142,17 @@ def packed_rows(
         entries = dict.fromkeys(SUMMARY.names, 0.0)
         for name in ("evaluated", "judged", "failed", "structural"):
             entries[name] = summary["evaluated"]
-        summary = pd.Series(entries | {"gold_coverage": summary["gold_coverage"]})
-    packed = {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
-    return summary.tolist(), packed
+        summary = entries | {"gold_coverage": summary["gold_coverage"]}
+    packed = {
+        name: pack(record_batch(spec, parts[name])) if parts[name] else _packed_nothing(spec)
+        for name, spec in PARTS.items()
+    }
+    return list(summary.values()), packed
+
+
+@lru_cache(maxsize=16)
+def _packed_nothing(spec: FrameSpec) -> bytes:
+    return pack(record_batch(spec, ()))
 
 
 def is_settled(evaluation: Evaluation) -> bool:

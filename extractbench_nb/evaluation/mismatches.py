@@ -576,6 +576,10 @@ _ARRAY = re.compile(rf"\$(?:{_NAME})*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
 
 
+#: The columns that a kind is found from, in the order in which `details_of` takes them.
+DETAILED = ("path", "outcome", "gold", "predicted")
+
+
 def reason_details(fields: pd.DataFrame) -> list[str | None]:
     """Name the kind of mismatch of each row of ``fields``.
 
@@ -590,7 +594,7 @@ def reason_details(fields: pd.DataFrame) -> list[str | None]:
         A name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
         side is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
-    columns = [fields[name].tolist() for name in ("path", "outcome", "gold", "predicted")]
+    columns = [fields[name].tolist() for name in DETAILED]
     ids = [fields[name].tolist() for name in ("run", "document") if name in fields]
     if not ids:
         return details_of(*columns)

@@ -356,6 +356,17 @@ class Evaluation:
         records = in_order(self._top, one_sided=False, inside=inside)
         return [record for record in records if isinstance(record, ArrayRecord)]
 
+    def entries(self) -> dict[str, float]:
+        """Return the entries of the summary, from the records."""
+        counted = (leaf for leaf in in_order(self._top) if leaf.counted)
+        calls = list(call_rows(self._top))
+        values = summarise(counted, self._profile) | {
+            "gold_coverage": declared_share(self._inputs.schema.root, self._inputs.gold),
+            "llm_calls": len(calls),
+            "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
+        }
+        return {name: float(values[name]) for name in SUMMARY.names}
+
     def save(self, folder: str | Path) -> Path:
         """Write a report: report.json, summary.txt, fields.csv, fields.md and report.html.
 
@@ -445,15 +456,7 @@ class Evaluation:
 
     @cached_property
     def _summary(self) -> pd.Series:
-        counted = (leaf for leaf in in_order(self._top) if leaf.counted)
-        calls = self._judge_calls
-        values = summarise(counted, self._profile) | {
-            "gold_coverage": declared_share(self._inputs.schema.root, self._inputs.gold),
-            "llm_calls": len(calls),
-            "llm_cost_usd": total_cost(calls),
-        }
-        names = SUMMARY.names
-        return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
+        return pd.Series(self.entries(), dtype=float, name="summary")
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:
