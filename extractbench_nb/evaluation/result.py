@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -56,6 +56,17 @@ def outcome_counts(ev: Evaluation) -> dict[str, int]:
     fields = ev._fields
     counts = fields.loc[fields["counted"], "outcome"].value_counts()
     return {str(name): int(n) for name, n in counts.items()}
+
+
+def summary_entries(ev: Evaluation) -> dict[str, float]:
+    """Return the entries of ``summary`` from the records, without a frame."""
+    calls = list(call_rows(ev.records))
+    values = summarise((leaf for leaf in ev.leaves if leaf.counted), ev.profile) | {
+        "gold_coverage": declared_share(ev.schema.root, ev.inputs.gold),
+        "llm_calls": len(calls),
+        "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
+    }
+    return {name: float(values[name]) for name in SUMMARY.names}
 
 
 def worst_fields(ev: Evaluation, n: int = 8) -> pd.DataFrame:
@@ -344,6 +355,17 @@ class Evaluation:
         """The records outside of arrays that the frames are made of; none after pickling."""
         return self._top
 
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Every record in document order, those of arrays and inside arrays too."""
+        return tuple(in_order(self._top))
+
+    @property
+    def field_records(self) -> Iterable[Leaf]:
+        """The records that have rows in ``fields``."""
+        inside = self._profile.rows_inside_arrays
+        return self.leaves if inside else in_order(self._top, inside=False)
+
     def array_records(self) -> list[ArrayRecord]:
         """Return the records of the arrays that have rows.
 
@@ -355,17 +377,6 @@ class Evaluation:
         inside = self._profile.rows_inside_arrays
         records = in_order(self._top, one_sided=False, inside=inside)
         return [record for record in records if isinstance(record, ArrayRecord)]
-
-    def entries(self) -> dict[str, float]:
-        """Return the entries of the summary, from the records."""
-        counted = (leaf for leaf in in_order(self._top) if leaf.counted)
-        calls = list(call_rows(self._top))
-        values = summarise(counted, self._profile) | {
-            "gold_coverage": declared_share(self._inputs.schema.root, self._inputs.gold),
-            "llm_calls": len(calls),
-            "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
-        }
-        return {name: float(values[name]) for name in SUMMARY.names}
 
     def save(self, folder: str | Path) -> Path:
         """Write a report: report.json, summary.txt, fields.csv, fields.md and report.html.
@@ -440,7 +451,7 @@ class Evaluation:
 
     @cached_property
     def _fields(self) -> pd.DataFrame:
-        return field_frame(in_order(self._top, inside=self._profile.rows_inside_arrays))
+        return field_frame(self.field_records)
 
     @cached_property
     def _arrays(self) -> pd.DataFrame:
@@ -456,7 +467,7 @@ class Evaluation:
 
     @cached_property
     def _summary(self) -> pd.Series:
-        return pd.Series(self.entries(), dtype=float, name="summary")
+        return pd.Series(summary_entries(self), dtype=float, name="summary")
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:
