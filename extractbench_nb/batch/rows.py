@@ -157,9 +157,7 @@ def _packed_nothing(spec: FrameSpec) -> bytes:
 def is_settled(evaluation: Evaluation) -> bool:
     """Say whether every metric gave a verdict, those inside arrays included."""
     return not any(
-        verdict.outcome == "judge_error"
-        for leaf in evaluation.leaves
-        for verdict in settled(leaf)
+        verdict.outcome == "judge_error" for leaf in evaluation.leaves for verdict in settled(leaf)
     )
 
 

@@ -98,9 +98,9 @@ def _jsonschema() -> Any:
     """
     if not {"jsonschema", _SLOW_PACKAGE} & sys.modules.keys() and find_spec(_SLOW_PACKAGE):
         later: Any = ModuleType(_SLOW_PACKAGE)
-        later.is_valid_syntax = lambda *args, **options: (
-            import_module(_SLOW_PACKAGE).is_valid_syntax(*args, **options)
-        )
+        later.is_valid_syntax = lambda *args, **options: import_module(
+            _SLOW_PACKAGE
+        ).is_valid_syntax(*args, **options)
         sys.modules[_SLOW_PACKAGE] = later
         try:
             return import_module("jsonschema")
