@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -29,10 +30,9 @@ from extractbench_nb.evaluation.frames import (
     array_row,
     call_rows,
     field_rows,
-    in_order,
     match_rows,
 )
-from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.evaluation.result import Evaluation, summary_entries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,14 +123,13 @@ def packed_rows(
 ) -> tuple[list[float], dict[str, bytes]]:
     """Return the summary's entries and the packed rows of each part; none pass with a problem."""
     arrays = evaluation.array_records()
-    leaves = in_order(evaluation.records, inside=evaluation.profile.rows_inside_arrays)
     parts = {
-        "fields": [row for leaf in leaves for row in field_rows(leaf)],
+        "fields": field_rows(evaluation.field_records),
         "arrays": [array_row(array) for array in arrays],
         "matches": [row for array in arrays for row in match_rows(array)],
         "judge_calls": list(call_rows(evaluation.records)),
     }
-    summary = evaluation.summary
+    summary = summary_entries(evaluation)
     if problem is not None:
         changes: dict[str, dict[str, Any]] = {
             "fields": {**_INVALID_FIELD, "reasoning": problem},
@@ -142,17 +141,23 @@ def packed_rows(
         entries = dict.fromkeys(SUMMARY.names, 0.0)
         for name in ("evaluated", "judged", "failed", "structural"):
             entries[name] = summary["evaluated"]
-        summary = pd.Series(entries | {"gold_coverage": summary["gold_coverage"]})
-    packed = {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
-    return summary.tolist(), packed
+        summary = entries | {"gold_coverage": summary["gold_coverage"]}
+    packed = {
+        name: pack(record_batch(spec, parts[name])) if parts[name] else _packed_nothing(spec)
+        for name, spec in PARTS.items()
+    }
+    return list(summary.values()), packed
+
+
+@lru_cache(maxsize=16)
+def _packed_nothing(spec: FrameSpec) -> bytes:
+    return pack(record_batch(spec, ()))
 
 
 def is_settled(evaluation: Evaluation) -> bool:
     """Say whether every metric gave a verdict, those inside arrays included."""
     return not any(
-        verdict.outcome == "judge_error"
-        for leaf in in_order(evaluation.records)
-        for verdict in settled(leaf)
+        verdict.outcome == "judge_error" for leaf in evaluation.leaves for verdict in settled(leaf)
     )
 
 
@@ -229,7 +234,15 @@ ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal d
 
 _TO_ESCAPE = re.compile("[\x1a\ud800-\udfff]")
 _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), default=str, check_circular=False
+).encode
+#: Scalars whose JSON text is Python's, without the set-up of an encoder; not so NaN.
+_SCALAR_TEXT: dict[type, Any] = {
+    str: encode_basestring,
+    int: int.__repr__,
+    bool: {True: "true", False: "false"}.__getitem__,
+}
 
 
 def escape(text: str) -> str:
@@ -253,7 +266,8 @@ def value_to_text(value: Any) -> str | None:
     if value is None:
         return None
     try:
-        return _encode(value)
+        text: str = _SCALAR_TEXT.get(type(value), _encode)(value)
+        return text
     except (TypeError, ValueError, RecursionError):
         return _encode(document_json(value, MAX_DEPTH))
 

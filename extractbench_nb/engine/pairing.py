@@ -396,14 +396,17 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
                 below = ours.get(key, MISSING)
                 if child is None:
                     yield Part(part.path + member(str(key)), inner, below)
-                else:
+                elif compared or isinstance(inner, dict | list):
                     step = child.step or bracketed(str(key))
                     stack.append((child, Part(part.path + step, inner, below)))
-        elif compared and current.kind in ("object", "null") and current.config is None:
-            # a value where the schema has null, or an object and gold has nothing
-            scored = current.kind == "object" and holds_something(part.gold)
-            if holds_something(part.value) and not scored:
-                yield part._replace(reason="type_mismatch")
+        elif (
+            compared
+            and current.kind in ("object", "null")
+            and current.config is None
+            and holds_something(part.value)
+            and not (current.kind == "object" and holds_something(part.gold))
+        ):  # a value where the schema has null, or an object and gold has nothing
+            yield part._replace(reason="type_mismatch")
 
 
 def _item_parts(array_node: Node, part: Part) -> Iterator[tuple[Node, Part]]:

@@ -13,10 +13,15 @@ import pandas as pd
 from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.scoring import Scored, point_score
+from extractbench_nb.engine.scoring import Pending, Scored, point_score
 from extractbench_nb.engine.traversal import ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.mismatches import KIND_NAMES, reason_details
+from extractbench_nb.evaluation.mismatches import (
+    DETAILED,
+    KIND_NAMES,
+    details_of,
+    reason_details,
+)
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.schema.nodes import MISSING, PRESENT, Unusable
 
@@ -148,9 +153,9 @@ SUMMARY = FrameSpec(
 
 def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
     """Build ``fields``: one row per evaluated field and metric."""
-    return with_details(
-        RECORD_COLUMNS.from_rows(row for leaf in leaves for row in field_rows(leaf))
-    )
+    columns = RECORD_COLUMNS.columns_of(field_rows(leaves))
+    columns[_DETAIL.name] = details_of(*(columns[name] for name in DETAILED))
+    return FIELD_COLUMNS.build(columns)
 
 
 def with_details(fields: pd.DataFrame) -> pd.DataFrame:
@@ -202,9 +207,11 @@ def total_cost(calls: pd.DataFrame) -> float:
 def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of ``judge_calls``, one row per call, also of pairs that do not count."""
     for leaf in in_order(top, apart=True):
-        for verdict in settled(leaf):
+        for verdict in leaf.verdicts:
+            if not isinstance(verdict, Scored) or not verdict.calls:
+                continue
             config = leaf.node.config
-            specs = config.metrics if verdict.calls and config is not None else ()
+            specs = config.metrics if config is not None else ()
             params = next((s.params for s in specs if s.metric_id == verdict.metric), {})
             for call in verdict.calls:
                 mark = REGISTRY.get(verdict.metric).pass_mark(params)
@@ -235,35 +242,48 @@ def in_order(
                     stack.extend(reversed(pair.children))
 
 
-def field_rows(leaf: Leaf) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of ``fields`` for one record, one row per metric."""
-    node = leaf.node
-    gold_state, predicted_state = states(leaf)
-    gold = None if leaf.gold is MISSING else leaf.gold
-    predicted = None if leaf.predicted is MISSING else leaf.predicted
-    if isinstance(predicted, Unusable):  # the broken container that stands in its place
-        predicted = predicted.value if predicted_state == PRESENT else None
-    for verdict in settled(leaf):
-        yield (
-            leaf.paths.gold,
-            leaf.paths.predicted,
-            node.field or "$",
-            node.schema_path or None,
-            verdict.metric,
-            verdict.score,
-            verdict.passed,
-            verdict.outcome,
-            verdict.reason,
-            verdict.reasoning,
-            gold,
-            predicted,
-            gold_state,
-            predicted_state,
-            node.depth,
-            leaf.counted,
-            node.weight,
-            node.required,
-        )
+_PLAIN = {str, int, float, bool}
+
+
+def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
+    """Return the cells of ``fields``, one row per record and metric."""
+    rows = []
+    for leaf in leaves:
+        node, paths, gold, predicted = leaf.node, leaf.paths, leaf.gold, leaf.predicted
+        gold_state = predicted_state = PRESENT
+        if type(gold) not in _PLAIN or type(predicted) not in _PLAIN:
+            gold_state, predicted_state = states(leaf)
+            gold = None if gold is MISSING else gold
+            predicted = None if predicted is MISSING else predicted
+            if isinstance(predicted, Unusable):  # the broken container that stands in its place
+                predicted = predicted.value if predicted_state == PRESENT else None
+        for verdict in leaf.verdicts:
+            if isinstance(verdict, Pending):
+                continue
+            metric, score, passed, outcome, reason, reasoning, *_ = verdict
+            rows.append(
+                (
+                    paths.gold,
+                    paths.predicted,
+                    node.field or "$",
+                    node.schema_path or None,
+                    metric,
+                    score,
+                    passed,
+                    outcome,
+                    reason,
+                    reasoning,
+                    gold,
+                    predicted,
+                    gold_state,
+                    predicted_state,
+                    node.depth,
+                    leaf.counted,
+                    node.weight,
+                    node.required,
+                )
+            )
+    return rows
 
 
 def array_row(a: ArrayRecord) -> tuple[Any, ...]:
@@ -379,13 +399,16 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
 
 def _mean(values: list[tuple[float, float]], of_nothing: float) -> float:
     """Return the weighted mean; the plain one where no weight is above 0."""
-    weight = sum(w for _, w in values)
+    weight = sum([w for _, w in values])
     if weight > 0:
-        return min(1.0, sum(value * w for value, w in values) / weight)
-    return min(1.0, sum(value for value, _ in values) / len(values)) if values else of_nothing
+        return min(1.0, sum([value * w for value, w in values]) / weight)
+    return min(1.0, sum([value for value, _ in values]) / len(values)) if values else of_nothing
 
 
 def node_outcome(verdicts: list[Scored]) -> str:
     """Return the outcome of a node from those of its metrics: the gravest one."""
+    if len(verdicts) == 1:
+        outcome = verdicts[0].outcome
+        return outcome if outcome in _PRECEDENCE else "both_absent"
     found = {v.outcome for v in verdicts}
     return next((o for o in _PRECEDENCE if o in found), "both_absent")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from datetime import date
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from functools import cached_property, partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -153,8 +154,11 @@ def mismatch_kind(
     def elsewhere(value: Any) -> str | None:
         if not _is_distinctive(value):
             return None
-        counts = Counter(_comparable(item) for item in items if isinstance(item, _SCALARS))
-        return _place_of(value, counts, siblings)
+        wanted = _comparable(value)
+        known = [_comparable(item) for item in items if isinstance(item, _SCALARS)]
+        if 0 < known.count(wanted) <= _MOST_ITEMS:
+            return "other_item"
+        return "sibling_value" if wanted in map(_comparable, siblings) else None
 
     if not isinstance(gold, _SCALARS) or not isinstance(predicted, _SCALARS):
         return "other"
@@ -432,6 +436,8 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
 
 
 def _are_reordered(one: Sequence[str], two: Sequence[str]) -> bool:
+    if not set(one) ^ set(two) <= lexicon.STOP_WORDS:
+        return False
     a, b = ([w for w in words if w not in lexicon.STOP_WORDS] for words in (one, two))
     return a != b and sorted(a) == sorted(b)
 
@@ -560,23 +566,18 @@ def _is_distinctive(value: Any) -> bool:
     return len(repr(value).strip("-0.").replace(".", "")) >= _MANY_DIGITS and value not in _YEARS
 
 
-def _place_of(value: Any, items: Mapping[Hashable, int], siblings: Iterable[Any]) -> str | None:
-    """Say where else gold has a value, of which `items` are the counts by `_comparable`."""
-    wanted = _comparable(value)
-    if 0 < items.get(wanted, 0) <= _MOST_ITEMS:
-        return "other_item"
-    return "sibling_value" if wanted in map(_comparable, siblings) else None
-
-
 # --- rows of fields ---------------------------------------------------------------------------
 
-_STEP = re.compile(r"\.[^.\[]+|\['(?:[^'\\]|\\.)*'\]|\[\+?\d+\]")
+_NAME = r"\.[^.\[]+|\['(?:[^'\\]|\\.)*'\]"
 _INDEX = re.compile(r"\[\+?\d+\]")
+_STEP = re.compile(f"{_NAME}|{_INDEX.pattern}")
 #: The path of the outermost array above a value.
-_ARRAY = re.compile(rf"\$(?:(?!{_INDEX.pattern})(?:{_STEP.pattern}))*(?={_INDEX.pattern})")
+_ARRAY = re.compile(rf"\$(?:{_NAME})*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
-#: Run, document and instance path.
-_Path = tuple[Any, Any, str]
+
+
+#: The columns that a kind is found from, in the order in which `details_of` takes them.
+DETAILED = ("path", "outcome", "gold", "predicted")
 
 
 def reason_details(fields: pd.DataFrame) -> list[str | None]:
@@ -593,67 +594,93 @@ def reason_details(fields: pd.DataFrame) -> list[str | None]:
         A name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
         side is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
+    columns = [fields[name].tolist() for name in DETAILED]
+    ids = [fields[name].tolist() for name in ("run", "document") if name in fields]
+    if not ids:
+        return details_of(*columns)
+    documents: dict[Hashable, list[int]] = {}
+    for place, document in enumerate(zip(*ids, strict=True)):
+        documents.setdefault(document, []).append(place)
     details: list[str | None] = [None] * len(fields)
-    golds, predicted = fields["gold"].tolist(), fields["predicted"].tolist()
-    mismatches = []
-    for place, outcome in enumerate(fields["outcome"].tolist()):
+    for places in documents.values():
+        found = details_of(*([column[place] for place in places] for column in columns))
+        for place, detail in zip(places, found, strict=True):
+            details[place] = detail
+    return details
+
+
+def details_of(
+    paths: Sequence[str], outcomes: Sequence[str], golds: Sequence[Any], predicted: Sequence[Any]
+) -> list[str | None]:
+    """Do as `reason_details`, for the columns of one evaluation."""
+    details: list[str | None] = [None] * len(paths)
+    gold_values = _GoldValues(paths, golds)
+    for place, outcome in enumerate(outcomes):
         if outcome in ("incorrect", "structural"):
-            if isinstance(golds[place], _SCALARS) and isinstance(predicted[place], _SCALARS):
-                mismatches.append(place)
+            gold, other = golds[place], predicted[place]
+            if isinstance(gold, _SCALARS) and isinstance(other, _SCALARS):
+                elsewhere = partial(gold_values.place_of, paths[place])
+                details[place] = _kind(gold, other, elsewhere)
         elif outcome in ("hallucination", "omission"):
             value = predicted[place] if outcome == "hallucination" else golds[place]
             if isinstance(value, str) and is_placeholder(value):
                 details[place] = "null_word"
-    if mismatches:
-        missing = [None] * len(fields)
-        documents = [fields[c].tolist() if c in fields else missing for c in ("run", "document")]
-        paths = list(zip(*documents, fields["path"].tolist(), strict=True))
-        gold_values = _GoldValues(paths, golds, [paths[place] for place in mismatches])
-        for place in mismatches:
-            elsewhere = gold_values.elsewhere(paths[place])
-            details[place] = _kind(golds[place], predicted[place], elsewhere)
     return details
 
 
 class _GoldValues:
-    """Gold's values beside each mismatch, from the rows of its object and of its array."""
+    """Gold's values around a mismatch, from the rows of one evaluation."""
 
-    def __init__(
-        self, paths: Sequence[_Path], golds: Sequence[Any], mismatches: Iterable[_Path]
-    ) -> None:
-        self._members: dict[_Path, list[tuple[_Path, Any]]] = {
-            (run, document, _parent(path)): [] for run, document, path in mismatches
-        }
-        self._arrays: dict[_Path, list[Any]] = {}
-        self._items: dict[tuple[_Path, str], Counter[Hashable]] = {}
-        parents = [(run, document, _parent(path)) for run, document, path in paths]
-        for path, parent, gold in zip(paths, parents, golds, strict=True):
-            if isinstance(gold, list):
-                self._arrays[path] = gold
-            elif parent in self._members and isinstance(gold, _SCALARS):
-                self._members[parent].append((path, gold))
+    def __init__(self, paths: Sequence[str], golds: Sequence[Any]) -> None:
+        self._paths, self._golds = paths, golds
+        self._siblings: dict[str, dict[Hashable, str | None]] = {}
+        self._items: dict[tuple[str, str], Mapping[Hashable, int]] = {}
 
-    def elsewhere(self, path: _Path) -> Elsewhere:
-        """Return what looks up a predicted value among gold's values around a path."""
+    @cached_property
+    def _rows(self) -> dict[str, list[int]]:
+        """The rows of the values in each object or array, by its path."""
+        rows: dict[str, list[int]] = {}
+        for row, path in enumerate(self._paths):
+            rows.setdefault(_parent(path), []).append(row)
+        return rows
 
-        def look_up(predicted: Any) -> str | None:
-            if not _is_distinctive(predicted):
-                return None
-            members = self._members[(*path[:2], _parent(path[2]))]
-            siblings = (gold for other, gold in members if other != path)
-            return _place_of(predicted, self._of_items(path), siblings)
+    @cached_property
+    def _arrays(self) -> dict[str, list[Any]]:
+        rows = zip(self._paths, self._golds, strict=True)
+        return {path: gold for path, gold in rows if isinstance(gold, list)}
 
-        return look_up
+    def place_of(self, path: str, value: Any) -> str | None:
+        """Say where around a path gold has a value that is predicted there."""
+        if not _is_distinctive(value):
+            return None
+        wanted = _comparable(value)
+        if 0 < self._of_items(path).get(wanted, 0) <= _MOST_ITEMS:
+            return "other_item"
+        return None if self._beside(path).get(wanted, path) == path else "sibling_value"
 
-    def _of_items(self, path: _Path) -> Mapping[Hashable, int]:
+    def _beside(self, path: str) -> Mapping[Hashable, str | None]:
+        """Return where each value of the same object stands; None if in several places."""
+        parent = _parent(path)
+        places = self._siblings.get(parent)
+        if places is None:
+            places = self._siblings[parent] = {}
+            for row in self._rows[parent]:
+                other, gold = self._paths[row], self._golds[row]
+                if isinstance(gold, _SCALARS):
+                    key = _comparable(gold)
+                    places[key] = other if places.get(key, other) == other else None
+        return places
+
+    def _of_items(self, path: str) -> Mapping[Hashable, int]:
         """Count the values of the same field in all items of the outermost array."""
-        match = _ARRAY.match(path[2])
+        match = _ARRAY.match(path)
         if match is None:
             return {}
-        array, steps = (*path[:2], match[0]), _INDEX.sub("[0]", path[2][match.end() :])
+        array, steps = match[0], _INDEX.sub("[0]", path[match.end() :])
         if (array, steps) not in self._items:
             values = _values_at(self._arrays.get(array), _STEP.findall(steps))
-            self._items[array, steps] = Counter(map(_comparable, values))
+            folded = [v.casefold() if isinstance(v, str) else v for v in values]  # `_comparable`
+            self._items[array, steps] = Counter(folded)
         return self._items[array, steps]
 
 
@@ -661,10 +688,10 @@ def _parent(path: str) -> str:
     """Return the path of the object or array that holds a value."""
     if not path.endswith("]"):
         return path.rpartition(".")[0]
-    last = ""
-    for match in _STEP.finditer(path):
-        last = match[0]
-    return path[: len(path) - len(last)]
+    if not path.endswith("']"):
+        return path.rpartition("[")[0]
+    steps = _STEP.findall(path)
+    return path[: -len(steps[-1])] if steps else path
 
 
 def _values_at(value: Any, steps: Sequence[str]) -> list[Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import describe_frames
+from extractbench_nb._frames import FrameSpec, describe_frames
 from extractbench_nb._json import canonical, json_text, json_type
 from extractbench_nb._version import __version__
 from extractbench_nb.display.html import (
@@ -33,10 +34,13 @@ from extractbench_nb.evaluation.frames import (
     CALL_COLUMNS,
     FIELD_COLUMNS,
     MATCH_COLUMNS,
+    RECORD_COLUMNS,
     SUMMARY,
     array_frame,
+    array_row,
     call_rows,
     field_frame,
+    field_rows,
     in_order,
     match_frame,
     summarise,
@@ -51,32 +55,61 @@ _SCORES = ("overall_score", "field_score", "pass_rate")
 _WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
+_COUNTED, _OUTCOME, _PASSED, _SCORE = map(
+    RECORD_COLUMNS.names.index, ("counted", "outcome", "passed", "score")
+)
+_Row = tuple[Any, ...]
+
+
+def _rows_of(frame: pd.DataFrame, spec: FrameSpec) -> list[_Row]:
+    """Return the rows of a frame; missing cells are None, as in rows of records."""
+    columns = (frame[name].tolist() for name in spec.names)
+    cells = ([None if cell is pd.NA else cell for cell in column] for column in columns)
+    return list(zip(*cells, strict=True))
+
+
+def _counted_rows(ev: Evaluation) -> list[_Row]:
+    """Return the counted rows of ``fields``: a pickled evaluation has the frame alone."""
+    has_records = bool(ev.records)
+    rows = field_rows(ev.field_records) if has_records else _rows_of(ev._fields, RECORD_COLUMNS)
+    return [row for row in rows if row[_COUNTED]]
+
+
 def outcome_counts(ev: Evaluation) -> dict[str, int]:
     """Count the counted rows by outcome, the most frequent first."""
-    fields = ev._fields
-    counts = fields.loc[fields["counted"], "outcome"].value_counts()
-    return {str(name): int(n) for name, n in counts.items()}
+    return dict(Counter(row[_OUTCOME] for row in _counted_rows(ev)).most_common())
 
 
-def worst_fields(ev: Evaluation, n: int = 8) -> pd.DataFrame:
-    """Return the counted rows that did not pass, lowest score first."""
-    fields = ev._fields
-    bad = fields[fields["counted"] & ~fields["passed"].fillna(False).astype(bool)]
-    return bad.sort_values("score", kind="stable", na_position="first").head(n)
+def summary_entries(ev: Evaluation) -> dict[str, float]:
+    """Return the entries of ``summary`` from the records, without a frame."""
+    calls = list(call_rows(ev.records))
+    values = summarise((leaf for leaf in ev.leaves if leaf.counted), ev.profile) | {
+        "gold_coverage": declared_share(ev.schema.root, ev.inputs.gold),
+        "llm_calls": len(calls),
+        "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
+    }
+    return {name: float(values[name]) for name in SUMMARY.names}
+
+
+def worst_fields(ev: Evaluation, n: int = 8) -> list[dict[str, Any]]:
+    """Return the counted rows that did not pass, lowest score first, those without one before."""
+    bad = [row for row in _counted_rows(ev) if not row[_PASSED]]
+    bad.sort(key=lambda row: (row[_SCORE] is not None, row[_SCORE]))
+    return [dict(zip(RECORD_COLUMNS.names, row, strict=True)) for row in bad[:n]]
 
 
 def card_text(ev: Evaluation) -> str:
     """Write the card as plain text."""
     lines = [scores_text(ev)]
-    for row in worst_fields(ev, 5).itertuples():
-        score = "  n/a" if row.score is pd.NA else f"{row.score:.3f}"
-        lines.append(f"  {score} {row.path}  {_why(row)}")
+    for row in worst_fields(ev, 5):
+        score = "  n/a" if row["score"] is None else f"{row['score']:.3f}"
+        lines.append(f"  {score} {row['path']}  {_why(row)}")
     return "\n".join(lines)
 
 
-def _why(row: Any) -> str:
-    reasoning = "" if row.reasoning is pd.NA else f": {row.reasoning}"
-    return f"{row.outcome} ({row.reason}){reasoning}"
+def _why(row: Mapping[str, Any]) -> str:
+    reasoning = "" if row["reasoning"] is None else f": {row['reasoning']}"
+    return f"{row['outcome']} ({row['reason']}){reasoning}"
 
 
 def scores_text(ev: Evaluation) -> str:
@@ -129,10 +162,10 @@ def _notes_html(s: pd.Series) -> str:
 
 def _worst_html(ev: Evaluation) -> str:
     rows = []
-    for row in worst_fields(ev).itertuples():
-        score = "n/a" if row.score is pd.NA else f"{row.score:.2f}"
-        texts = (document_text(str(text), 120) for text in (row.path, row.metric, _why(row)))
-        values = (document_text(text, 60) for text in _shown_pair(row.gold, row.predicted))
+    for row in worst_fields(ev):
+        score = "n/a" if row["score"] is None else f"{row['score']:.2f}"
+        texts = (document_text(text, 120) for text in (row["path"], row["metric"], _why(row)))
+        values = (document_text(text, 60) for text in _shown_pair(row["gold"], row["predicted"]))
         cells = [cell(score, "xb-num"), *map(cell, texts), *(cell(v, "xb-val") for v in values)]
         rows.append(table_row(cells))
     if not rows:
@@ -144,10 +177,12 @@ def _worst_html(ev: Evaluation) -> str:
 
 
 def _arrays_html(ev: Evaluation) -> str:
-    arrays = ev._arrays
-    arrays = arrays[arrays["counted"] & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
-    unmatched = arrays["missed"] + arrays["spurious"]
-    differ = arrays[unmatched.isna() | (unmatched > 0)].sort_values("f1", kind="stable")
+    records = ev.array_records()
+    found = list(map(array_row, records)) if ev.records else _rows_of(ev._arrays, ARRAY_COLUMNS)
+    arrays = [dict(zip(ARRAY_COLUMNS.names, row, strict=True)) for row in found]
+    arrays = [a for a in arrays if a["counted"] and a["gold_items"] + a["predicted_items"]]
+    differ = [a for a in arrays if a["missed"] is None or a["missed"] + a["spurious"] > 0]
+    differ.sort(key=lambda array: (array["f1"] is None, array["f1"]))
     same = len(arrays) - len(differ)
     notes = [f"{plural(same, 'array')} matched completely"] if same else []
     if len(differ) > _MOST_ARRAYS:
@@ -155,10 +190,10 @@ def _arrays_html(ev: Evaluation) -> str:
     names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
     rows = [
         [
-            document_text(str(row["field"])),
-            *("n/a" if row[n] is pd.NA else str(row[n]) for n in names),
+            document_text(row["field"]),
+            *("n/a" if row[n] is None else str(row[n]) for n in names),
         ]
-        for _, row in differ.head(_MOST_ARRAYS).iterrows()
+        for row in differ[:_MOST_ARRAYS]
     ]
     listed = table_html(["arrays that differ"], [n.replace("_", " ") for n in names], rows)
     return listed + "".join(f"<div>{document_text(note)}</div>" for note in notes)
@@ -344,6 +379,17 @@ class Evaluation:
         """The records outside of arrays that the frames are made of; none after pickling."""
         return self._top
 
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Every record in document order, those of arrays and inside arrays too."""
+        return tuple(in_order(self._top))
+
+    @property
+    def field_records(self) -> Iterable[Leaf]:
+        """The records that have rows in ``fields``."""
+        inside = self._profile.rows_inside_arrays
+        return self.leaves if inside else in_order(self._top, inside=False)
+
     def array_records(self) -> list[ArrayRecord]:
         """Return the records of the arrays that have rows.
 
@@ -429,7 +475,7 @@ class Evaluation:
 
     @cached_property
     def _fields(self) -> pd.DataFrame:
-        return field_frame(in_order(self._top, inside=self._profile.rows_inside_arrays))
+        return field_frame(self.field_records)
 
     @cached_property
     def _arrays(self) -> pd.DataFrame:
@@ -445,15 +491,7 @@ class Evaluation:
 
     @cached_property
     def _summary(self) -> pd.Series:
-        counted = (leaf for leaf in in_order(self._top) if leaf.counted)
-        calls = self._judge_calls
-        values = summarise(counted, self._profile) | {
-            "gold_coverage": declared_share(self._inputs.schema.root, self._inputs.gold),
-            "llm_calls": len(calls),
-            "llm_cost_usd": total_cost(calls),
-        }
-        names = SUMMARY.names
-        return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
+        return pd.Series(summary_entries(self), dtype=float, name="summary")
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:

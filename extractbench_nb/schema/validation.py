@@ -9,6 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from extractbench_nb._json import as_written, count_values, equality_key, json_type
@@ -80,11 +83,35 @@ class _TooManyStepsError(RuntimeError):
     """More steps than one document is given."""
 
 
+#: The package with which jsonschema checks the formats iri and iri-reference.
+_SLOW_PACKAGE = "rfc3987_syntax"
+
+
+@cache
+def _jsonschema() -> Any:
+    """Import jsonschema, without the grammars of formats that are not checked here.
+
+    Where the package for iri and iri-reference is installed, as JupyterLab does, jsonschema imports
+    it, and the package compiles 38 grammars at once, which takes more than a second. A module that
+    stands in for it during the import has the one function that jsonschema takes from it; that
+    imports the package when it is called, so jsonschema checks what it did for everyone else.
+    """
+    if not {"jsonschema", _SLOW_PACKAGE} & sys.modules.keys() and find_spec(_SLOW_PACKAGE):
+        later: Any = ModuleType(_SLOW_PACKAGE)
+        later.is_valid_syntax = lambda *args, **options: import_module(
+            _SLOW_PACKAGE
+        ).is_valid_syntax(*args, **options)
+        sys.modules[_SLOW_PACKAGE] = later
+        try:
+            return import_module("jsonschema")
+        finally:
+            sys.modules.pop(_SLOW_PACKAGE, None)
+    return import_module("jsonschema")
+
+
 @cache
 def _validator_class(draft: int) -> Any:
-    import jsonschema
-    from jsonschema import validators
-
+    jsonschema = _jsonschema()
     base: Any = {
         4: jsonschema.Draft4Validator,
         6: jsonschema.Draft6Validator,
@@ -103,7 +130,7 @@ def _validator_class(draft: int) -> Any:
     for name in {"unevaluatedProperties"} & base.VALIDATORS.keys():
         replaced[name] = _without_patterns(base.VALIDATORS[name])
     keywords = {name: _limited(call) for name, call in {**base.VALIDATORS, **replaced}.items()}
-    extend: Any = validators.extend
+    extend = jsonschema.validators.extend
     types = base.TYPE_CHECKER.redefine("number", lambda _, value: json_type(value) == "number")
     cls = extend(base, keywords, type_checker=types)  # a Decimal is not a JSON number
     cls.evolve = _evolve

@@ -403,9 +403,7 @@ def test_the_column_changes_nothing_else(gold: Any, predicted: Any) -> None:
         schema, box, {"a": predicted, "b": predicted, "c": [predicted, {"a": predicted}]}
     )
     summary = ev.summary
-    records = RECORD_COLUMNS.from_rows(
-        row for leaf in in_order(ev.records) for row in field_rows(leaf)
-    )
+    records = RECORD_COLUMNS.from_rows(field_rows(in_order(ev.records)))
     pd.testing.assert_frame_equal(ev.fields.drop(columns="reason_detail"), records)
     pd.testing.assert_series_equal(ev.summary, summary)
     assert ev.fields.columns.tolist() == FIELD_COLUMNS.names
