@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cdist
+from rapidfuzz.process import cdist, cpdist
 
 from extractbench_nb._json import json_text, json_type
 from extractbench_nb.engine.pairing import pair_up
@@ -27,6 +28,7 @@ from extractbench_nb.schema.nodes import MISSING, Node, Unusable
 
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.int64]
 
 #: How the values of a metric's column are compared; any other metric: as texts.
 _KINDS = {
@@ -49,35 +51,110 @@ _CUTOFF = 0.3
 _TOKEN = re.compile(r"\w+")
 _LONG_TOKEN = 20
 _FEW_PAIRS = 256
+_ROWS = 512
 _SHORT_BAG = 200
 
 
 def proxy_matrix(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Matrix, Flags]:
     """Estimate similarity, and which pairs are likely to match, for all pairs of items."""
-    shape = (len(gold), len(predicted))
-    total, count = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-    likely = np.ones(shape, np.bool_)
-    ours, theirs = _columns(node, gold, True), _columns(node, predicted, False)
-    for name in dict.fromkeys((*ours, *theirs)):
-        column = ours.get(name) or theirs[name]
-        gold_values = ours[name].values if name in ours else {}
-        predicted_values = theirs[name].values if name in theirs else {}
-        _add_column(column, gold_values, predicted_values, total, count, likely)
-    np.divide(total, count, out=total, where=count > 0)
-    total[count == 0] = 1.0
-    # where one item is a container and the other is not, they are compared as texts
-    kinds = [np.array([_container(item) for item in side]) for side in (gold, predicted)]
-    differ = kinds[0][:, None] != kinds[1][None, :]
-    if differ.any():
-        texts = [[text_of(item) for item in side] for side in (gold, predicted)]
-        total[differ] = bag_similarity(*texts)[differ]
-        likely[differ] = False
-    return total, likely
+    return Estimate(node, gold, predicted).block(np.arange(len(gold)), np.arange(len(predicted)))
 
 
-def _container(item: Any) -> str:
-    kind = json_type(item.item if isinstance(item, MapItem) else item)
-    return kind if kind in ("object", "array") else "scalar"
+class Estimate:
+    """Estimated similarity of pairs of items, and which pairs are likely to match.
+
+    Values are read and weighted once, over all items, so that a part of the matrix is equal to that
+    part of the whole.
+    """
+
+    def __init__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> None:
+        ours, theirs = _columns(node, gold, True), _columns(node, predicted, False)
+        self._fields = []
+        for name in dict.fromkeys((*ours, *theirs)):
+            column = ours.get(name) or theirs[name]
+            left = ours[name].values if name in ours else {}
+            right = theirs[name].values if name in theirs else {}
+            positions = _positions(left, len(gold)), _positions(right, len(predicted))
+            compared = None
+            if left and right:
+                compare = _COMPARE[column.kind]
+                compared = compare(column.node, list(left.values()), list(right.values()))
+            self._fields.append((*positions, compared))
+        self._sides = gold, predicted
+        self._kinds = [np.array([_container(item) for item in side]) for side in self._sides]
+        self._whole: _Cosines | None = None
+
+    def block(
+        self, rows: Indices, columns: Indices, *, upper: bool = False
+    ) -> tuple[Matrix, Flags]:
+        """Estimate similarity, and which pairs are likely to match, for these items.
+
+        With `upper`, short texts count as equal, which saves most of the time: see `loss`.
+        """
+        shape = (len(rows), len(columns))
+        total, count = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        likely = np.ones(shape, np.bool_)
+        for left, right, compared in self._fields:
+            ours, theirs = left[rows], right[columns]
+            in_gold, in_predicted = ours >= 0, theirs >= 0
+            all_items = in_gold.all() and in_predicted.all()
+            if compared is not None and in_gold.any() and in_predicted.any():
+                block = ... if all_items else np.ix_(in_gold, in_predicted)  # faster without
+                if upper and isinstance(compared, _Texts):
+                    total[block] += 1.0
+                else:
+                    similar, passes = compared.block(ours[in_gold], theirs[in_predicted])
+                    total[block] += similar
+                    likely[block] &= passes
+            if all_items:
+                count += 1.0
+            else:
+                count += in_gold[:, None] | in_predicted
+                likely &= in_gold[:, None] == in_predicted
+        np.divide(total, count, out=total, where=count > 0)
+        total[count == 0] = 1.0
+        # where one item is a container and the other is not, they are compared as texts
+        differ = self._kinds[0][rows][:, None] != self._kinds[1][columns]
+        if differ.any():
+            if self._whole is None:
+                texts = [[text_of(item) for item in side] for side in self._sides]
+                self._whole = _Cosines(*([_tokens(text) for text in side] for side in texts))
+            total[differ] = self._whole(rows, columns)[differ]
+            likely[differ] = False
+        return total, likely
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether texts are compared by characters, which takes most of the time."""
+        return any(isinstance(compared, _Texts) for _, _, compared in self._fields)
+
+    def loss(self, rows: Indices, columns: Indices) -> tuple[NDArray[np.float64], Flags]:
+        """Return how much an upper `block` may exceed these pairs, and where texts are likely."""
+        unlike, count = np.zeros(len(rows)), np.zeros(len(rows))
+        likely = np.ones(len(rows), np.bool_)
+        for left, right, compared in self._fields:
+            ours, theirs = left[rows], right[columns]
+            count += (ours >= 0) | (theirs >= 0)
+            both = np.flatnonzero((ours >= 0) & (theirs >= 0))
+            if isinstance(compared, _Texts) and both.size:
+                similar = compared.by_characters(ours[both], theirs[both])
+                unlike[both] += 1.0 - similar
+                likely[both] &= similar >= _LIKELY_TEXT
+        return unlike / np.maximum(count, 1.0), likely
+
+
+def _positions(values: dict[int, Any], size: int) -> Indices:
+    """Return for each item the position of its value among the values; -1 if it has none."""
+    positions = np.full(size, -1)
+    positions[list(values)] = np.arange(len(values))
+    return positions
+
+
+def _container(item: Any) -> int:
+    return _CONTAINERS.get(json_type(item.item if isinstance(item, MapItem) else item), 0)
+
+
+_CONTAINERS = {"object": 1, "array": 2}
 
 
 class Column(NamedTuple):
@@ -115,37 +192,27 @@ def _kind(node: Node, value: Any) -> str:
     return _KINDS.get(metric, "text")
 
 
-def _add_column(
-    column: Column,
-    gold: dict[int, Any],
-    predicted: dict[int, Any],
-    total: Matrix,
-    count: Matrix,
-    likely: Flags,
-) -> None:
-    """Add the similarity of a column to the matrices in place; values are given by item index."""
-    in_gold, in_predicted = np.zeros(total.shape[0], bool), np.zeros(total.shape[1], bool)
-    in_gold[list(gold)], in_predicted[list(predicted)] = True, True
-    if gold and predicted:
-        compare = _COMPARE[column.kind]
-        similar, passes = compare(column.node, list(gold.values()), list(predicted.values()))
-        rows, cols = np.fromiter(gold, int), np.fromiter(predicted, int)
-        all_items = len(rows) == total.shape[0] and len(cols) == total.shape[1]
-        block = ... if all_items else np.ix_(rows, cols)  # faster without an index
-        total[block] += similar
-        likely[block] &= passes
-    count += in_gold[:, None] | in_predicted[None, :]
-    likely &= ~(in_gold[:, None] ^ in_predicted[None, :])
+class _Compared:
+    """The values of a field in all items; positions among them say which are to be compared."""
+
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+        """Return the similarity of all pairs of these values, and which are likely to match."""
+        raise NotImplementedError
 
 
-def _by_equality(_: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
-    codes: dict[str, int] = {}
-    left, right = (
-        np.array([codes.setdefault(_code(v), len(codes)) for v in side])
-        for side in (gold, predicted)
-    )
-    same = left[:, None] == right[None, :]
-    return same.astype(np.float32), same
+class _Equal(_Compared):
+    """Codes, numbers and names: the same or not."""
+
+    def __init__(self, _: Node, gold: list[Any], predicted: list[Any]) -> None:
+        codes: dict[str, int] = {}
+        self.left, self.right = (
+            np.array([codes.setdefault(_code(v), len(codes)) for v in side])
+            for side in (gold, predicted)
+        )
+
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+        same = self.left[rows][:, None] == self.right[columns]
+        return same.astype(np.float32), same
 
 
 def _code(value: Any) -> str:
@@ -153,17 +220,27 @@ def _code(value: Any) -> str:
     return repr(number + 0.0) if isinstance(number, float) else json_text(value).casefold().strip()
 
 
-def _by_number(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
+class _Near(_Compared):
+    """Numbers within a tolerance."""
+
+    def __init__(self, node: Node, left: NDArray[np.float64], right: NDArray[np.float64]) -> None:
+        self.left, self.right = left, right
+        params = node.config.metrics[0].params if node.config is not None else {}
+        self.margin = np.full_like(left, params.get("tolerance", 0.001))
+        if params.get("mode", "relative") == "relative":
+            self.margin *= np.abs(left)
+
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+        gap = np.abs(self.left[rows][:, None] - self.right[columns])
+        near = gap <= self.margin[rows][:, None] * (1 + 1e-9)
+        return near.astype(np.float32), near
+
+
+def _by_number(node: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
     left, right = _numbers(gold), _numbers(predicted)
     if left is None or right is None:
-        return _by_equality(node, gold, predicted)
-    params = node.config.metrics[0].params if node.config is not None else {}
-    gap = np.abs(left[:, None] - right[None, :])
-    margin = np.full_like(left, params.get("tolerance", 0.001))
-    if params.get("mode", "relative") == "relative":
-        margin *= np.abs(left)
-    near = gap <= margin[:, None] * (1 + 1e-9)
-    return near.astype(np.float32), near
+        return _Equal(node, gold, predicted)
+    return _Near(node, left, right)
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
@@ -175,40 +252,58 @@ def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-def _by_text(_: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
-    left, rows = _unique([json_text(v).casefold() for v in gold])
-    right, columns = _unique([json_text(v).casefold() for v in predicted])
-    length = sum(map(len, left)) / len(left) + sum(map(len, right)) / len(right)
-    if length > 2 * _SHORT_TEXT:
-        similar = bag_similarity(left, right)
-        threshold = _LIKELY_BAG
-    else:
-        similar = _levenshtein(left, right)
-        threshold = _LIKELY_TEXT
-    if len(left) < len(gold) or len(right) < len(predicted):
-        similar = similar[np.ix_(rows, columns)]
-    return similar, similar >= threshold
+class _Texts(_Compared):
+    """Short texts, by characters and, if given, by tokens, whichever is more similar."""
+
+    def __init__(
+        self, left: _Values, right: _Values, tokens: Callable[[], _Cosines] | None = None
+    ) -> None:
+        self.left, self.right = left, right
+        self._tokens = cache(tokens) if tokens is not None else None
+
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+        ours, back = np.unique(self.left.codes[rows], return_inverse=True)
+        theirs, again = np.unique(self.right.codes[columns], return_inverse=True)
+        similar = self._levenshtein(ours, theirs, cdist)
+        if self._tokens is not None:
+            np.maximum(similar, self._tokens()(ours, theirs), out=similar)
+        if not (_rises(self.left.codes[rows]) and _rises(self.right.codes[columns])):
+            similar = similar[np.ix_(back, again)]
+        return similar, similar >= _LIKELY_TEXT
+
+    def by_characters(self, rows: Indices, columns: Indices) -> Matrix:
+        """Return the similarity by characters of single pairs of values."""
+        return self._levenshtein(self.left.codes[rows], self.right.codes[columns], cpdist)
+
+    def _levenshtein(self, ours: Indices, theirs: Indices, compare: Any) -> Matrix:
+        one = [self.left.texts[code] for code in ours.tolist()]
+        two = [self.right.texts[code] for code in theirs.tolist()]
+        scorer = Levenshtein.normalized_similarity
+        found: Matrix = compare(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
+        return found
 
 
-def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:
-    scorer = Levenshtein.normalized_similarity
-    return cdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
+def _rises(codes: Indices) -> bool:
+    return bool((codes[1:] > codes[:-1]).all())
 
 
-def _by_judge(node: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
+def _by_text(_: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
+    left, right = (_unique([json_text(v).casefold() for v in side]) for side in (gold, predicted))
+    length = sum(sum(map(len, side.texts)) / len(side.texts) for side in (left, right))
+    return _Bags(left, right) if length > 2 * _SHORT_TEXT else _Texts(left, right)
+
+
+def _by_judge(node: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
     """Compare short texts by characters and by the judge's tokens, whichever is more similar.
 
     The judge's tokens make equal dates, quantities and initials similar. Long texts are compared
     as texts only: they share enough words if they mean the same.
     """
-    left, rows = _unique([json_text(v) for v in gold])
-    right, columns = _unique([json_text(v) for v in predicted])
-    if max(map(len, (*left, *right))) > _LONGEST_READ:
+    sides = [_unique([json_text(v) for v in side]) for side in (gold, predicted)]
+    if max(len(text) for side in sides for text in side.texts) > _LONGEST_READ:
         return _by_text(node, gold, predicted)
-    lower = [[text.casefold() for text in side] for side in (left, right)]
-    similar = np.maximum(_levenshtein(*lower), _cosine(_judge_tokens(left), _judge_tokens(right)))
-    similar = similar[np.ix_(rows, columns)]
-    return similar, similar >= _LIKELY_TEXT
+    lower = (s._replace(texts=[text.casefold() for text in s.texts]) for s in sides)
+    return _Texts(*lower, lambda: _Cosines(*(_judge_tokens(side.texts) for side in sides)))
 
 
 def _judge_tokens(texts: Sequence[str]) -> list[list[str]]:
@@ -222,21 +317,38 @@ def _parts(token: str) -> list[str]:
     return [token, "^" + token[0]]
 
 
-def _unique(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the distinct texts, and for each text its position among them."""
+class _Values(NamedTuple):
+    """Texts, and for each value of a field its position among them."""
+
+    texts: list[str]
+    codes: Indices
+
+
+def _unique(texts: list[str]) -> _Values:
     positions: dict[str, int] = {}
     codes = np.array([positions.setdefault(text, len(positions)) for text in texts], np.int64)
-    return list(positions), codes
+    return _Values(list(positions), codes)
 
 
-def _by_bag(_: Node, gold: list[Any], predicted: list[Any]) -> tuple[Matrix, Flags]:
-    left, right = [text_of(v) for v in gold], [text_of(v) for v in predicted]
-    similar = bag_similarity(left, right)
-    return similar, similar >= _LIKELY_BAG
+class _Bags(_Compared):
+    """Long texts and nested arrays, as bags of tokens."""
+
+    def __init__(self, left: _Values, right: _Values) -> None:
+        self.left, self.right = left.codes, right.codes
+        self.cosines = _Cosines(*([_tokens(text) for text in side.texts] for side in (left, right)))
+
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+        similar = self.cosines(self.left[rows], self.right[columns])
+        return similar, similar >= _LIKELY_BAG
 
 
-_COMPARE = {
-    "equality": _by_equality,
+def _by_bag(_: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
+    left, right = ([text_of(v) for v in side] for side in (gold, predicted))
+    return _Bags(_Values(left, np.arange(len(left))), _Values(right, np.arange(len(right))))
+
+
+_COMPARE: dict[str, Callable[[Node, list[Any], list[Any]], _Compared]] = {
+    "equality": _Equal,
     "number": _by_number,
     "text": _by_text,
     "judged": _by_judge,
@@ -244,22 +356,30 @@ _COMPARE = {
 }
 
 
-def bag_similarity(one: Sequence[str], two: Sequence[str]) -> Matrix:
-    """Cosine of tf-idf token vectors for all pairs of texts."""
-    return _cosine([_tokens(text) for text in one], [_tokens(text) for text in two])
+class _Cosines:
+    """Cosine of the tf-idf vectors of texts, which are given as tokens."""
 
+    def __init__(self, one: Sequence[Sequence[str]], two: Sequence[Sequence[str]]) -> None:
+        bags = _unit_bags((*one, *two))
+        left, right = bags[: len(one)], bags[len(one) :]
+        self.all: Matrix | None = None
+        if len(one) * len(two) <= _FEW_PAIRS:
+            rows = [[sum(v * b[t] for t, v in a.items() if t in b) for b in right] for a in left]
+            self.all = np.array(rows, np.float32).reshape(len(one), len(two))
+        else:
+            codes = {token: i for i, token in enumerate({t: None for bag in bags for t in bag})}
+            self.left, self.right = _sparse(left, codes), _sparse(right, codes)
 
-def _cosine(one: Sequence[Sequence[str]], two: Sequence[Sequence[str]]) -> Matrix:
-    bags = _unit_bags((*one, *two))
-    left, right = bags[: len(one)], bags[len(one) :]
-    if len(one) * len(two) <= _FEW_PAIRS:
-        rows = [[sum(v * b[t] for t, v in a.items() if t in b) for b in right] for a in left]
-        similar: Matrix = np.array(rows, np.float32).reshape(len(one), len(two))
-    else:
-        codes = {token: i for i, token in enumerate({t: None for bag in bags for t in bag})}
-        product = _sparse(left, codes) @ _sparse(right, codes).T
-        similar = np.asarray(product.toarray(), dtype=np.float32)
-    return np.clip(similar, 0.0, 1.0, out=similar)
+    def __call__(self, rows: Indices, columns: Indices) -> Matrix:
+        if self.all is not None:
+            similar = self.all[np.ix_(rows, columns)]
+        else:
+            similar = np.empty((len(rows), len(columns)), np.float32)
+            right = self.right[columns].T.tocsr()
+            for start in range(0, len(rows), _ROWS):  # a sparse product takes much memory
+                part = rows[start : start + _ROWS]
+                similar[start : start + _ROWS] = (self.left[part] @ right).toarray()
+        return np.clip(similar, 0.0, 1.0, out=similar)
 
 
 def _unit_bags(tokens: Sequence[Sequence[str]]) -> list[dict[str, float]]:
