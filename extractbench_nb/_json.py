@@ -130,7 +130,7 @@ def private_copy(value: Any, what: str = "document") -> Any:
     box: list[Any] = [None]
     within: set[int] = set()
     todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
-    count = 0
+    count = 1
     while todo:
         source, into, key_or_id = todo.pop()
         if into is None:
@@ -138,17 +138,19 @@ def private_copy(value: Any, what: str = "document") -> Any:
             continue
         new = source if type(source) in _SCALARS else _plain(source)
         into[key_or_id] = new
-        count += 1
         if type(new) not in (dict, list) or not new:
             continue
         if id(source) in within:
             raise InputError(f"{what} is circular: an object or array contains itself")
         if count > MAX_VALUES:
             raise InputError(f"{what} has more than {MAX_VALUES:,} values")
-        within.add(id(source))
-        todo.append((source, None, id(source)))
+        count += len(new)
         inner = new.items() if type(new) is dict else enumerate(new)
-        todo.extend((child, new, key) for key, child in inner)
+        below = [(child, new, key) for key, child in inner if type(child) not in _SCALARS]
+        if below:
+            within.add(id(source))
+            todo.append((source, None, id(source)))
+            todo += below
     return box[0]
 
 
