@@ -111,6 +111,7 @@ def _leave_begun_out(value: Any, text: str) -> None:
 
 #: Maximum number of values in a document; shared Python objects can expand to far more.
 MAX_VALUES = 1_000_000
+_TEXT = {str}
 _SCALARS = {str, int, float, bool, type(None)}
 
 
@@ -157,6 +158,8 @@ def private_copy(value: Any, what: str = "document") -> Any:
 def _plain(value: Any) -> Any:
     """Return a dict, list or scalar with what a value holds, one level deep."""
     kind = type(value)
+    if kind is list or (kind is dict and _TEXT.issuperset(map(type, value))):
+        return value.copy()
     try:
         if issubclass(kind, Mapping):
             items = dict.items(value) if issubclass(kind, dict) else value.items()
