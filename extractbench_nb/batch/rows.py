@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -143,8 +143,17 @@ def packed_rows(
         for name in ("evaluated", "judged", "failed", "structural"):
             entries[name] = summary["evaluated"]
         summary = pd.Series(entries | {"gold_coverage": summary["gold_coverage"]})
-    packed = {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
+    packed = {
+        name: pack(record_batch(spec, parts[name])) if parts[name] else _empty(name)
+        for name, spec in PARTS.items()
+    }
     return summary.tolist(), packed
+
+
+@cache
+def _empty(part: str) -> bytes:
+    """Pack a part without rows."""
+    return pack(record_batch(PARTS[part], []))
 
 
 def is_settled(evaluation: Evaluation) -> bool:
@@ -174,8 +183,12 @@ class Result(NamedTuple):
         return (*self.ids, *self.summary, *self.extras)
 
     def rows(self) -> dict[str, pa.RecordBatch]:
-        """Unpack the rows of each part."""
-        return {name: unpack(self.parts[name], spec) for name, spec in PARTS.items()}
+        """Unpack the rows of each part that has any."""
+        return {
+            name: unpack(self.parts[name], spec)
+            for name, spec in PARTS.items()
+            if self.parts[name] != _empty(name)
+        }
 
 
 def summary_spec(extras: Sequence[Column]) -> FrameSpec:
