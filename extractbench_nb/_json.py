@@ -111,7 +111,6 @@ def _leave_begun_out(value: Any, text: str) -> None:
 
 #: Maximum number of values in a document; shared Python objects can expand to far more.
 MAX_VALUES = 1_000_000
-_TEXT = {str}
 _SCALARS = {str, int, float, bool, type(None)}
 
 
@@ -131,7 +130,7 @@ def private_copy(value: Any, what: str = "document") -> Any:
     box: list[Any] = [None]
     within: set[int] = set()
     todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
-    count = 1
+    count = 0
     while todo:
         source, into, key_or_id = todo.pop()
         if into is None:
@@ -139,27 +138,23 @@ def private_copy(value: Any, what: str = "document") -> Any:
             continue
         new = source if type(source) in _SCALARS else _plain(source)
         into[key_or_id] = new
+        count += 1
         if type(new) not in (dict, list) or not new:
             continue
         if id(source) in within:
             raise InputError(f"{what} is circular: an object or array contains itself")
         if count > MAX_VALUES:
             raise InputError(f"{what} has more than {MAX_VALUES:,} values")
-        count += len(new)
+        within.add(id(source))
+        todo.append((source, None, id(source)))
         inner = new.items() if type(new) is dict else enumerate(new)
-        below = [(child, new, key) for key, child in inner if type(child) not in _SCALARS]
-        if below:
-            within.add(id(source))
-            todo.append((source, None, id(source)))
-            todo += below
+        todo.extend((child, new, key) for key, child in inner)
     return box[0]
 
 
 def _plain(value: Any) -> Any:
     """Return a dict, list or scalar with what a value holds, one level deep."""
     kind = type(value)
-    if kind is list or (kind is dict and _TEXT.issuperset(map(type, value))):
-        return value.copy()
     try:
         if issubclass(kind, Mapping):
             items = dict.items(value) if issubclass(kind, dict) else value.items()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -143,17 +143,8 @@ def packed_rows(
         for name in ("evaluated", "judged", "failed", "structural"):
             entries[name] = summary["evaluated"]
         summary = pd.Series(entries | {"gold_coverage": summary["gold_coverage"]})
-    packed = {
-        name: pack(record_batch(spec, parts[name])) if parts[name] else _empty(name)
-        for name, spec in PARTS.items()
-    }
+    packed = {name: pack(record_batch(spec, parts[name])) for name, spec in PARTS.items()}
     return summary.tolist(), packed
-
-
-@cache
-def _empty(part: str) -> bytes:
-    """Pack a part without rows."""
-    return pack(record_batch(PARTS[part], []))
 
 
 def is_settled(evaluation: Evaluation) -> bool:
@@ -163,6 +154,12 @@ def is_settled(evaluation: Evaluation) -> bool:
         for leaf in in_order(evaluation.records)
         for verdict in settled(leaf)
     )
+
+
+@lru_cache(maxsize=16)
+def _empty(part: str) -> bytes:
+    """Pack a part without rows."""
+    return pack(record_batch(PARTS[part], ()))
 
 
 #: Run, document, domain and schema.
