@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -161,13 +161,36 @@ def is_settled(evaluation: Evaluation) -> bool:
     )
 
 
-class Result(NamedTuple):
-    """One finished output: run, document, domain, schema; its summary row; packed rows."""
+@lru_cache(maxsize=16)
+def _empty(part: str) -> bytes:
+    """Pack a part without rows."""
+    return pack(record_batch(PARTS[part], ()))
 
-    ids: tuple[str, str, str | None, str]
+
+#: Run, document, domain and schema.
+Ids = tuple[str, str, str | None, str]
+
+
+class Result(NamedTuple):
+    """One finished output: its ids; its summary row; its packed rows."""
+
+    ids: Ids
     extras: tuple[Any, ...]
     summary: tuple[Any, ...]
     parts: Mapping[str, bytes]
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """The row of ``summary``, the user's own columns last."""
+        return (*self.ids, *self.summary, *self.extras)
+
+    def rows(self) -> dict[str, pa.RecordBatch]:
+        """Unpack the rows of each part that has any."""
+        return {
+            name: unpack(self.parts[name], spec)
+            for name, spec in PARTS.items()
+            if self.parts[name] != _empty(name)
+        }
 
 
 def summary_spec(extras: Sequence[Column]) -> FrameSpec:
@@ -175,20 +198,17 @@ def summary_spec(extras: Sequence[Column]) -> FrameSpec:
     return FrameSpec("summary", SUMMARIES.grain, (*SUMMARIES.columns, *extras))
 
 
-def summary_batch(spec: FrameSpec, results: Iterable[Result]) -> pa.RecordBatch:
-    """Make the rows of ``summary``."""
-    return record_batch(spec, [(*r.ids, *r.summary, *r.extras) for r in results])
-
-
-def part_batch(name: str, result: Result) -> pa.RecordBatch:
-    """Unpack the rows of one part of a result, led by run, document, domain and schema."""
+def part_table(name: str, outputs: Sequence[tuple[Ids, pa.RecordBatch]]) -> pa.Table:
+    """Join the rows of one part of some outputs, led by run, document, domain and schema."""
     import pyarrow as pa
 
-    rows = unpack(result.parts[name], PARTS[name])
-    texts = record_batch(MISSING_PAIRS, [result.ids]).columns
-    leading = [pa.repeat(text[0], rows.num_rows) for text in texts]
-    schema = arrow_schema(FRAMES[name])
-    return pa.RecordBatch.from_arrays([*leading, *rows.columns], schema=schema)
+    batches = [rows for _, rows in outputs]
+    counts = [rows.num_rows for rows in batches]
+    places = pa.array(np.repeat(np.arange(len(outputs)), counts))
+    leading = record_batch(MISSING_PAIRS, [ids for ids, _ in outputs])
+    rows = pa.Table.from_batches(batches, arrow_schema(PARTS[name])).combine_chunks()
+    columns = [*(text.take(places) for text in leading.columns), *rows.columns]
+    return pa.Table.from_arrays(columns, schema=arrow_schema(FRAMES[name]))
 
 
 # --- Arrow ------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ import json
 import marshal
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
+from operator import contains
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +31,8 @@ from extractbench_nb.batch.rows import (
     Result,
     arrow_schema,
     escape,
-    part_batch,
+    part_table,
     record_batch,
-    summary_batch,
     summary_spec,
     to_frame,
     unescape,
@@ -47,6 +48,7 @@ from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 
 # --- settings ---------------------------------------------------------------------------------
@@ -156,11 +158,13 @@ _NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
 DIGEST = b"extractbench_nb_digest"
 #: A row group is written when it has at least this many rows.
 _ROWS = 5_000
+#: Outputs whose rows are joined at once, in memory.
+_OUTPUTS = 500
 
 
 def write_files(
     folder: Path,
-    results: Iterable[Result],
+    results: Iterable[tuple[Result, Mapping[str, pa.RecordBatch]]],
     extras: tuple[Column, ...],
     description: Mapping[str, Any],
 ) -> str:
@@ -176,15 +180,19 @@ def write_files(
         description_path = stack.enter_context(replacing(folder / DESCRIPTION))
         paths = {name: stack.enter_context(replacing(folder / f"{name}.parquet")) for name in specs}
         with ExitStack() as files:
-            writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
-            for result in results:
+            pool = ThreadPoolExecutor(1)
+            writers = {
+                name: _Writer(paths[name], spec, files, pool) for name, spec in specs.items()
+            }
+            files.enter_context(pool)  # ends first: what it writes to is open until then
+            for result, rows in results:
                 row = value_to_text([result.ids, result.summary, result.extras]) or ""
                 parts = [result.parts[name] for name in PARTS]
                 for content in (row.encode("utf-8", "surrogatepass"), *parts):
                     hasher.update(hashlib.sha256(content).digest())
-                for name in PARTS:
-                    writers[name].add(part_batch(name, result))
-                writers["summary"].add(summary_batch(specs["summary"], [result]))
+                for name, batch in rows.items():
+                    writers[name].add((result.ids, batch), batch.num_rows)
+                writers["summary"].add(result.row, 1)
             digest = hasher.hexdigest()
             for writer in writers.values():
                 writer.end(digest)
@@ -206,9 +214,9 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
             cells = [_cells(frame[column.name], column) for column in spec.columns]
             rows = list(zip(*cells, strict=True))
             path = stack.enter_context(replacing(folder / f"{name}.parquet"))
-            writer = _Writer(path, spec, stack)
-            writer.add(record_batch(spec, rows))
-            writer.flush()
+            file = _parquet_file(path, spec, stack)
+            if rows:
+                file.write_batch(record_batch(spec, rows), row_group_size=len(rows))
     return folder
 
 
@@ -218,42 +226,67 @@ def _cells(series: pd.Series[Any], column: Column) -> list[Any]:
     return series.astype(object).where(series.notna(), None).tolist()
 
 
+def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWriter:
+    """Open a Parquet file that says what its frame is."""
+    import pyarrow.parquet as pq
+
+    values = [column.name for column in spec.columns if column.dtype == "object"]
+    about = {"format": FORMAT, "frame": spec.name, "json": values, "escapes": ESCAPING}
+    schema = arrow_schema(spec).with_metadata({"extractbench_nb": json.dumps(about)})
+    return stack.enter_context(
+        pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+    )
+
+
 class _Writer:
-    """Writes one Parquet file; collects rows until there are enough for a row group."""
+    """Writes one Parquet file; collects rows until there are enough for a row group.
 
-    def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
-        import pyarrow.parquet as pq
+    Row groups are written in a thread, while the next rows are read and checked.
+    """
 
-        values = [column.name for column in spec.columns if column.dtype == "object"]
-        about = {"format": FORMAT, "frame": spec.name, "json": values, "escapes": ESCAPING}
-        schema = arrow_schema(spec).with_metadata({"extractbench_nb": json.dumps(about)})
-        writer = pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
-        self._file = stack.enter_context(writer)
-        self._waiting: list[pa.RecordBatch] = []
+    def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack, pool: Executor) -> None:
+        self._spec, self._pool = spec, pool
+        self._file = _parquet_file(path, spec, stack)
+        self._waiting: list[Any] = []
         self._count = 0
+        self._written: Future[None] | None = None
         self.rows = 0
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Add rows, and write a row group when there are enough."""
-        self._waiting.append(batch)
-        self._count += batch.num_rows
+    def add(self, item: Any, rows: int) -> None:
+        """Add what `part_table` takes, or a row of ``summary``; write if there are enough rows."""
+        if not rows:
+            return
+        self._waiting.append(item)
+        self._count += rows
         if self._count >= _ROWS:
-            self.flush()
+            self._flush()
 
-    def flush(self) -> None:
-        """Write the collected rows as one row group."""
-        import pyarrow as pa
-
+    def _flush(self) -> None:
+        """Write the collected rows as one row group, once the one before is written."""
+        if self._written is not None:
+            self._written.result()
         if self._count:
-            table = pa.Table.from_batches(self._waiting).combine_chunks()
-            self._file.write_table(table, row_group_size=self._count)
+            table = _table(self._spec, self._waiting)
+            write = self._file.write_table
+            self._written = self._pool.submit(write, table, row_group_size=self._count)
         self.rows += self._count
         self._waiting, self._count = [], 0
 
     def end(self, digest: str) -> None:
         """Write the remaining rows and the digest of the batch."""
-        self.flush()
+        self._flush()
+        if self._written is not None:
+            self._written.result()
         self._file.add_key_value_metadata({DIGEST: digest})
+
+
+def _table(spec: FrameSpec, items: list[Any]) -> pa.Table:
+    """Make a table of rows of ``summary``, or of ids and rows of another part."""
+    import pyarrow as pa
+
+    if spec.name in PARTS:
+        return part_table(spec.name, items)
+    return pa.Table.from_batches([record_batch(spec, items)])
 
 
 # --- what a folder may be used for ------------------------------------------------------------
@@ -337,8 +370,11 @@ class MemoryStorage:
         """Keep the results of one chunk."""
         self._finished.update({item.position: item for item in finished})
 
-    def results(self) -> Iterator[Result]:
-        """Yield all results in order."""
+    def results(self) -> Iterator[tuple[Result, dict[str, pa.RecordBatch]]]:
+        """Yield all results in order, each with its rows."""
+        return ((result, result.rows()) for result in self._packed())
+
+    def _packed(self) -> Iterator[Result]:
         for position, rows in enumerate(zip(self._ids, self._extra_rows, strict=True)):
             item = self._finished[position]
             yield Result(*rows, item.summary, item.parts)
@@ -349,11 +385,11 @@ class MemoryStorage:
 
         if name == "summary":
             spec = summary_spec(self._extras)
-            batches = [summary_batch(spec, self.results())]
-        else:
-            spec = FRAMES[name]
-            batches = [part_batch(name, result) for result in self.results()]
-        return to_frame(pa.Table.from_batches(batches, arrow_schema(spec)), spec)
+            return to_frame(_table(spec, [result.row for result in self._packed()]), spec)
+        outputs = [(r.ids, unpack(r.parts[name], PARTS[name])) for r in self._packed()]
+        groups = (outputs[at : at + _OUTPUTS] for at in range(0, len(outputs), _OUTPUTS))
+        tables = [part_table(name, group) for group in groups]
+        return to_frame(pa.concat_tables(tables), FRAMES[name])
 
     def save(self, folder: Path) -> None:
         """Write the files of a batch."""
@@ -415,20 +451,20 @@ class FolderStorage:
         with _sqlite_errors(self._path), self._connection:
             self._connection.executemany(_INSERT, rows)
 
-    def results(self) -> Iterator[Result]:
-        """Yield all results in order; each is checked, because the file may not be ours."""
+    def results(self) -> Iterator[tuple[Result, dict[str, pa.RecordBatch]]]:
+        """Yield all results in order, with their rows; the file may not be ours: all is checked."""
         for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
             found = self._read(cell)
             if found is None:
                 raise InputError(f"{str(self._path)!r} has no {cell.name}")
             _, summary, parts = found
+            result = Result(cell.ids, extras, summary, parts)
             try:
-                record_batch(OWN_SUMMARY, [summary])
-                for name, spec in PARTS.items():
-                    unpack(parts[name], spec)
+                _check_summary(summary)
+                rows = result.rows()
             except (ValueError, TypeError, OverflowError) as error:  # Arrow's are ValueErrors too
                 raise _damaged(self._path, f"{cell.name}: {error}") from None
-            yield Result(cell.ids, extras, summary, parts)
+            yield result, rows
 
     def _read(self, cell: Cell) -> tuple[bytes, tuple[Any, ...], dict[str, bytes]] | None:
         """Return fingerprint, summary and parts of a finished output; None if there is none."""
@@ -457,6 +493,19 @@ class FolderStorage:
             gold_hash = self._gold_hashes[cell.gold]
         content = cell.schema_key.encode() + gold_hash + _content_hash(cell.predicted)
         return hashlib.sha256(content).digest()
+
+
+_ABSENT = type(None)
+#: Types of values that Arrow takes without a look at them.
+_TAKEN = {"string": {str, _ABSENT}, "float64": {float, _ABSENT}, "Int64": {_ABSENT}}
+_SUMMARY_TYPES = [_TAKEN[column.dtype] for column in OWN_SUMMARY.columns]
+
+
+def _check_summary(summary: Sequence[Any]) -> None:
+    """Raise what Arrow raises for the row of a summary."""
+    kinds = list(map(type, summary))
+    if len(kinds) != len(_SUMMARY_TYPES) or not all(map(contains, _SUMMARY_TYPES, kinds)):
+        record_batch(OWN_SUMMARY, [summary])
 
 
 def _content_hash(source: Any) -> bytes:

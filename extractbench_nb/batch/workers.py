@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pickle
+import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +19,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -25,6 +27,7 @@ from typing import Any, NamedTuple
 from extractbench_nb._concurrency import run_anywhere, worker_count, worker_pool
 from extractbench_nb.batch.inputs import evaluated_source, read_output
 from extractbench_nb.batch.rows import is_settled, packed_rows
+from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import ExtractBenchError, InputError
@@ -90,7 +93,37 @@ def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
     async def run_all() -> Done:
         return list(await asyncio.gather(*map(run, tasks)))
 
-    return run_anywhere(run_all())
+    with _rare_collections():
+        return run_anywhere(run_all())
+
+
+#: New containers after which Python looks for cycles of garbage; it does so after 700 otherwise.
+_NEW_OBJECTS = 500_000
+_collecting = threading.Lock()
+_thresholds: list[tuple[int, int, int]] = []
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let Python look for garbage less often, in all threads; it is a sixth of a batch otherwise.
+
+    An evaluation makes up to some 100,000 objects that live until its end, are in no cycle, and
+    would all be visited several times. Of two chunks in two threads, the last one to end restores
+    what was set before the first.
+    """
+    with _collecting:
+        before = gc.get_threshold()
+        _thresholds.append(before)
+        if 0 < before[0] < _NEW_OBJECTS:
+            gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        with _collecting:
+            first = _thresholds[0]
+            _thresholds.pop()
+            if not _thresholds:
+                gc.set_threshold(*first)
 
 
 async def _run_one(context: Context, task: Task) -> Finished | Failed:
@@ -109,9 +142,23 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
         scores, parts = packed_rows(evaluation, output.message)
         outcome = "evaluated" if output.message is None else "invalid"
         summary = (outcome, output.message, output.line, output.column, *scores)
-        return Finished(task.position, summary, parts, is_settled(evaluation))
+        finished = Finished(task.position, summary, parts, is_settled(evaluation))
+        _release(run)
+        return finished
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything
         return failure(task.position, error)
+
+
+def _release(run: Run) -> None:
+    """Drop what was remembered for one evaluation: scorer and aligner refer to themselves.
+
+    Without this, tens of thousands of objects of each output wait for the garbage collector, which
+    visits all of them.
+    """
+    vars(run.scorer).clear()
+    aligner = vars(run.traversal).get("align")
+    if type(aligner) is OptimalAligner:
+        vars(aligner).clear()
 
 
 def failure(position: int, error: Exception) -> Failed:
@@ -146,14 +193,23 @@ _TOKEN = uuid.uuid4().hex
 _replaced: dict[str, Metric | None] = {}
 
 
-def run_packed(context: bytes, tasks: bytes) -> Done:
-    """Run a chunk in a worker process."""
-    return run_chunk(_unpacked(context), pickle.loads(tasks))  # noqa: S301 - packed by this package
+def run_packed(packed: bytes, schemas: Mapping[str, bytes], tasks: bytes) -> Done:
+    """Run a chunk in a worker process; `schemas` are those of its tasks."""
+    context, parsed = _unpacked(packed)
+    for key in schemas.keys() - parsed.keys():
+        parsed[key] = pickle.loads(schemas[key])  # noqa: S301 - packed by this package
+    context = replace(context, schemas={key: parsed[key] for key in schemas})
+    for key in [*parsed][:-_MOST_SCHEMAS]:
+        parsed.pop(key, None)
+    return run_chunk(context, pickle.loads(tasks))  # noqa: S301 - packed by this package
 
 
 @lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> Context:
-    """Restore what `_submitting` packed; in another process its metrics are registered."""
+def _unpacked(packed: bytes) -> tuple[Context, dict[str, Schema]]:
+    """Restore what `_submitting` packed; in another process its metrics are registered.
+
+    The schemas that this process has parsed are kept beside it.
+    """
     origin, metrics, content = pickle.loads(packed)  # noqa: S301 - packed by this package
     if origin != _origin():
         for name, before in _replaced.items():
@@ -164,7 +220,7 @@ def _unpacked(packed: bytes) -> Context:
         _replaced.update({name: REGISTRY.entries.get(name) for name in metrics})
         REGISTRY.entries.update(metrics)
     context: Context = pickle.loads(content)  # noqa: S301 - packed by this package
-    return context
+    return context, {}
 
 
 def _origin() -> tuple[int, str]:
@@ -176,6 +232,8 @@ def _origin() -> tuple[int, str]:
 Runner = Callable[[Iterable[Task]], Iterator[Done]]
 
 _LARGEST = 32
+#: Parsed schemas that a worker keeps.
+_MOST_SCHEMAS = 200
 #: Chunks per worker; with many, the workers finish at nearly the same time.
 _CHUNKS_A_WORKER = 8
 #: Chunks that wait in the queue, per worker.
@@ -235,7 +293,9 @@ def _submitting(executor: Executor, context: Context) -> Submit:
     try:
         # metrics are restored first: the schemas in the context name them
         metrics = custom_metrics(context.schemas.values())
-        packed = cloudpickle.dumps((_origin(), metrics, cloudpickle.dumps(context)))
+        content = cloudpickle.dumps(replace(context, schemas={}))
+        packed = cloudpickle.dumps((_origin(), metrics, content))
+        schemas = {key: cloudpickle.dumps(schema) for key, schema in context.schemas.items()}
     except Exception as error:
         raise InputError(
             f"the judge, the alignment or a metric cannot be sent to another process "
@@ -249,7 +309,8 @@ def _submitting(executor: Executor, context: Context) -> Submit:
             found: Future[Done] = Future()
             found.set_result(run_chunk(context, chunk))
             return found
-        return executor.submit(run_packed, packed, tasks)
+        named = {task.schema: schemas[task.schema] for task in chunk}
+        return executor.submit(run_packed, packed, named, tasks)
 
     return submit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from reprlib import Repr
 from typing import Any
@@ -20,6 +20,8 @@ _SINGLE = (
     *("items", "additionalProperties", "additionalItems", "contains", "propertyNames"),
     *("not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems"),
 )
+_NAMED = (*MAPS, "dependencies")
+_WITH_SCHEMAS = frozenset((*_NAMED, *CHILD_LISTS, *_SINGLE))
 #: Keywords whose values are data, in which nothing is a schema.
 DATA = ("enum", "const", "default", "example", "examples", "evaluation_config")
 
@@ -48,29 +50,29 @@ _REFUSED = {
     "$recursiveRef": "'$ref' with a pointer into this document",
     "$dynamicRef": "'$ref' with a pointer into this document",
 }
+_CHECKED = frozenset((*_KINDS, *_REFUSED, "type", "items"))
 _LONGEST = 60
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 4 * _LONGEST
 _REPR.maxlist = _REPR.maxdict = _LONGEST
 
 
-def draft_of(document: Mapping[str, Any]) -> int:
-    """Return the draft that a schema follows."""
+def draft_of(document: Mapping[str, Any], schemas: Iterable[tuple[str, Any]] | None = None) -> int:
+    """Return the draft that a schema follows; `schemas` are its subschemas, if listed before."""
     named = document.get("$schema")
     if isinstance(named, str):
         known = (draft for name, draft in _DRAFTS.items() if f"/{name}/" in named)
         return next(known, _NEWEST)
     found = _NEWEST
-    stack: list[Any] = [document]
-    while stack:
-        schema = stack.pop()
+    for _, schema in list_schemas(document) if schemas is None else schemas:
         if isinstance(schema, Mapping):
-            if any(isinstance(schema.get(k), bool) for k in _NUMBERS[2:4]) or _names(schema, "id"):
+            if type(schema.get("exclusiveMinimum")) is bool:
+                return 4
+            if type(schema.get("exclusiveMaximum")) is bool or _names(schema, "id"):
                 return 4
             is_tuple = isinstance(schema.get("items"), list) or "additionalItems" in schema
             if is_tuple or _names(schema, "$id"):
                 found = 7
-            stack.extend(sub for _, sub in subschemas(schema))
     return found
 
 
@@ -80,19 +82,32 @@ def _names(schema: Mapping[str, Any], key: str) -> bool:
     return isinstance(value, str) and value.startswith("#")
 
 
-def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the schemas directly inside a schema, each with its pointer from there."""
-    for key, value in schema.items():
-        if key in MAPS or key == "dependencies":
-            if isinstance(value, Mapping):
-                for name, sub in value.items():
-                    if key in MAPS or not isinstance(sub, list):
-                        yield f"/{key}/{escape_pointer(name)}", sub
-        elif isinstance(value, list) and (key in CHILD_LISTS or key == "items"):
-            for index, sub in enumerate(value):
-                yield f"/{key}/{index}", sub
-        elif key in _SINGLE:
-            yield f"/{key}", value
+def list_schemas(schema: Any, pointer: str = "") -> list[tuple[str, Any]]:
+    """List a schema and all those inside it in document order, each with its pointer."""
+    found, stack = [], [(pointer, schema)]
+    while stack:
+        pointer, schema = place = stack.pop()
+        found.append(place)
+        if not isinstance(schema, Mapping):
+            continue
+        inner: list[tuple[str, Any]] = []
+        for key, value in schema.items():
+            if key not in _WITH_SCHEMAS:
+                continue
+            if key in _NAMED:
+                if isinstance(value, Mapping):
+                    inner += [
+                        (f"{pointer}/{key}/{escape_pointer(name)}", sub)
+                        for name, sub in value.items()
+                        if key != "dependencies" or not isinstance(sub, list)
+                    ]
+            elif isinstance(value, list) and (key in CHILD_LISTS or key == "items"):
+                inner += [(f"{pointer}/{key}/{index}", sub) for index, sub in enumerate(value)]
+            elif key in _SINGLE:
+                inner.append((f"{pointer}/{key}", value))
+        inner.reverse()
+        stack += inner
+    return found
 
 
 def check_keywords(schema: Any, pointer: str, draft: int) -> None:
@@ -104,7 +119,9 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
             pointer, f"found {short(schema)}; expected a schema (an object, true or false)"
         )
     for key, value in schema.items():
-        at = f"{pointer}/{escape_pointer(key)}"
+        if key not in _CHECKED:
+            continue
+        at = f"{pointer}/{key}"
         if key in _REFUSED and draft >= 2019:  # noqa: PLR2004 - a year
             raise SchemaError(at, f"found {short(value)}; expected {_REFUSED[key]}")
         if key == "type":
@@ -113,7 +130,8 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
             raise SchemaError(at, "found a list; expected a schema ('prefixItems' takes a list)")
         elif key in _KINDS and not _is_older_form(key, value, draft):
             _expect(value, *_KINDS[key], at)
-    _check_patterns(schema.get("patternProperties", {}), f"{pointer}/patternProperties")
+    if "patternProperties" in schema:
+        _check_patterns(schema["patternProperties"], f"{pointer}/patternProperties")
     if schema.get("allOf") == []:
         raise SchemaError(f"{pointer}/allOf", "found []; expected a list of schemas")
     required = schema.get("required")

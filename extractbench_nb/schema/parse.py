@@ -35,6 +35,7 @@ ENVELOPES = ("schema_definition", "schema", "json_schema")
 MAX_NODES = 50_000
 #: Levels of a schema; a guard against stacks that overflow further on.
 MAX_LEVELS = 200
+_CHILDLESS = frozenset(("scalar", "null", "any"))
 
 
 _catalogue: MetricCatalogue | None = None
@@ -190,7 +191,9 @@ class Outline:
             if shape.declared and self._known is not None:
                 at = f"{self._flats[key].pointer}/evaluation_config"
                 check_types(shape.config, shape.types, shape.label, at, self._known)
-        self._cycles = self._components()
+        #: Without references the nodes are a tree, and those of `_flats` stand above theirs.
+        self._refers = any(flat.ref for flat in self._flats.values())
+        self._cycles = self._components() if self._refers else {}
         self._check_size()
 
     def _survey(self) -> None:
@@ -202,14 +205,17 @@ class Outline:
             if len(self.shapes) >= MAX_NODES:
                 raise _too_large(flat)
             self._flats[id(flat)] = flat
-            at = f"{flat.pointer}/evaluation_config"
-            declared = parse_config(flat.keywords.get("evaluation_config"), at, self._known)
-            if self._url_rule:
-                declared = as_url(declared, flat.keywords)
+            declared = None
+            if "evaluation_config" in flat.keywords:
+                at = f"{flat.pointer}/evaluation_config"
+                declared = parse_config(flat.keywords["evaluation_config"], at, self._known)
+                if self._url_rule:
+                    declared = as_url(declared, flat.keywords)
             shape = self.shapes[id(flat)] = shape_of(flat, declared, self._catalogue)
-            below = [self.flatten(parts) for parts in _child_parts(flat, shape)]
-            self._below[id(flat)] = below
-            todo.extend(reversed(below))
+            below = self._below[id(flat)] = []
+            if shape.kind not in _CHILDLESS:
+                below += [self.flatten(parts) for parts in _child_parts(flat, shape)]
+                todo += reversed(below)
 
     def _settle_unions(self) -> None:
         """Give each union what it has from its branches, inner unions first."""
@@ -234,8 +240,8 @@ class Outline:
             for child in self._below[key]
         }
         numbers = {name: i for i, name in enumerate(dict.fromkeys(s for e in edges for s in e))}
-        if not edges or not any(flat.ref for flat in self._flats.values()):
-            return numbers  # without references there are no cycles
+        if not edges:
+            return numbers
         import numpy as np
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
@@ -258,7 +264,7 @@ class Outline:
             for key, below in self._below.items()
         }
         sizes: dict[int, tuple[int, int]] = {}
-        for key in TopologicalSorter(graph).static_order():
+        for key in TopologicalSorter(graph).static_order() if self._refers else reversed(graph):
             found = [sizes[child] for child in graph[key]]
             size = 1 + len(self._below[key]) - len(found) + sum(nodes for nodes, _ in found)
             sizes[key] = (size, 1 + max((levels for _, levels in found), default=0))
@@ -312,7 +318,7 @@ def _node(outline: Outline, flat: Flat, parent: Flat | None, **about: Any) -> No
         structure=flat.structure,
         **about,
     )
-    if shape.kind not in ("scalar", "null", "any"):
+    if shape.kind not in _CHILDLESS:
         node.loader = lambda: _children(outline, node, flat, shape)
     return node
 

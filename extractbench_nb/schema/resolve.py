@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from extractbench_nb._json import equality_key, escape_pointer, json_type, unescape_pointer
 from extractbench_nb.errors import SchemaError, nearest
 from extractbench_nb.schema.config import ARRAY_METRICS, MetricCatalogue, NodeConfig, default_config
-from extractbench_nb.schema.keywords import DATA, MAPS, check_keywords, draft_of, short, subschemas
+from extractbench_nb.schema.keywords import DATA, MAPS, check_keywords, draft_of, list_schemas, short
 
 #: A guard against combinations of ``allOf`` that lead to ever new ones.
 MAX_MERGED = 5_000
@@ -64,7 +64,8 @@ class Resolver:
     def __init__(self, document: Mapping[str, Any], *, released: bool = False) -> None:
         self.document = document
         self.released = released
-        self.draft = draft_of(document)
+        schemas = list_schemas(document)
+        self.draft = draft_of(document, schemas)
         self._uris: dict[str, str] = {}
         self._resources: dict[str, str] = {"": ""}
         self._anchors: dict[tuple[str, str], str] = {}
@@ -74,21 +75,18 @@ class Resolver:
         self._open: set[tuple[Any, ...]] = set()
         self._merged = 0
         self._identify()
-        self.check(Part(document, ""))
+        self._check(schemas)
 
-    def check(self, part: Part) -> None:
-        """Raise `SchemaError` for the first wrong keyword of a schema or of those inside it."""
-        stack = [(part.schema, part.pointer)]
-        while stack:
-            schema, pointer = stack.pop()
+    def _check(self, schemas: Iterable[tuple[str, Any]]) -> None:
+        """Raise `SchemaError` for the first wrong keyword of some schemas."""
+        for pointer, schema in schemas:
             check_keywords(schema, pointer, self.draft)
             self._checked.add(id(schema))
-            if isinstance(schema, Mapping):
-                inner = [(sub, pointer + below) for below, sub in subschemas(schema)]
-                stack.extend(reversed(inner))
 
     def _identify(self) -> None:
         """Record the subschemas that declare an identifier: ``$id`` and ``$anchor``."""
+        if not _has_key(self.document, {"$id", "id", "$anchor"}):
+            return
         stack: list[tuple[Any, str, str, bool]] = [(self.document, "", "", False)]
         while stack:
             value, pointer, uri, is_map = stack.pop()
@@ -147,9 +145,10 @@ class Resolver:
     def flatten(self, parts: Iterable[Part]) -> Flat:
         """Merge the parts that all apply to one node, references followed."""
         parts = tuple(parts)
-        key = tuple((part.pointer, id(part.schema)) for part in parts)
-        if key in self._flats:
-            return self._flats[key]
+        key = tuple([(part.pointer, id(part.schema)) for part in parts])
+        known = self._flats.get(key)
+        if known is not None:
+            return known
         pointer = parts[0].pointer
         if key in self._open:
             raise SchemaError(pointer, "refers to itself without any structure in between")
@@ -172,7 +171,7 @@ class Resolver:
         if isinstance(schema, bool):
             return Flat(pointer)
         if id(schema) not in self._checked:  # behind a reference to where no schema is expected
-            self.check(part)
+            self._check(list_schemas(schema, pointer))
         if _is_plain_ref(schema):
             return self._follow(schema["$ref"], pointer)
         flat = _own_keywords(schema, pointer)
@@ -210,14 +209,20 @@ class Resolver:
 #: What ``true`` means where a schema is expected; written out it makes an object a map.
 _ANYTHING: Mapping[str, Any] = {}
 _CHILD_SCHEMAS = {"items", "additionalProperties"}
+_CONTAINERS = frozenset((dict, list))
 _CHILD_LISTS = {"anyOf", "oneOf", "prefixItems"}
+_FOLLOWED = frozenset(("$ref", "allOf", "$defs"))
+#: Keywords without which a schema is a leaf; ``required`` may be draft 3's.
+_WITH_CHILDREN = frozenset((*_CHILD_SCHEMAS, *_CHILD_LISTS, *MAPS, "required"))
 
 
 def _own_keywords(schema: Mapping[str, Any], pointer: str) -> Flat:
-    keywords = {k: v for k, v in schema.items() if k not in ("$ref", "allOf", "$defs")}
+    keywords = {k: v for k, v in schema.items() if k not in _FOLLOWED}
     if "enum" in keywords:
         keywords["enum"] = Choices(keywords["enum"])
     flat = Flat(pointer, keywords)
+    if _WITH_CHILDREN.isdisjoint(schema):
+        return flat
     for key, found in (("properties", flat.properties), ("patternProperties", flat.patterns)):
         for name, sub in schema.get(key, {}).items():
             found[name] = (Part(sub, f"{pointer}/{key}/{escape_pointer(name)}"),)
@@ -333,6 +338,20 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def _has_key(value: Any, keys: Collection[str]) -> bool:
+    """Whether one of these keys is anywhere in a JSON value."""
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if type(top) is dict:
+            if not top.keys().isdisjoint(keys):
+                return True
+            stack += [inner for inner in top.values() if type(inner) in _CONTAINERS]
+        elif isinstance(top, list):
+            stack += [inner for inner in top if type(inner) in _CONTAINERS]
+    return False
+
+
 def _is_plain_ref(schema: Any) -> bool:
     return type(schema) is dict and len(schema) == 1 and isinstance(schema.get("$ref"), str)
 
@@ -393,7 +412,7 @@ def shape_of(flat: Flat, declared: NodeConfig | None, catalogue: MetricCatalogue
         label = f"{name} | null" if nullable else name
     else:
         kind = name = label = "null" if types else "any"
-    if kind == "object" and _aligns_a_map(flat, declared):
+    if kind == "object" and declared is not None and _aligns_a_map(flat, declared):
         kind, branches = "union", (_as(flat, "map"),)
     config = declared
     if kind in ("object", "null"):
@@ -419,9 +438,9 @@ def _is_scored(kind: str, declared: NodeConfig, catalogue: MetricCatalogue | Non
     return all(catalogue.takes_objects(spec.metric_id) for spec in declared.metrics)
 
 
-def _aligns_a_map(flat: Flat, declared: NodeConfig | None) -> bool:
+def _aligns_a_map(flat: Flat, declared: NodeConfig) -> bool:
     """Whether a map declares an array metric; its entries are then aligned like an array."""
-    names = {spec.metric_id for spec in declared.metrics} if declared is not None else set()
+    names = {spec.metric_id for spec in declared.metrics}
     below = [*flat.places.get("additionalProperties", ()), *chain(*flat.patterns.values())]
     is_map = not flat.properties and any(not isinstance(p.schema, bool) for p in below)
     return is_map and bool(names & ARRAY_METRICS)
@@ -432,7 +451,7 @@ def _types(flat: Flat) -> list[str]:
     keywords = flat.keywords
     declared = keywords.get("type")
     if declared is not None:
-        return list(dict.fromkeys(_as_list(declared)))
+        return [declared] if type(declared) is str else list(dict.fromkeys(_as_list(declared)))
     if flat.properties or flat.patterns or "additionalProperties" in flat.places:
         return ["object"]
     if "items" in flat.places or "prefixItems" in flat.places:
@@ -448,7 +467,7 @@ def _types(flat: Flat) -> list[str]:
 def _union_branches(flat: Flat, concrete: list[str]) -> tuple[tuple[Part, ...], ...]:
     """Return the branches of anyOf, oneOf or a list of types; none if there is one type."""
     alternatives = flat.places.get("anyOf") or flat.places.get("oneOf") or ()
-    if any(_is_structural(part.schema) for part in alternatives):
+    if alternatives and any(_is_structural(part.schema) for part in alternatives):
         possible = [p for p in alternatives if p.schema is not False] or alternatives
         beside = flat.keywords.keys() & set(_STRUCTURE)
         shared = _as(flat, "beside", (*_STRUCTURE, "required"), _CHILDREN) if beside else ()

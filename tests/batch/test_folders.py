@@ -180,7 +180,7 @@ def test_a_save_that_fails_leaves_what_was_there(three, calls, tmp_path, monkeyp
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("extractbench_nb.batch.storage.summary_batch", fail)
+    monkeypatch.setattr("extractbench_nb.batch.storage.part_table", fail)
     with pytest.raises(xb.OutputError, match="No space left on device"):
         evs.save(tmp_path)
     assert contents(tmp_path) == before
@@ -664,7 +664,7 @@ def test_files_are_complete_before_any_takes_its_name(three, calls, tmp_path, mo
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("extractbench_nb.batch.storage.summary_batch", fail)
+    monkeypatch.setattr("extractbench_nb.batch.storage.part_table", fail)
     with pytest.raises(xb.OutputError, match="No space left on device"):
         evaluate_runs(three, progress=False, resume=tmp_path)
     assert contents(tmp_path) == before
