@@ -243,7 +243,7 @@ def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices
             yield true[start : start + size], predicted[start : start + size]
 
 
-def _aligned_entries(rewards: Numbers) -> Numbers:
+def aligned_entries(rewards: Numbers) -> Numbers:
     """Return the scores of the best alignments of the last two axes, for all pairs at once.
 
     Antidiagonal by antidiagonal, because the entries of one do not depend on each other.
@@ -756,7 +756,7 @@ class _Lines:
         entries = self._true.shape[1] * self._predicted.shape[1]
         for first, second in _pair_blocks(possible, max(1, _CELLS // max(1, entries))):
             rewards = self._entries.of_lines(self._true[first], self._predicted[second])
-            found[first, second] = _aligned_entries(rewards)
+            found[first, second] = aligned_entries(rewards)
         return found[self._places]
 
 
