@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, header_rows
+from extractbench_nb.tables.cells import Cell, Table, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     checked_names,
@@ -152,9 +150,8 @@ def teds(
     uncounted = TEDS_VARIANTS[checked_variant(variant, TEDS_VARIANTS)]
     if not true.cells or not predicted.cells:
         return float(len(true.cells) == len(predicted.cells))
-    nodes = max(map(count_nodes, (true, predicted))) - uncounted
-    pair = TreePair(*map(table_sections, (true, predicted)), texts=not structure_only)
-    return max(0.0, 1 - pair.distance() / nodes)
+    pair = TreePair(table_sections(true), table_sections(predicted), texts=not structure_only)
+    return max(0.0, 1 - pair.distance() / (pair.size - uncounted))
 
 
 def count_nodes(table: Table) -> int:
