@@ -181,16 +181,21 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
 
 def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
     """Return the longest common subsequences of texts, over their mean lengths."""
+    lengths = (np.fromiter(map(len, side), np.float64, len(side)) for side in (true, predicted))
+    return _common_over_mean(true, predicted, *lengths)
+
+
+def _common_over_mean(
+    true: Sequence[str], predicted: Sequence[str], lengths: Numbers, others: Numbers
+) -> Numbers:
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
     similarities: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
-    similarities *= 2
-    length, other = (np.array([*map(len, side)], dtype=np.float64) for side in (true, predicted))
-    empty, blank = np.flatnonzero(length == 0), np.flatnonzero(other == 0)
-    length[empty] = 1  # nothing is in common with an empty text, whatever that is divided by
-    similarities /= length[:, None] + other[None]
-    similarities[np.ix_(empty, blank)] = 1
+    means = np.add.outer(lengths / 2, others / 2)
+    empty = np.ix_(lengths == 0, others == 0)
+    means[empty] = similarities[empty] = 1
+    similarities /= means
     return similarities
 
 
@@ -246,18 +251,19 @@ def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices
 def aligned_entries(rewards: Numbers) -> Numbers:
     """Return the scores of the best alignments of the last two axes, for all pairs at once.
 
-    Antidiagonal by antidiagonal, because the entries of one do not depend on each other.
+    Antidiagonal by antidiagonal, because the entries of one do not depend on each other. Fastest if
+    the pairs are last in memory, as in `Entries.of_lines`.
     """
     pairs, first, second = rewards.shape
-    entries = np.ascontiguousarray(rewards.transpose(1, 2, 0))
+    entries = np.ascontiguousarray(rewards.transpose(1, 2, 0)).reshape(-1, pairs)
     # indexed by the position in the first line; the one in the second follows from the antidiagonal
     before = np.zeros((first + 1, pairs))
     last = np.zeros_like(before)
     for diagonal in range(2, first + second + 1):
         low, high = max(1, diagonal - second), min(first, diagonal - 1)
-        positions = np.arange(low - 1, high)
-        best = entries[positions, diagonal - 2 - positions]
-        best += before[low - 1 : high]
+        start = (low - 1) * second + diagonal - low - 1
+        on_diagonal = entries[start : (high - 1) * second + diagonal - high : max(1, second - 1)]
+        best = on_diagonal + before[low - 1 : high]
         np.maximum(best, last[low - 1 : high], out=best)
         np.maximum(best, last[low : high + 1], out=before[low : high + 1])
         before, last = last, before
@@ -399,8 +405,11 @@ class Entries:
         raise NotImplementedError
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how similar the entries of pairs of lines are: pairs x entries x entries."""
-        return self.similar(true[:, :, None], predicted[:, None, :])
+        """Return how similar the entries of pairs of lines are: pairs x entries x entries.
+
+        In memory, the pairs are last.
+        """
+        return self.similar(true.T[:, None], predicted.T[None]).transpose(2, 0, 1)
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
         """Return the pairs of lines that may have a similarity above 0."""
@@ -433,12 +442,12 @@ class BoxEntries(Entries):
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
         """Return the overlaps, computed in parts because intermediate arrays are large."""
-        found = np.empty((*true.shape, predicted.shape[1]))
-        step = max(1, _BLOCK // (len(true) * predicted.shape[1]))
-        for start in range(0, true.shape[1], step):
-            part = true[:, start : start + step, None]
-            found[:, start : start + step] = self.similar(part, predicted[:, None, :])
-        return found
+        found = np.empty((true.shape[1], *predicted.T.shape))
+        step = max(1, _BLOCK // predicted.size)
+        for start in range(0, len(found), step):
+            part = true.T[start : start + step, None]
+            found[start : start + step] = self.similar(part, predicted.T[None])
+        return found.transpose(2, 0, 1)
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
         """Return the pairs of lines whose bounding boxes intersect."""
@@ -454,6 +463,8 @@ class TextEntries(Entries):
 
     def __init__(self, true: Table, predicted: Table) -> None:
         super().__init__(true, predicted, lambda cell, *_: cell.text)
+        self._texts = np.array(self.values, dtype=object)
+        self._lengths = np.array([*map(len, self.values)], dtype=np.float64)
         count, used = len(np.unique(self.true)), np.unique(self.predicted)
         # predicted texts get columns of their own
         self._column = np.zeros(len(self.values), dtype=np.intp)
@@ -475,19 +486,19 @@ class TextEntries(Entries):
         """Return how much texts have in common."""
         if self._kept is not None:
             return super().of_lines(true, predicted)
-        found = np.empty((*true.shape, predicted.shape[1]))
+        found = np.empty((true.shape[1], *predicted.T.shape))
         # equal true lines follow one another: their texts are compared with many lines at once
         ends = np.flatnonzero((true[1:] != true[:-1]).any(axis=1)) + 1
         for start, end in pairwise((0, *ends.tolist(), len(true))):
-            others = predicted[start:end]
+            others = predicted[start:end].T
             common = self._between(true[start], others.ravel())
-            found[start:end] = common.reshape(-1, *others.shape).transpose(1, 0, 2)
-        return found
+            found[:, :, start:end] = common.reshape(-1, *others.shape)
+        return found.transpose(2, 0, 1)
 
     def _between(self, true: Indices, predicted: Indices) -> Numbers:
         """Compare every text with every other."""
-        texts, others = ([self.values[n] for n in side.tolist()] for side in (true, predicted))
-        return text_similarity(texts, others)
+        texts, others = (self._texts[side].tolist() for side in (true, predicted))
+        return _common_over_mean(texts, others, self._lengths[true], self._lengths[predicted])
 
 
 class SlowTextEntries(Entries):
