@@ -199,17 +199,37 @@ def _common_over_mean(
     return similarities
 
 
-#: By kind: the number of characters that two texts have in common.
-TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
-    {
-        "substring": lambda matcher: matcher.find_longest_match().size,
-        "blocks": lambda matcher: sum(block[2] for block in matcher.get_matching_blocks()),
-    }
+def _substring(matcher: SequenceMatcher[str], _: int) -> int:
+    return matcher.find_longest_match().size
+
+
+def _blocks(matcher: SequenceMatcher[str], most: int) -> int:
+    """Return the size of all of difflib's matching blocks, which is at most `most`.
+
+    As `get_matching_blocks` finds them; it would go on to look between blocks where nothing is.
+    """
+    common = 0
+    ranges = [(0, len(matcher.a), 0, len(matcher.b))]
+    while ranges and common < most:
+        low, high, other_low, other_high = ranges.pop()
+        at, other_at, size = matcher.find_longest_match(low, high, other_low, other_high)
+        if size:
+            common += size
+            ranges.append((low, at, other_low, other_at))
+            ranges.append((at + size, high, other_at + size, other_high))
+    return common
+
+
+#: By kind: the number of characters that two texts have in common, given the most there may be.
+TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str], int], int]] = MappingProxyType(
+    {"substring": _substring, "blocks": _blocks}
 )
 
 
 def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
     """Return the common characters of two texts over their mean length, for each pair."""
+    from rapidfuzz.distance import LCSseq
+
     new: type[SequenceMatcher[str]] = SequenceMatcher
     with suppress(ImportError):  # the same results in a third of the time
         new = import_module("cydifflib").SequenceMatcher
@@ -220,7 +240,8 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
         if true and predicted:
             matcher = matcher_of(predicted)
             matcher.set_seq1(true)
-            similarities.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
+            common = TEXT_KINDS[kind](matcher, LCSseq.similarity(true, predicted))
+            similarities.append(2 * common / (len(true) + len(predicted)))
         else:
             similarities.append(float(true == predicted))
     return similarities
