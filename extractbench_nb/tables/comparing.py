@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, header_rows
+from extractbench_nb.tables.cells import Cell, Table, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     checked_names,
@@ -23,6 +21,7 @@ from extractbench_nb.tables.grid_similarity import (
     refuse_boxless,
     table_similarity,
 )
+from extractbench_nb.tables.tree_distance import Section, TreePair
 
 #: Text, the neighbour's text, and where the neighbour is: ``"right"`` or ``"below"``.
 Relation: TypeAlias = tuple[str, str, str]
@@ -65,9 +64,6 @@ def adjacency_relations(table: Table) -> Counter[Relation]:
 
 
 _LONGEST = 4
-
-#: ``"thead"`` or ``"tbody"``, and for each of its rows the cells that begin there.
-Section: TypeAlias = tuple[str, list[list[Cell]]]
 
 
 def bleu(true: Table, predicted: Table) -> float:
@@ -154,125 +150,14 @@ def teds(
     uncounted = TEDS_VARIANTS[checked_variant(variant, TEDS_VARIANTS)]
     if not true.cells or not predicted.cells:
         return float(len(true.cells) == len(predicted.cells))
-    trees = _tree(true), _tree(predicted)
-    nodes = max(len(tree.tags) for tree in trees) - uncounted
-    return max(0.0, 1 - _distance(*trees, structure_only=structure_only) / nodes)
+    pair = TreePair(table_sections(true), table_sections(predicted), texts=not structure_only)
+    return max(0.0, 1 - pair.distance() / (pair.size - uncounted))
 
 
 def count_nodes(table: Table) -> int:
     """Return the number of nodes of a table's tree: cells, rows, head and body, and the table."""
-    return len(_tree(table).tags)
-
-
-class _Tree(NamedTuple):
-    """A tree's nodes in postorder: their tags, the first node of each one's subtree, the cells."""
-
-    tags: npt.NDArray[np.str_]
-    first: Indices
-    cells: list[Cell]
-
-    @property
-    def sizes(self) -> Indices:
-        return np.arange(len(self.first)) - self.first + 1
-
-    def roots(self) -> Iterator[Indices]:
-        """Yield the subtrees with a left sibling, and the tree: first all rows together."""
-        _, last = np.unique(self.first[::-1], return_index=True)
-        roots = np.sort(len(self.first) - 1 - last)
-        roots = roots[self.sizes[roots] > 1]
-        are_rows = self.tags[roots] == "tr"
-        if are_rows.any():
-            yield roots[are_rows]
-        yield from roots[~are_rows, None]
-
-
-def _tree(table: Table) -> _Tree:
-    nodes: list[tuple[str, int]] = []
-    cells: list[Cell] = []
-    for tag, rows in table_sections(table):
-        section = len(nodes)
-        for row in rows:
-            first = len(nodes)
-            nodes += [("td", first + n) for n in range(len(row))]
-            nodes.append(("tr", first))
-            cells += row
-        nodes.append((tag, section))
-    tags, starts = zip(*nodes, ("table", 0), strict=True)
-    return _Tree(np.array(tags), np.array(starts), cells)
-
-
-def _distance(one: _Tree, other: _Tree, *, structure_only: bool) -> float:
-    if len(one.tags) > len(other.tags):
-        one, other = other, one
-    renaming = (one.tags[:, None] != other.tags).astype(np.float64)
-    cells = np.ix_(one.tags == "td", other.tags == "td")
-    renaming[cells] = _cell_costs(one.cells, other.cells, structure_only=structure_only)
-    distances = np.zeros(renaming.shape)
-    _to_leaves(distances, renaming, one, other)
-    _to_leaves(distances.T, renaming.T, other, one)
-    for roots in one.roots():
-        for root in roots.tolist():
-            for others in other.roots():
-                _fill(distances, renaming, (one, other), root, others)
-    return float(distances[-1, -1])
-
-
-def _cell_costs(cells: list[Cell], others: list[Cell], *, structure_only: bool) -> Numbers:
-    from rapidfuzz.distance import Levenshtein
-    from rapidfuzz.process import cdist
-
-    spans, other_spans = (
-        np.array([c.span_from(c.rows[0], c.columns[0]) for c in side]) for side in (cells, others)
-    )
-    differ = (spans[:, None] != other_spans).any(axis=-1)
-    if structure_only:
-        return np.asarray(differ, dtype=np.float64)
-    (texts, which), (other_texts, other_which) = (
-        np.unique(np.array([c.text for c in side], dtype=object), return_inverse=True)
-        for side in (cells, others)
-    )
-    costs = cdist(texts, other_texts, scorer=Levenshtein.normalized_distance, dtype=np.float64)
-    found: Numbers = np.where(differ, 1.0, costs[np.ix_(which, other_which)])
-    return found
-
-
-def _fill(
-    distances: Numbers, renaming: Numbers, trees: tuple[_Tree, _Tree], root: int, roots: Indices
-) -> None:
-    """Compute the distances of subtrees that begin where `root` and each of `roots` begin.
-
-    Those of smaller subtrees must have been computed.
-    """
-    one, other = trees
-    start, starts = one.first[root], other.first[roots][:, None]
-    width = int((roots[:, None] - starts).max()) + 1
-    nodes = np.minimum(starts + np.arange(width), roots[:, None])
-    before = other.first[nodes] - starts
-    left = (before == 0) & (starts + np.arange(width) <= roots[:, None])
-    steps = np.arange(width + 1, dtype=np.float64)
-    forests = np.empty((root - start + 2, len(roots), width + 1))
-    forests[0] = steps
-    for row, node in enumerate(range(start, root + 1), 1):
-        above, begin = forests[row - 1], one.first[node] - start
-        paired = np.take_along_axis(forests[begin], before, axis=1) + distances[node, nodes]
-        if begin == 0:
-            paired = np.where(left, above[:, :-1] + renaming[node, nodes], paired)
-        found = forests[row]
-        found[:, 0] = row
-        np.minimum(above[:, 1:] + 1, paired, out=found[:, 1:])
-        found -= steps
-        np.minimum.accumulate(found, axis=1, out=found)
-        found += steps
-        if begin == 0:
-            distances[node, nodes[left]] = found[:, 1:][left]
-
-
-def _to_leaves(distances: Numbers, renaming: Numbers, one: _Tree, other: _Tree) -> None:
-    """Compute the distances of the other table's leaves from all subtrees: one node remains."""
-    leaves = np.flatnonzero(other.sizes == 1)
-    costs = renaming[:, leaves]
-    for node, (first, size) in enumerate(zip(one.first, one.sizes, strict=True)):
-        distances[node, leaves] = size - 1 + costs[first : node + 1].min(axis=0)
+    sections = table_sections(table)
+    return 1 + sum(1 + len(rows) + sum(map(len, rows)) for _, rows in sections)
 
 
 COMPARISON_COLUMNS = FrameSpec(

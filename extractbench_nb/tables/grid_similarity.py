@@ -181,30 +181,55 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
 
 def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
     """Return the longest common subsequences of texts, over their mean lengths."""
+    lengths = (np.fromiter(map(len, side), np.float64, len(side)) for side in (true, predicted))
+    return _common_over_mean(true, predicted, *lengths)
+
+
+def _common_over_mean(
+    true: Sequence[str], predicted: Sequence[str], lengths: Numbers, others: Numbers
+) -> Numbers:
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
     similarities: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
-    similarities *= 2
-    length, other = (np.array([*map(len, side)], dtype=np.float64) for side in (true, predicted))
-    empty, blank = np.flatnonzero(length == 0), np.flatnonzero(other == 0)
-    length[empty] = 1  # nothing is in common with an empty text, whatever that is divided by
-    similarities /= length[:, None] + other[None]
-    similarities[np.ix_(empty, blank)] = 1
+    means = np.add.outer(lengths / 2, others / 2)
+    empty = np.ix_(lengths == 0, others == 0)
+    means[empty] = similarities[empty] = 1
+    similarities /= means
     return similarities
 
 
-#: By kind: the number of characters that two texts have in common.
-TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str]], int]] = MappingProxyType(
-    {
-        "substring": lambda matcher: matcher.find_longest_match().size,
-        "blocks": lambda matcher: sum(block[2] for block in matcher.get_matching_blocks()),
-    }
+def _substring(matcher: SequenceMatcher[str], _: int) -> int:
+    return matcher.find_longest_match().size
+
+
+def _blocks(matcher: SequenceMatcher[str], most: int) -> int:
+    """Return the size of all of difflib's matching blocks, which is at most `most`.
+
+    As `get_matching_blocks` finds them; it would go on to look between blocks where nothing is.
+    """
+    common = 0
+    ranges = [(0, len(matcher.a), 0, len(matcher.b))]
+    while ranges and common < most:
+        low, high, other_low, other_high = ranges.pop()
+        at, other_at, size = matcher.find_longest_match(low, high, other_low, other_high)
+        if size:
+            common += size
+            ranges.append((low, at, other_low, other_at))
+            ranges.append((at + size, high, other_at + size, other_high))
+    return common
+
+
+#: By kind: the number of characters that two texts have in common, given the most there may be.
+TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str], int], int]] = MappingProxyType(
+    {"substring": _substring, "blocks": _blocks}
 )
 
 
 def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
     """Return the common characters of two texts over their mean length, for each pair."""
+    from rapidfuzz.distance import LCSseq
+
     new: type[SequenceMatcher[str]] = SequenceMatcher
     with suppress(ImportError):  # the same results in a third of the time
         new = import_module("cydifflib").SequenceMatcher
@@ -215,7 +240,8 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
         if true and predicted:
             matcher = matcher_of(predicted)
             matcher.set_seq1(true)
-            similarities.append(2 * TEXT_KINDS[kind](matcher) / (len(true) + len(predicted)))
+            common = TEXT_KINDS[kind](matcher, LCSseq.similarity(true, predicted))
+            similarities.append(2 * common / (len(true) + len(predicted)))
         else:
             similarities.append(float(true == predicted))
     return similarities
@@ -243,21 +269,22 @@ def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices
             yield true[start : start + size], predicted[start : start + size]
 
 
-def _aligned_entries(rewards: Numbers) -> Numbers:
+def aligned_entries(rewards: Numbers) -> Numbers:
     """Return the scores of the best alignments of the last two axes, for all pairs at once.
 
-    Antidiagonal by antidiagonal, because the entries of one do not depend on each other.
+    Antidiagonal by antidiagonal, because the entries of one do not depend on each other. Fastest if
+    the pairs are last in memory, as in `Entries.of_lines`.
     """
     pairs, first, second = rewards.shape
-    entries = np.ascontiguousarray(rewards.transpose(1, 2, 0))
+    entries = np.ascontiguousarray(rewards.transpose(1, 2, 0)).reshape(-1, pairs)
     # indexed by the position in the first line; the one in the second follows from the antidiagonal
     before = np.zeros((first + 1, pairs))
     last = np.zeros_like(before)
     for diagonal in range(2, first + second + 1):
         low, high = max(1, diagonal - second), min(first, diagonal - 1)
-        positions = np.arange(low - 1, high)
-        best = entries[positions, diagonal - 2 - positions]
-        best += before[low - 1 : high]
+        start = (low - 1) * second + diagonal - low - 1
+        on_diagonal = entries[start : (high - 1) * second + diagonal - high : max(1, second - 1)]
+        best = on_diagonal + before[low - 1 : high]
         np.maximum(best, last[low - 1 : high], out=best)
         np.maximum(best, last[low : high + 1], out=before[low : high + 1])
         before, last = last, before
@@ -399,8 +426,11 @@ class Entries:
         raise NotImplementedError
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how similar the entries of pairs of lines are: pairs x entries x entries."""
-        return self.similar(true[:, :, None], predicted[:, None, :])
+        """Return how similar the entries of pairs of lines are: pairs x entries x entries.
+
+        In memory, the pairs are last.
+        """
+        return self.similar(true.T[:, None], predicted.T[None]).transpose(2, 0, 1)
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
         """Return the pairs of lines that may have a similarity above 0."""
@@ -433,12 +463,12 @@ class BoxEntries(Entries):
 
     def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
         """Return the overlaps, computed in parts because intermediate arrays are large."""
-        found = np.empty((*true.shape, predicted.shape[1]))
-        step = max(1, _BLOCK // (len(true) * predicted.shape[1]))
-        for start in range(0, true.shape[1], step):
-            part = true[:, start : start + step, None]
-            found[:, start : start + step] = self.similar(part, predicted[:, None, :])
-        return found
+        found = np.empty((true.shape[1], *predicted.T.shape))
+        step = max(1, _BLOCK // predicted.size)
+        for start in range(0, len(found), step):
+            part = true.T[start : start + step, None]
+            found[start : start + step] = self.similar(part, predicted.T[None])
+        return found.transpose(2, 0, 1)
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
         """Return the pairs of lines whose bounding boxes intersect."""
@@ -454,6 +484,8 @@ class TextEntries(Entries):
 
     def __init__(self, true: Table, predicted: Table) -> None:
         super().__init__(true, predicted, lambda cell, *_: cell.text)
+        self._texts = np.array(self.values, dtype=object)
+        self._lengths = np.array([*map(len, self.values)], dtype=np.float64)
         count, used = len(np.unique(self.true)), np.unique(self.predicted)
         # predicted texts get columns of their own
         self._column = np.zeros(len(self.values), dtype=np.intp)
@@ -475,19 +507,19 @@ class TextEntries(Entries):
         """Return how much texts have in common."""
         if self._kept is not None:
             return super().of_lines(true, predicted)
-        found = np.empty((*true.shape, predicted.shape[1]))
+        found = np.empty((true.shape[1], *predicted.T.shape))
         # equal true lines follow one another: their texts are compared with many lines at once
         ends = np.flatnonzero((true[1:] != true[:-1]).any(axis=1)) + 1
         for start, end in pairwise((0, *ends.tolist(), len(true))):
-            others = predicted[start:end]
+            others = predicted[start:end].T
             common = self._between(true[start], others.ravel())
-            found[start:end] = common.reshape(-1, *others.shape).transpose(1, 0, 2)
-        return found
+            found[:, :, start:end] = common.reshape(-1, *others.shape)
+        return found.transpose(2, 0, 1)
 
     def _between(self, true: Indices, predicted: Indices) -> Numbers:
         """Compare every text with every other."""
-        texts, others = ([self.values[n] for n in side.tolist()] for side in (true, predicted))
-        return text_similarity(texts, others)
+        texts, others = (self._texts[side].tolist() for side in (true, predicted))
+        return _common_over_mean(texts, others, self._lengths[true], self._lengths[predicted])
 
 
 class SlowTextEntries(Entries):
@@ -756,7 +788,7 @@ class _Lines:
         entries = self._true.shape[1] * self._predicted.shape[1]
         for first, second in _pair_blocks(possible, max(1, _CELLS // max(1, entries))):
             rewards = self._entries.of_lines(self._true[first], self._predicted[second])
-            found[first, second] = _aligned_entries(rewards)
+            found[first, second] = aligned_entries(rewards)
         return found[self._places]
 
 

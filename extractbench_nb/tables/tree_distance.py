@@ -1,0 +1,323 @@
+"""The edit distance of the trees of two tables, as TEDS defines them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from extractbench_nb.tables.cells import Cell, Indices, Numbers
+from extractbench_nb.tables.grid_similarity import (
+    aligned_entries,
+    alignment_scores,
+    likely_alignment,
+)
+
+#: ``"thead"`` or ``"tbody"``, and for each of its rows the cells that begin there.
+Section: TypeAlias = tuple[str, list[list[Cell]]]
+#: By node of one tree: how many nodes of the other come before the subtree that it may be paired
+#: with, how many up to its end, and what is gained by pairing them.
+_Jumps: TypeAlias = defaultdict[int, list[tuple[int, int, float]]]
+
+#: Up to this many pairs of nodes, all are considered.
+_FEW = 1 << 17
+#: Least number of nodes in a block of rows, if there are as many.
+_BLOCK = 128
+#: Number of pairs of nodes, or of cells in pairs of rows, in memory.
+_MANY = 1 << 21
+#: Gains are sums of floats.
+_MARGIN = 1e-6
+
+
+class _Part(NamedTuple):
+    """The head or body: its tag, its first node, itself, and its rows."""
+
+    tag: str
+    first: int
+    node: int
+    rows: slice
+
+
+class _Tree(NamedTuple):
+    """A tree without its root; nodes are numbered in postorder."""
+
+    size: int
+    parts: list[_Part]
+    #: By row: itself, its first cell, or itself if it has none, and how many cells it has.
+    rows: Indices
+    first: Indices
+    widths: Indices
+    #: By cell: itself, and the numbers of its text and its spans.
+    cells: Indices
+    texts: Indices
+    spans: Indices
+
+
+def _tree(sections: list[Section], texts: dict[str, int], spans: dict[Any, int]) -> _Tree:
+    lists: tuple[list[int], ...] = ([], [], [], [], [], [])
+    rows, first, widths, cells, of_texts, of_spans = lists
+    parts = []
+    size = 0
+    for tag, lines in sections:
+        start, count = size, len(rows)
+        for line in lines:
+            first.append(size)
+            widths.append(len(line))
+            for across, down, text, *_ in line:
+                cells.append(size)
+                of_texts.append(texts.setdefault(text, len(texts)))
+                span = across[-1] - across[0], down[-1] - down[0]
+                of_spans.append(spans.setdefault(span, len(spans)))
+                size += 1
+            rows.append(size)
+            size += 1
+        parts.append(_Part(tag, start, size, slice(count, len(rows))))
+        size += 1
+    return _Tree(size, parts, *(np.array(numbers, dtype=np.intp) for numbers in lists))
+
+
+class TreePair:
+    """The trees of two tables, and the best mapping of their nodes.
+
+    A mapping keeps order and ancestors. Leaving a node out costs 1, so a pair of nodes that costs
+    `c` gains `2 - c`, from 1 to 2, and the distance is the number of nodes less the most that a
+    mapping gains. Zhang and Shasha, "Simple fast algorithms for the editing distance between trees
+    and related problems" (1989), compute what is gained by the first nodes of one tree with the
+    first nodes of the other: the last node of either is left out, or both are paired, and so are
+    their subtrees with each other. Trees of tables allow short cuts:
+
+    - Roots are paired, and so are sections if there is one on either side.
+    - No cell is paired with a node that has children, as any leaf below gains as much, nor a
+      section of one row with a row.
+    - The cells of two rows that are paired are aligned, for all pairs of rows at once.
+    - Two sections that are paired have gains of their own, computed beside those of the trees.
+    - Rows that share rare cells are likely pairs. If these gain much, few nodes are left out in the
+      best mapping: it stays in a band, in which about as many nodes of either tree come first. What
+      is outside is not computed. It is the gain of some mapping, so nothing that is derived from it
+      is too much.
+    """
+
+    def __init__(self, true: list[Section], predicted: list[Section], *, texts: bool) -> None:
+        numbers: tuple[dict[str, int], dict[Any, int]] = {}, {}
+        trees = [_tree(sections, *numbers) for sections in (true, predicted)]
+        self._one, self._other = sorted(trees, key=lambda tree: tree.size)
+        self._more = self._other.size - self._one.size
+        #: By number; none if they do not count.
+        self._texts = list(numbers[0]) if texts else []
+        self._alone = len(true) == len(predicted) == 1
+        #: The most that the distance may be.
+        self._most = float(self._one.size + self._other.size)
+        if self._one.size * self._other.size > _FEW:
+            self._most -= self._likely_gain() - _MARGIN
+        #: How many nodes fewer may come first in the other tree.
+        self._aside = int(self._most - self._more) // 2
+
+    @property
+    def size(self) -> int:
+        """Number of nodes of the larger tree, with its root."""
+        return self._other.size + 1
+
+    def distance(self) -> float:
+        """Return the least cost of turning one tree into the other."""
+        one, other = self._one, self._other
+        jumps = self._jumps()
+        gained = np.zeros(other.size + 1)
+        if not self._alone:
+            gained = np.tile(gained, (1 + len(other.parts), 1))
+        for part in one.parts:
+            if not self._alone:
+                for lane, second in enumerate(other.parts, 1):
+                    gained[lane, : second.first] = -np.inf
+                    gained[lane, second.first :] = 0
+            pairs = [(second.first, second.node + 1, 0.0) for second in other.parts]
+            starts, ends, gains = map(np.array, zip(*pairs, *jumps[part.node], strict=True))
+            begun = gained[..., starts]
+            for rows in self._blocks(part.rows):
+                self._add(rows, gained, jumps)
+            for n, second in enumerate(other.parts):
+                own = gained[second.node] if self._alone else gained[n + 1, second.node]
+                gains[n] = own + 1 + (part.tag == second.tag)
+            gained[..., ends] = np.maximum(gained[..., ends], begun + gains)
+            np.maximum.accumulate(gained, axis=-1, out=gained)
+        return float(one.size + other.size - gained.flat[other.size])
+
+    def _add(self, rows: slice, gained: Numbers, jumps: _Jumps) -> None:
+        """Add rows of one tree to what is gained by the first nodes of the other, by their number.
+
+        Other lines have what is gained from the beginning of a section of either tree.
+        """
+        one, other = self._one, self._other
+        top, bottom = int(one.first[rows.start]), int(one.rows[rows.stop - 1])
+        left, right = max(0, top - self._aside), self._last(bottom)
+        leaves = self._leaf_gains(rows, left, right)
+        others = slice(*(np.searchsorted(other.first, left), np.searchsorted(other.rows, right)))
+        which, second = np.nonzero(
+            self._may_pair(
+                *(one.first[rows, None], one.rows[rows, None]),
+                *(other.first[others], other.rows[others]),
+            )
+        )
+        bounds = np.searchsorted(which, np.arange(rows.stop - rows.start + 1)).tolist()
+        which, second = which + rows.start, second + others.start
+        pairs = (
+            *(other.first[second], other.rows[second] + 1),
+            self._row_gains(leaves, top, left, which, second),
+        )
+        for row, bound in zip(range(rows.start, rows.stop), pairwise(bounds), strict=True):
+            first, last = int(one.first[row]), int(one.rows[row])
+            starts, ends, gains = (numbers[slice(*bound)] for numbers in pairs)
+            if jumps[last]:
+                more = zip(*jumps[last], strict=True)
+                starts, ends, gains = map(np.append, (starts, ends, gains), more)
+            begun = gained[..., starts] + gains
+            low, high = max(0, first - self._aside), self._last(last)
+            paired, alone = gained[..., low:high], gained[..., low + 1 : high + 1]
+            # a row without cells is a leaf itself
+            for step in leaves[first - top : max(last, first + 1) - top, low - left : high - left]:
+                best = paired + step
+                np.maximum(best, alone, out=best)
+                np.maximum.accumulate(best, axis=-1, out=alone)
+            gained[..., ends] = np.maximum(gained[..., ends], begun)
+            np.maximum.accumulate(alone, axis=-1, out=alone)
+
+    def _blocks(self, rows: slice) -> Iterator[slice]:
+        """Yield rows of the first tree, in blocks about as wide as the band."""
+        width = min(self._other.size, int(self._most)) + 1
+        nodes = min(max(width, _BLOCK), max(1, _MANY // width))
+        start = rows.start
+        while start < rows.stop:
+            end = int(np.searchsorted(self._one.rows, self._one.first[start] + nodes))
+            end = min(max(end, start + 1), rows.stop)
+            yield slice(start, end)
+            start = end
+
+    def _last(self, node: int) -> int:
+        """Return how many nodes of the other tree may come first, with those up to this node."""
+        return min(self._other.size, node + 1 + self._more + self._aside)
+
+    def _may_pair(self, first: Any, last: Any, other_first: Any, other_last: Any) -> Any:
+        """Return whether nodes may be paired, given their first descendants and themselves.
+
+        As many nodes are left out, at least, as there are more in one tree: before, below, after.
+        """
+        before, after = other_first - first, self._more - (other_last - last)
+        return abs(before) + abs(self._more - before - after) + abs(after) <= self._most
+
+    def _leaf_gains(self, rows: slice, left: int, right: int) -> Numbers:
+        """Return what is gained by pairing leaves: the nodes of some rows, and a range of nodes.
+
+        There is one more of each, which gains nothing.
+        """
+        one, other = self._one, self._other
+        top, bottom = int(one.first[rows.start]), int(one.rows[rows.stop - 1]) + 1
+        cells, others = (
+            slice(*np.searchsorted(tree.cells, ends).tolist())
+            for tree, ends in ((one, (top, bottom)), (other, (left, right)))
+        )
+        costs = np.zeros((cells.stop - cells.start, others.stop - others.start))
+        if self._texts:
+            costs = self._text_costs(one.texts[cells], other.texts[others])
+        differ = one.spans[cells, None] != other.spans[others]
+        if differ.any():
+            costs[differ] = 1
+        gains = np.zeros((bottom - top + 1, right - left + 1))
+        nodes, other_nodes = one.cells[cells, None] - top, other.cells[others] - left
+        gains[nodes, other_nodes] = np.subtract(2, costs, out=costs)
+        blank, other_blank = (tree.rows[tree.widths == 0] for tree in (one, other))
+        if len(blank) or len(other_blank):
+            blank = blank[(blank >= top) & (blank < bottom)][:, None] - top
+            other_blank = other_blank[(other_blank >= left) & (other_blank < right)] - left
+            gains[blank, other_nodes] = gains[nodes, other_blank] = 1
+            gains[blank, other_blank] = 2
+        return gains
+
+    def _text_costs(self, texts: Indices, others: Indices) -> Numbers:
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import cdist
+
+        (used, which), (other_used, other_which) = (
+            np.unique(side, return_inverse=True) for side in (texts, others)
+        )
+        sides = ([self._texts[n] for n in side.tolist()] for side in (used, other_used))
+        costs = cdist(*sides, scorer=Levenshtein.normalized_distance, dtype=np.float64)
+        return costs[which[:, None], other_which]
+
+    def _row_gains(
+        self, leaves: Numbers, top: int, left: int, rows: Indices, others: Indices
+    ) -> Numbers:
+        """Return what is gained by pairing rows and their cells."""
+        firsts = self._one.first[rows] - top, self._other.first[others] - left
+        widths = self._one.widths[rows], self._other.widths[others]
+        gains = np.full(len(rows), 2.0)
+        # rows of about as many cells at once; a cell that is missing gains nothing
+        kinds = sum(64**n * np.frexp(width)[1] for n, width in enumerate(widths))
+        for kind in np.unique(kinds).tolist():
+            members = np.flatnonzero(kinds == kind)
+            longest = [int(width[members].max()) for width in widths]
+            step = max(1, _MANY // max(1, longest[0] * longest[1]))
+            for start in range(0, len(members) if all(longest) else 0, step):
+                some = members[start : start + step, None]
+                nodes, other_nodes = (
+                    np.where(np.arange(most) < width[some], first[some] + np.arange(most), -1)
+                    for first, width, most in zip(firsts, widths, longest, strict=True)
+                )
+                found = aligned_entries(leaves[nodes[:, :, None], other_nodes[:, None]])
+                gains[some[:, 0]] += found
+        return gains
+
+    def _jumps(self) -> _Jumps:
+        """Return what is gained by pairing a section with a row: leaves below are aligned."""
+        jumps: _Jumps = defaultdict(list)
+        if self._alone:
+            return jumps
+        sides = ((self._one, self._other), (self._other, self._one))
+        for turned, (tree, second) in enumerate(sides):
+            for part in tree.parts:
+                if part.rows.stop - part.rows.start == 1:
+                    continue
+                for row in np.flatnonzero(second.widths).tolist():
+                    nodes = (part.first, part.node), (int(second.first[row]), int(second.rows[row]))
+                    rows = part.rows, slice(row, row + 1)
+                    (first, last), (other_first, other_last) = nodes[::-1] if turned else nodes
+                    if self._may_pair(first, last, other_first, other_last):
+                        some, others = rows[::-1] if turned else rows
+                        ends = other_first, int(self._other.rows[others.stop - 1]) + 1
+                        gain = alignment_scores(self._leaf_gains(some, *ends))[-1, -1]
+                        jumps[last].append((other_first, other_last + 1, 1 + float(gain)))
+        return jumps
+
+    def _likely_gain(self) -> float:
+        """Return what a mapping gains that pairs rows with rare cells in common."""
+        trees = self._one, self._other
+        count = sum(tree.size for tree in trees)
+        width = max(int(tree.widths.max()) for tree in trees)
+        lines = []
+        for tree in trees:
+            numbers = np.full((len(tree.rows), width), -1)
+            held = tree.texts if self._texts else 0
+            numbers[np.arange(width) < tree.widths[:, None]] = held * count + tree.spans
+            lines.append(numbers)
+        _, entries = np.unique(np.concatenate(lines), return_inverse=True)
+        guess = likely_alignment(*np.split(entries.reshape(-1, width), [len(lines[0])]))
+        gain = 0.0
+        for start in range(0, len(guess.true), _ROWS):
+            rows, others = (side[start : start + _ROWS] for side in guess[:2])
+            top, left = int(self._one.first[rows[0]]), int(self._other.first[others[0]])
+            block, right = slice(rows[0], rows[-1] + 1), int(self._other.rows[others[-1]]) + 1
+            leaves = self._leaf_gains(block, left, right)
+            gain += float(self._row_gains(leaves, top, left, rows, others).sum())
+        parts = [
+            np.searchsorted([part.rows.stop for part in tree.parts], rows, side="right")
+            for tree, rows in zip(trees, guess[:2], strict=True)
+        ]
+        if (parts[0] == parts[1]).all():
+            tags = ([part.tag for part in tree.parts] for tree in trees)
+            gain += sum(1 + (tag == other) for tag, other in zip(*tags, strict=False))
+        return gain
+
+
+#: Pairs of rows that are compared at once for a guess.
+_ROWS = 8
