@@ -292,14 +292,15 @@ NAMES = ("Ann Lee", "J. de Vries", "Acme Holdings, Inc.", "Nordwind GmbH", "Oxfo
 def generated_runs(schemas: int = 50, outputs: int = 300, seed: int = 23) -> pd.DataFrame:
     """Return runs of documents under schemas that nobody has seen, of 10 to 400 keys each.
 
-    A schema has nested objects, one array of objects for about every 25 keys, and one of texts.
+    A schema has nested objects, and arrays of objects and of texts. Every row brings its own copy
+    of its schema, as rows that are read from a file do.
     """
     rng = random.Random(seed)
     sizes = [round(10 * 40 ** (i / max(1, schemas - 1))) for i in range(schemas)]
     made = [generated_schema(size, rng) for size in sizes]
     rows = []
     for number in range(outputs):
-        schema = made[number % schemas]
+        schema = json.loads(json.dumps(made[number % schemas]))
         gold = generated_value(schema, rng)
         predicted = corrupted(gold, rng)
         rows.append(("run", f"d{number:04}", schema, gold, predicted))
