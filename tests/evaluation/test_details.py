@@ -340,6 +340,7 @@ def test_results_pickle_and_copy() -> None:
         assert other.fields.equals(ev.fields)
         assert other.summary.equals(ev.summary)
         assert repr(other) == repr(ev)
+        assert other._repr_html_() == ev._repr_html_()
 
 
 def test_a_schema_read_as_released_stays_so() -> None:
@@ -468,6 +469,44 @@ BOUNDS = {
     "contains": "not_validated",
     "another draft inside": "not_validated",
 }
+
+
+#: A package that jsonschema imports where it is installed; its import takes a second.
+SLOW = """
+import sys, types
+import extractbench_nb as xb
+
+slow = types.ModuleType("rfc3987_syntax")
+slow.is_valid_syntax = lambda term, value: value == "fits"
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "rfc3987_syntax":
+            return importlib.machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec):
+        print("imported")
+        return slow
+
+    def exec_module(self, module):
+        pass
+
+
+import importlib.machinery
+
+sys.meta_path.insert(0, Finder())
+schema = {"type": "object", "properties": {"a": {"type": "string", "format": "uri"}}}
+print(xb.evaluate(schema, {"a": "no uri"}, {"a": "b:c"}).warnings["kind"].tolist())
+from jsonschema import FormatChecker
+
+print(FormatChecker().conforms("fits", "iri"), FormatChecker().conforms("other", "iri"))
+"""
+
+
+def test_validation_leaves_out_what_is_slow_to_import() -> None:
+    told = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines() == ["['format']", "imported", "True False"]
 
 
 def test_validation_ends_whatever_the_schema_says(tmp_path: Path) -> None:

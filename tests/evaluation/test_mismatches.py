@@ -436,6 +436,27 @@ def test_frames_that_lack_run_and_document_are_of_one_document() -> None:
     assert reason_details(frame.head(0)) == []
 
 
+def test_gold_elsewhere_is_found_by_path() -> None:
+    """A value of the field itself, in two rows of it, is no sibling; names may hold anything."""
+    box = "$.a['it\\'s [0].b']"
+    rows = [
+        (f"{box}['x.y']", "incorrect", "Alice Meyer", "bob stone"),
+        (f"{box}['x.y']", "incorrect", "Alice Meyer", "alice meyer jr"),
+        (f"{box}.z", "correct", "Bob Stone", "Bob Stone"),
+        (f"{box}.w", "incorrect", "Carol Reed", "Carol Reed, Ohio"),
+        ("$.z", "incorrect", "Dora Quint", "Bob Stone"),
+        ("$.l", "correct", [{"k": "Egon Frisch"}, {"k": "Fay Gould"}], []),
+        ("$.l[0].k", "incorrect", "Egon Frisch", "fay gould"),
+        ("$.l[1].k", "omission", "n/a", None),
+    ]
+    frame = pd.DataFrame(rows, columns=["path", "outcome", "gold", "predicted"])
+    found = ["sibling_value", "extra_text", None, "extra_text", "other", None, "other_item"]
+    found.append("null_word")
+    assert reason_details(frame) == found
+    mixed = pd.concat([frame.assign(document=name) for name in "ab"]).sort_index(kind="stable")
+    assert reason_details(mixed) == [kind for kind in found for _ in "ab"]
+
+
 # --- the documented rates ---------------------------------------------------------------------
 
 
