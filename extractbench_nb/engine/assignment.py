@@ -46,7 +46,7 @@ WEAK_SHARE = 0.3
 #: Errors of rounding: of an estimate, and of a total. Rounds after which prices are given up.
 SLACK = 1e-5
 MARGIN = 1e-7
-PRICE_ROUNDS = 20
+PRICE_ROUNDS = 100
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
@@ -292,7 +292,7 @@ class Worth:
             own = found.values[rows, columns]
             return own - np.where((own >= bonus) & ~likely, bonus, 0.0) - loss - SLACK
 
-        bounded = len(one) * len(two) >= BOUNDED_PAIRS and estimate.is_costly
+        bounded = len(one) * len(two) >= BOUNDED_PAIRS and estimate.has_bounds
         every = np.arange(len(one)), np.arange(len(two))
         done = [np.full(len(side), not bounded) for side in (one, two)]
         found = cls(exact(*every, upper=bounded), exact, lower, done)
@@ -415,12 +415,15 @@ def _is_only_optimum(
     best = worth.max(axis=1)
     unused = np.delete(np.arange(worth.shape[1]), columns)
     price = np.zeros(worth.shape[1])
+    tempted, part = np.arange(0), worth[:0]
     for _ in range(PRICE_ROUNDS):
         more = price[columns] - own + MARGIN
-        tempted = np.flatnonzero(best + more > 0.0)
-        if not tempted.size:
-            return True
-        raised = (worth[tempted] + more[tempted, None]).max(axis=0).clip(min=0.0)
+        before, tempted = tempted, np.flatnonzero(best + more > 0.0)
+        if not np.array_equal(tempted, before):
+            part = worth[tempted]
+        if tempted.size > WEAK_SHARE * len(best):
+            return False
+        raised = (part + more[tempted, None]).max(axis=0, initial=0.0)
         if raised[unused].any():
             return False
         if np.array_equal(raised, price):

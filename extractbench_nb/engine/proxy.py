@@ -124,9 +124,10 @@ class Estimate:
         return total, likely
 
     @property
-    def is_costly(self) -> bool:
-        """Whether texts are compared by characters, which takes most of the time."""
-        return any(isinstance(compared, _Texts) for _, _, compared in self._fields)
+    def has_bounds(self) -> bool:
+        """Whether an upper `block` is found faster, and tells pairs apart."""
+        kinds = [isinstance(field, _Texts) for _, _, field in self._fields if field is not None]
+        return any(kinds) and not all(kinds)
 
     def loss(self, rows: Indices, columns: Indices) -> tuple[NDArray[np.float64], Flags]:
         """Return how much an upper `block` may exceed these pairs, and where texts are likely."""
