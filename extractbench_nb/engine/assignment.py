@@ -43,10 +43,12 @@ LARGE_PAIR = 50
 #: which all are.
 BOUNDED_PAIRS = 100_000
 WEAK_SHARE = 0.3
-#: Errors of rounding: of an estimate, and of a total. Rounds after which prices are given up.
+#: Errors of rounding: of an estimate, and of a total. Rounds after which prices are given up, and
+#: rows for which they are always looked for.
 SLACK = 1e-5
 MARGIN = 1e-7
 PRICE_ROUNDS = 100
+FEW_ROWS = 100
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
@@ -421,7 +423,7 @@ def _is_only_optimum(
         before, tempted = tempted, np.flatnonzero(best + more > 0.0)
         if not np.array_equal(tempted, before):
             part = worth[tempted]
-        if tempted.size > WEAK_SHARE * len(best):
+        if tempted.size > max(FEW_ROWS, WEAK_SHARE * len(best)):
             return False
         raised = (part + more[tempted, None]).max(axis=0, initial=0.0)
         if raised[unused].any():
