@@ -359,8 +359,9 @@ class Worth:
 
         Otherwise the solver decides on exact values which of equal solutions it takes.
         """
+        solve = _solve_mutual
         while not self.is_exact:
-            pairs = _solve(self.values)
+            pairs, solve = solve(self.values), _solve
             rows, columns = np.array(pairs).T
             own, bounds = self.at_least(rows, columns), self.values[rows, columns]
             self.values[rows, columns] = -np.inf
@@ -450,6 +451,20 @@ def _solve(worth: NDArray[np.float64]) -> Pairs:
         return found if by_row is worth else sorted((b, a) for a, b in found)
     rows, columns = _solver()(worth, True)
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def _solve_mutual(worth: Worths) -> Pairs:
+    """Pair items that are best for each other, and solve what is left; not always an optimum."""
+    best = worth.argmax(axis=1)
+    rows = np.flatnonzero(worth.max(axis=1) == worth.max(axis=0)[best])
+    columns, first = np.unique(best[rows], return_index=True)
+    pairs = list(zip(rows[first].tolist(), columns.tolist(), strict=True))
+    ours = np.delete(np.arange(worth.shape[0]), rows[first])
+    theirs = np.delete(np.arange(worth.shape[1]), columns)
+    if ours.size and theirs.size:
+        found = _solve(worth[np.ix_(ours, theirs)])
+        pairs += [(int(ours[a]), int(theirs[b])) for a, b in found]
+    return sorted(pairs)
 
 
 @cache
