@@ -3,8 +3,7 @@
 It maximises first the number of matched pairs, then the total similarity. Ties are broken by the
 items' canonical JSON, never by position, so that shuffling either side changes no score. Small
 arrays are solved exactly on the declared metrics. In large arrays equal items are paired first; a
-vectorised estimate (`Estimate`) proposes the other pairs, and the declared metrics compare
-them.
+vectorised estimate (`Estimate`) proposes the other pairs, and the declared metrics compare them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from extractbench_nb._json import canonical, canonical_unordered
@@ -315,7 +313,7 @@ class Worth:
         def lower(rows: Indices, columns: Indices) -> Worths:
             return np.minimum(self.at_least(ours[rows], theirs[columns]), _LIKELY)
 
-        if are_long:
+        if are_long and not self.is_exact:
             self.make_exact()
         done = [self.done[0][ours], self.done[1][theirs]]
         values = self.values[np.ix_(ours, theirs)]
@@ -336,7 +334,7 @@ class Worth:
     def make_exact(self, rows: Indices | None = None, columns: Indices | None = None) -> None:
         """Replace bounds in some rows and columns, or in all."""
         if rows is None and columns is None:
-            rows = np.flatnonzero(~self.done[0]) if not self.is_exact else None
+            rows = np.flatnonzero(~self.done[0])
         every = np.arange(self.values.shape[0]), np.arange(self.values.shape[1])
         if rows is not None:
             self.values[rows], self.done[0][rows] = self.exact(rows, every[1]), True
@@ -474,6 +472,8 @@ def _solver() -> Any:
     Its module is loaded from its file: the package around it takes 0.3 s to import, more than the
     rest of a first evaluation.
     """
+    import scipy
+
     folder = Path(scipy.__file__).with_name("optimize")
     spec = PathFinder.find_spec("_lsap", [str(folder)])
     if spec is not None and spec.loader is not None:
