@@ -85,10 +85,10 @@ class OptimalAligner:
         # items of prefixItems are paired by position, all others optimally
         items, prefix = node.children.items, len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
-        ours, theirs = self._side(gold), self._side(predicted)
-        left, right = ours.order_from(prefix), theirs.order_from(prefix)
-        if items is not None and left and right:
-            pairs.extend(self._assign(items, ours, theirs, left, right))
+        if items is not None and len(gold) == len(predicted) == prefix + 1:
+            pairs.append((prefix, prefix))
+        elif items is not None and min(len(gold), len(predicted)) > prefix:
+            pairs.extend(self._assign(items, gold, predicted, prefix))
         self._known[key] = sorted(pairs)
         return self._known[key]
 
@@ -99,8 +99,10 @@ class OptimalAligner:
         return side
 
     def _assign(
-        self, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
+        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any], start: int
     ) -> Pairs:
+        ours, theirs = self._side(gold), self._side(predicted)
+        left, right = ours.order_from(start), theirs.order_from(start)
         equal = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
@@ -161,6 +163,8 @@ class OptimalAligner:
         return _scalar_comparisons(node, ours, sum(_leaves(item, self._counts) for item in two))
 
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
+        if len(one) == len(two) == 1:
+            return [(0, 0)]
         bonus = _bonus(one, two)
         table = self.compare.table(node, one, two)
         worth = [[score + bonus if matched else score for score, matched in row] for row in table]
