@@ -3,8 +3,7 @@
 It maximises first the number of matched pairs, then the total similarity. Ties are broken by the
 items' canonical JSON, never by position, so that shuffling either side changes no score. Small
 arrays are solved exactly on the declared metrics. In large arrays equal items are paired first; a
-vectorised estimate (`Estimate`) proposes the other pairs, and the declared metrics compare
-them.
+vectorised estimate (`Estimate`) proposes the other pairs, and the declared metrics compare them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from extractbench_nb._json import canonical, canonical_unordered
@@ -43,10 +41,12 @@ LARGE_PAIR = 50
 #: which all are.
 BOUNDED_PAIRS = 100_000
 WEAK_SHARE = 0.3
-#: Errors of rounding: of an estimate, and of a total. Rounds after which prices are given up.
+#: Errors of rounding: of an estimate, and of a total. Rounds after which prices are given up, and
+#: rows for which they are always looked for.
 SLACK = 1e-5
 MARGIN = 1e-7
-PRICE_ROUNDS = 20
+PRICE_ROUNDS = 100
+FEW_ROWS = 100
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
@@ -85,10 +85,10 @@ class OptimalAligner:
         # items of prefixItems are paired by position, all others optimally
         items, prefix = node.children.items, len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
-        ours, theirs = self._side(gold), self._side(predicted)
-        left, right = ours.order_from(prefix), theirs.order_from(prefix)
-        if items is not None and left and right:
-            pairs.extend(self._assign(items, ours, theirs, left, right))
+        if items is not None and len(gold) == len(predicted) == prefix + 1:
+            pairs.append((prefix, prefix))
+        elif items is not None and min(len(gold), len(predicted)) > prefix:
+            pairs.extend(self._assign(items, gold, predicted, prefix))
         self._known[key] = sorted(pairs)
         return self._known[key]
 
@@ -99,8 +99,10 @@ class OptimalAligner:
         return side
 
     def _assign(
-        self, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
+        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any], start: int
     ) -> Pairs:
+        ours, theirs = self._side(gold), self._side(predicted)
+        left, right = ours.order_from(start), theirs.order_from(start)
         equal = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
@@ -161,6 +163,8 @@ class OptimalAligner:
         return _scalar_comparisons(node, ours, sum(_leaves(item, self._counts) for item in two))
 
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
+        if len(one) == len(two) == 1:
+            return [(0, 0)]
         bonus = _bonus(one, two)
         table = self.compare.table(node, one, two)
         worth = [[score + bonus if matched else score for score, matched in row] for row in table]
@@ -292,7 +296,7 @@ class Worth:
             own = found.values[rows, columns]
             return own - np.where((own >= bonus) & ~likely, bonus, 0.0) - loss - SLACK
 
-        bounded = len(one) * len(two) >= BOUNDED_PAIRS and estimate.is_costly
+        bounded = len(one) * len(two) >= BOUNDED_PAIRS and estimate.has_bounds
         every = np.arange(len(one)), np.arange(len(two))
         done = [np.full(len(side), not bounded) for side in (one, two)]
         found = cls(exact(*every, upper=bounded), exact, lower, done)
@@ -313,7 +317,7 @@ class Worth:
         def lower(rows: Indices, columns: Indices) -> Worths:
             return np.minimum(self.at_least(ours[rows], theirs[columns]), _LIKELY)
 
-        if are_long:
+        if are_long and not self.is_exact:
             self.make_exact()
         done = [self.done[0][ours], self.done[1][theirs]]
         values = self.values[np.ix_(ours, theirs)]
@@ -334,7 +338,7 @@ class Worth:
     def make_exact(self, rows: Indices | None = None, columns: Indices | None = None) -> None:
         """Replace bounds in some rows and columns, or in all."""
         if rows is None and columns is None:
-            rows = np.flatnonzero(~self.done[0]) if not self.is_exact else None
+            rows = np.flatnonzero(~self.done[0])
         every = np.arange(self.values.shape[0]), np.arange(self.values.shape[1])
         if rows is not None:
             self.values[rows], self.done[0][rows] = self.exact(rows, every[1]), True
@@ -357,8 +361,9 @@ class Worth:
 
         Otherwise the solver decides on exact values which of equal solutions it takes.
         """
+        solve = _solve_mutual
         while not self.is_exact:
-            pairs = _solve(self.values)
+            pairs, solve = solve(self.values), _solve
             rows, columns = np.array(pairs).T
             own, bounds = self.at_least(rows, columns), self.values[rows, columns]
             self.values[rows, columns] = -np.inf
@@ -415,12 +420,15 @@ def _is_only_optimum(
     best = worth.max(axis=1)
     unused = np.delete(np.arange(worth.shape[1]), columns)
     price = np.zeros(worth.shape[1])
+    tempted, part = np.arange(0), worth[:0]
     for _ in range(PRICE_ROUNDS):
         more = price[columns] - own + MARGIN
-        tempted = np.flatnonzero(best + more > 0.0)
-        if not tempted.size:
-            return True
-        raised = (worth[tempted] + more[tempted, None]).max(axis=0).clip(min=0.0)
+        before, tempted = tempted, np.flatnonzero(best + more > 0.0)
+        if not np.array_equal(tempted, before):
+            part = worth[tempted]
+        if tempted.size > max(FEW_ROWS, WEAK_SHARE * len(best)):
+            return False
+        raised = (part + more[tempted, None]).max(axis=0, initial=0.0)
         if raised[unused].any():
             return False
         if np.array_equal(raised, price):
@@ -447,6 +455,20 @@ def _solve(worth: NDArray[np.float64]) -> Pairs:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
+def _solve_mutual(worth: Worths) -> Pairs:
+    """Pair items that are best for each other, and solve what is left; not always an optimum."""
+    best = worth.argmax(axis=1)
+    rows = np.flatnonzero(worth.max(axis=1) == worth.max(axis=0)[best])
+    columns, first = np.unique(best[rows], return_index=True)
+    pairs = list(zip(rows[first].tolist(), columns.tolist(), strict=True))
+    ours = np.delete(np.arange(worth.shape[0]), rows[first])
+    theirs = np.delete(np.arange(worth.shape[1]), columns)
+    if ours.size and theirs.size:
+        found = _solve(worth[np.ix_(ours, theirs)])
+        pairs += [(int(ours[a]), int(theirs[b])) for a, b in found]
+    return sorted(pairs)
+
+
 @cache
 def _solver() -> Any:
     """Return ``scipy.optimize.linear_sum_assignment``.
@@ -454,6 +476,8 @@ def _solver() -> Any:
     Its module is loaded from its file: the package around it takes 0.3 s to import, more than the
     rest of a first evaluation.
     """
+    import scipy
+
     folder = Path(scipy.__file__).with_name("optimize")
     spec = PathFinder.find_spec("_lsap", [str(folder)])
     if spec is not None and spec.loader is not None:

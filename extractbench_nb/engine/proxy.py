@@ -124,9 +124,10 @@ class Estimate:
         return total, likely
 
     @property
-    def is_costly(self) -> bool:
-        """Whether texts are compared by characters, which takes most of the time."""
-        return any(isinstance(compared, _Texts) for _, _, compared in self._fields)
+    def has_bounds(self) -> bool:
+        """Whether an upper `block` is found faster, and tells pairs apart."""
+        kinds = [isinstance(field, _Texts) for _, _, field in self._fields if field is not None]
+        return any(kinds) and not all(kinds)
 
     def loss(self, rows: Indices, columns: Indices) -> tuple[NDArray[np.float64], Flags]:
         """Return how much an upper `block` may exceed these pairs, and where texts are likely."""
@@ -195,7 +196,7 @@ def _kind(node: Node, value: Any) -> str:
 class _Compared:
     """The values of a field in all items; positions among them say which are to be compared."""
 
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
         """Return the similarity of all pairs of these values, and which are likely to match."""
         raise NotImplementedError
 
@@ -210,9 +211,9 @@ class _Equal(_Compared):
             for side in (gold, predicted)
         )
 
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
         same = self.left[rows][:, None] == self.right[columns]
-        return same.astype(np.float32), same
+        return same, same
 
 
 def _code(value: Any) -> str:
@@ -230,10 +231,10 @@ class _Near(_Compared):
         if params.get("mode", "relative") == "relative":
             self.margin *= np.abs(left)
 
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
         gap = np.abs(self.left[rows][:, None] - self.right[columns])
         near = gap <= self.margin[rows][:, None] * (1 + 1e-9)
-        return near.astype(np.float32), near
+        return near, near
 
 
 def _by_number(node: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
@@ -261,7 +262,7 @@ class _Texts(_Compared):
         self.left, self.right = left, right
         self._tokens = cache(tokens) if tokens is not None else None
 
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
         ours, back = np.unique(self.left.codes[rows], return_inverse=True)
         theirs, again = np.unique(self.right.codes[columns], return_inverse=True)
         similar = self._levenshtein(ours, theirs, cdist)
@@ -302,8 +303,8 @@ def _by_judge(node: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
     sides = [_unique([json_text(v) for v in side]) for side in (gold, predicted)]
     if max(len(text) for side in sides for text in side.texts) > _LONGEST_READ:
         return _by_text(node, gold, predicted)
-    lower = (s._replace(texts=[text.casefold() for text in s.texts]) for s in sides)
-    return _Texts(*lower, lambda: _Cosines(*(_judge_tokens(side.texts) for side in sides)))
+    left, right = (s._replace(texts=[text.casefold() for text in s.texts]) for s in sides)
+    return _Texts(left, right, lambda: _Cosines(*(_judge_tokens(side.texts) for side in sides)))
 
 
 def _judge_tokens(texts: Sequence[str]) -> list[list[str]]:
@@ -337,7 +338,7 @@ class _Bags(_Compared):
         self.left, self.right = left.codes, right.codes
         self.cosines = _Cosines(*([_tokens(text) for text in side.texts] for side in (left, right)))
 
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
         similar = self.cosines(self.left[rows], self.right[columns])
         return similar, similar >= _LIKELY_BAG
 

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.benchmarks import evaluators
@@ -114,6 +116,46 @@ def _peak_memory(case: Any, folder: Path) -> dict[str, float]:
     before, after, fields, *_ = json.loads(done.stdout)
     assert fields > 1000
     return {"before_mb": before * 1.024e-3, "peak_mb": after * 1.024e-3}
+
+
+# --- growth ------------------------------------------------------------------------------------
+
+SIZES = (100, 200, 500, 1_000, 2_000, 3_000)
+
+
+def one_line(citation: dict[str, Any]) -> str:
+    authors = ", ".join(author["name"] for author in citation["authors"])
+    return f"{authors}. {citation['title']}. {citation['venue']}, {citation['year']}."
+
+
+def _strings(count: int) -> Items:
+    objects = citation_objects(count).case.gold["items"]
+    return citation_strings([one_line(c) for c in objects], count, 1.0)
+
+
+def _seconds(cases: list[Any]) -> list[float]:
+    """Return the CPU time of each case."""
+    found = []
+    for case in cases:
+        evaluators.fresh()
+        start = time.process_time()
+        evaluators.ours(case)
+        found.append(time.process_time() - start)
+    return found
+
+
+@pytest.mark.parametrize("make, kind", [(_strings, "strings"), (citation_objects, "objects")])
+def test_growth(make, kind, quick, timed, benchmark):
+    sizes = SIZES[:2] if quick else SIZES
+    cases = [make(count).case for count in sizes]
+    group = f"{kind}, all edited, {sizes[0]} to {sizes[-1]:,}"
+    seconds = timed(group, OURS, _seconds, cases, rounds=1, warm=1)
+
+    (exponent, _), large = np.polyfit(np.log(sizes), np.log(seconds), 1), ""
+    if len(sizes) > 3:
+        large = f"; n^{np.polyfit(np.log(sizes[-3:]), np.log(seconds[-3:]), 1)[0]:.2f} from 1,000"
+    benchmark.extra_info["work"] = f"grows as n^{exponent:.2f}{large}"
+    assert exponent < 2
 
 
 # --- arrays in arrays --------------------------------------------------------------------------

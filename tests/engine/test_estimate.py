@@ -5,7 +5,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 import extractbench_nb as xb
 from extractbench_nb.engine import assignment
@@ -105,3 +107,84 @@ def test_a_model_that_loops_costs_only_its_items() -> None:
     )
     row = ev.arrays.loc[0]
     assert (row["matched"], row["missed"], row["spurious"]) == (50, 50, 50_000)
+
+
+ENTRY = {
+    "title": {"type": "string", "evaluation_config": "string_semantic"},
+    "year": {"type": "integer"},
+    "place": {"type": "string", "evaluation_config": "string_fuzzy"},
+    "code": {"type": "string", "evaluation_config": "string_exact"},
+    "amount": {"type": "number"},
+    "names": {"type": "array", "items": {"type": "string"}},
+}
+
+
+def entry(rng: random.Random) -> dict[str, Any]:
+    def words(count: int) -> str:
+        return " ".join(rng.choices(FIRST + LAST, k=count))
+
+    values = {
+        "title": words(rng.randint(2, 9)),
+        "year": rng.randint(2015, 2020),
+        "place": words(2),
+        "code": str(rng.randrange(10**5)),
+        "amount": rng.randint(1, 50),
+        "names": [words(2) for _ in range(rng.randint(0, 3))],
+    }
+    return {key: value for key, value in values.items() if rng.random() < 0.95}
+
+
+def read_badly(item: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    other = entry(rng)
+    return {key: other.get(key, v) if rng.random() < 0.15 else v for key, v in item.items()}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_decide_as_the_whole_matrix(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    gold = [entry(rng) for _ in range(60)]
+    predicted = [read_badly(item, rng) for item in gold if rng.random() < (1.0, 0.9, 0.6)[seed % 3]]
+    predicted += [entry(rng) for _ in range((0, 9)[seed % 2])]
+    rng.shuffle(predicted)
+    decided: list[bool] = []
+    is_only_optimum = assignment._is_only_optimum
+
+    def spy(*args: Any) -> bool:
+        decided.append(is_only_optimum(*args))
+        return decided[-1]
+
+    monkeypatch.setattr(assignment, "_is_only_optimum", spy)
+    frames = []
+    for bounded in (1, 10**9):
+        monkeypatch.setattr(assignment, "BOUNDED_PAIRS", bounded)
+        schema = array_of({"type": "object", "properties": ENTRY})
+        frames.append(xb.evaluate(schema, {"a": gold}, {"a": predicted}).matches)
+    assert frames[0].equals(frames[1])
+    assert any(decided) or seed % 2
+
+
+def test_an_optimum_that_has_an_equal_is_not_the_only_one() -> None:
+    worth = np.array([[3.0, 2.0, 0.0], [2.0, 1.0, 0.0]])
+
+    def is_only(*pairs: tuple[int, int], at: tuple[int, int] = (0, 0), more: float = 0.0) -> bool:
+        rows, columns = np.array(pairs).T
+        others = worth.copy()
+        others[at] += more
+        own = others[rows, columns]
+        others[rows, columns] = -np.inf
+        return assignment._is_only_optimum(others, rows, columns, own)
+
+    assert not is_only((0, 0), (1, 1))  # 3 + 1 = 2 + 2
+    assert not is_only((0, 1), (1, 0))
+    assert is_only((0, 1), (1, 0), at=(0, 1), more=0.1)
+    assert is_only((0, 0), (1, 1), at=(0, 0), more=0.1)
+    assert not is_only((0, 1), (1, 0), at=(0, 2), more=2.1)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 6), (6, 3)])
+def test_ties_are_decided_as_by_scipy(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        worth = rng.integers(0, 4, shape).astype(float)
+        rows, columns = linear_sum_assignment(worth, maximize=True)
+        assert assignment._solve(worth) == list(zip(rows.tolist(), columns.tolist(), strict=True))
