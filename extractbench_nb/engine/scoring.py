@@ -364,11 +364,7 @@ class Scorer:
 
             finish = partial(self._finish_judged, spec, mark)
             return lambda n, g, p: Pending(spec, lambda: awaited(g, p), finish)
-        graded, metric_id, weight = (
-            isinstance(self.judge, OfflineJudge),
-            spec.metric_id,
-            spec.weight,
-        )
+        graded = isinstance(self.judge, OfflineJudge)
 
         def run(_: Node | None, gold: Any, predicted: Any) -> Scored:
             try:
@@ -379,15 +375,11 @@ class Scorer:
                     same = verdict.score >= _SAME
                     if not same or _shape(gold) != _shape(predicted):
                         verdict = Verdict(0.0, "other_shape" if same else verdict.reason)
-                score, reason, reasoning = verdict.score, verdict.reason, verdict.reasoning
-                passed = score >= mark
-                if type(score) is float and 0.0 <= score <= 1.0:  # as _finish has it, but shorter
-                    outcome, usual = _RIGHT if passed else _WRONG
-                    reason = reason or usual
-                    return Scored(metric_id, score, passed, outcome, reason, reasoning, weight)
+                passed = verdict.score >= mark
+                score = MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
             except Exception as error:  # noqa: BLE001 - a judge must not stop an evaluation
                 return self.failed(spec, _message(error), error)
-            return self._finish(spec, MetricScore(score, passed, reason, reasoning), mark)
+            return self._finish(spec, score, mark)
 
         if type(self.judge) is OfflineJudge:
             self._reflexive[run] = {str}
@@ -435,6 +427,14 @@ class Scorer:
 
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
         """Turn what a metric returned into a verdict, or say why it is not one."""
+        if type(result) is MetricScore:  # the usual case, in short
+            score, passed, reason, reasoning = result
+            if type(score) is float and 0.0 <= score <= 1.0 and type(passed) is bool:
+                outcome, usual = _RIGHT if passed else _WRONG
+                reason = reason or usual
+                return Scored(
+                    spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight
+                )
         if isinstance(result, BaseException):
             return self.failed(spec, _message(result), result)
         value, passed, reason, reasoning = result, None, None, None
