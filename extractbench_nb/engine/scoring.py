@@ -95,16 +95,14 @@ Verdicts = tuple[Scored | Pending, ...]
 Run = Callable[[Node | None, Any, Any], Scored | Pending]
 
 
-class _AtNode(NamedTuple):
-    """What was resolved at a node so far, by the Python type of gold.
+class _Rules(NamedTuple):
+    """The metrics of a config, bound; and their verdicts on equal scalars by type.
 
-    ``runs`` are its metrics; ``equal`` the verdicts on equal values, empty where these depend on
-    the value; ``texts`` those on pairs of texts, which nodes that a ``$ref`` leads to share.
+    The latter are empty where they depend on the value.
     """
 
-    runs: dict[type, tuple[Run, ...]]
+    runs: tuple[Run, ...]
     equal: dict[type, Verdicts]
-    texts: dict[tuple[str, str], Verdicts]
 
 
 class Scorer:
@@ -117,22 +115,24 @@ class Scorer:
         self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
         self._caller = CALLER.get()
-        self._nodes: dict[Node, _AtNode] = {}
-        self._bound: dict[tuple[Any, ...], Run] = {}
+        self._rules: dict[Node, _Rules] = {}
+        self._shared: dict[tuple[Any, ...], _Rules] = {}
         #: Types of scalars for which a metric's verdict on equal values is always the same.
         self._reflexive: dict[Run, Collection[type]] = {}
         self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
-        self._texts: dict[tuple[int, int, bool], dict[tuple[str, str], Verdicts]] = {}
-        self._remembered = 0
+        self._texts: dict[tuple[int, int, str, str], Verdicts] = {}
         self._unlike: dict[Node, Node] = {}
-        self._referenced: list[Any] = []  # what is known by its id, which stays unique
+        self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score one pair of values at a leaf, or at an array that is scored as a whole."""
         kind, other = type(gold), type(predicted)
         if (kind is other and kind in SCALARS) or (kind in _NUMBERS and other in _NUMBERS):
             # scalars of one type are compared, whatever type the schema names
-            return self._score_scalars(node, gold, predicted, kind)
+            rules = self._rules.get(node) or self._rules_of(node, gold)
+            is_equal = gold == predicted
+            verdicts = rules.equal.get(kind) if is_equal else None
+            return verdicts or self._score_scalars(node, gold, predicted, rules, is_equal)
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
             broken = Resolution(0.0, False, predicted.outcome, predicted.reason)
@@ -148,7 +148,7 @@ class Scorer:
             return verdicts
         return tuple(
             run(node, gold, predicted) if REGISTRY.takes_objects(verdict.metric) else verdict
-            for verdict, run in zip(verdicts, self._runs_of(node, gold), strict=True)
+            for verdict, run in zip(verdicts, self._rules_of(node, gold).runs, strict=True)
         )
 
     def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
@@ -160,7 +160,7 @@ class Scorer:
         if len(config.metrics) > 1 or entry is None or entry.is_async:
             return None
         if not entry.judged or self.profile.package_010_metrics:
-            run = self._runs_of(node, "")[0]
+            run = self._rules_of(node, "").runs[0]
 
             def compare(gold: str, predicted: str) -> tuple[float, bool]:
                 verdict = run(node, gold, predicted)
@@ -204,44 +204,33 @@ class Scorer:
         config = _config(node, gold)
         verdicts = self._resolved.get((id(config), resolution))
         if verdicts is None:
-            self._referenced.append(config)
+            self._kept[id(config)] = config
             verdicts = self._resolved[id(config), resolution] = tuple(
                 [Scored(s.metric_id, *resolution, None, s.weight) for s in config.metrics]
             )
         return verdicts
 
-    def _score_scalars(self, node: Node, gold: Any, predicted: Any, kind: type) -> Verdicts:
-        known = self._at(node)
-        is_equal = gold == predicted
-        if is_equal:
-            verdicts = known.equal.get(kind)
-            if verdicts:
-                return verdicts
-        if kind is str:
+    def _score_scalars(
+        self, node: Node, gold: Any, predicted: Any, rules: _Rules, is_equal: bool
+    ) -> Verdicts:
+        kind, key = type(gold), None
+        if kind is str and node.kind != "array":
             # an alignment scores the same pair many times
-            verdicts = known.texts.get((gold, predicted))
+            key = (id(node.keywords), id(node.config), gold, predicted)
+            verdicts = self._texts.get(key)
             if verdicts is not None:
                 return verdicts
             listed = "enum" in node.keywords and self.profile.enum_members_differ
             if listed and _are_other_members(node, gold, predicted):
                 return self._equality(node, gold, predicted, "value_mismatch")
-        runs = known.runs.get(kind) or self._runs_of(node, gold)
-        verdicts = tuple([run(node, gold, predicted) for run in runs])
-        if is_equal and kind not in known.equal:
-            always = all(kind in self._reflexive.get(run, ()) for run in runs)
-            known.equal[kind] = verdicts if always else ()
-        elif kind is str and self._remembered < _MEMO and Pending not in map(type, verdicts):
-            self._remembered += 1
-            known.texts[gold, predicted] = verdicts
+        verdicts = tuple([run(node, gold, predicted) for run in rules.runs])
+        if is_equal and kind not in rules.equal:
+            always = all(kind in self._reflexive.get(run, ()) for run in rules.runs)
+            rules.equal[kind] = verdicts if always else ()
+        if key is not None and len(self._texts) < _MEMO and Pending not in map(type, verdicts):
+            self._kept[id(node)] = node
+            self._texts[key] = verdicts
         return verdicts
-
-    def _at(self, node: Node) -> _AtNode:
-        known = self._nodes.get(node)
-        if known is None:
-            key = (id(node.keywords), id(node.config), node.kind == "array")
-            texts = self._texts.setdefault(key, {})
-            known = self._nodes[node] = _AtNode({}, {}, texts)  # the ids stay unique
-        return known
 
     def _score_present(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score two values that are present, and not scalars of one type.
@@ -269,35 +258,34 @@ class Scorer:
         elif gold_type != predicted_type:
             # the annotation has another type than the schema: compare the values as JSON text
             gold, predicted = json_text(gold), json_text(predicted)
-        return tuple([run(node, gold, predicted) for run in self._runs_of(node, gold)])
+        return tuple([run(node, gold, predicted) for run in self._rules_of(node, gold).runs])
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
         outcome, reason = ("correct", "identical") if same else ("incorrect", reason)
         return self.resolved(node, gold, Resolution(float(same), same, outcome, reason))
 
-    def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
-        known = self._at(node).runs
-        runs = known.get(type(gold))
-        if runs is None:
-            config = _config(node, gold)
-            bound = [self._bound_to(spec, config, node) for spec in config.metrics]
-            runs = known[type(gold)] = tuple(bound)
-        return runs
-
-    def _bound_to(self, spec: MetricSpec, config: NodeConfig, node: Node) -> Run:
-        """Bind a metric to its params, once for all nodes that declare it alike.
+    def _rules_of(self, node: Node, gold: Any) -> _Rules:
+        """Bind the metrics of a node to their params, once for all that declare them alike.
 
         The param ``model`` gives a warning for each config, which nodes of a ``$ref`` share.
         """
-        params = id(spec.params) if spec.params else None
-        own = id(config) if "model" in spec.params else None
-        key = (spec.metric_id, params, spec.weight, node.kind == "array", own)
-        run = self._bound.get(key)
-        if run is None:
-            self._referenced.append((spec.params, config))
-            run = self._bound[key] = self._bind(spec, node)
-        return run
+        rules = self._rules.get(node)
+        if rules is not None:
+            return rules
+        config = _config(node, gold)
+        key: tuple[Any, ...] = (node.kind == "array",)
+        for spec in config.metrics:
+            own = id(config) if "model" in spec.params else None
+            key += (spec.metric_id, id(spec.params) if spec.params else None, spec.weight, own)
+        rules = self._shared.get(key)
+        if rules is None:
+            self._kept[id(config)] = config
+            runs = [self._bind(spec, node) for spec in config.metrics]
+            rules = self._shared[key] = _Rules(tuple(runs), {})
+        if node.config is not None:
+            self._rules[node] = rules
+        return rules
 
     def _bind(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
         """Bind one metric to its params: a function that never raises."""
@@ -355,7 +343,7 @@ class Scorer:
                 return wrong
             if type(result) is float and 0.0 <= result <= 1.0:
                 passed = result >= mark
-                outcome, reason = ("correct", "match") if passed else _DIFFERENT
+                outcome, reason = _RIGHT if passed else _WRONG
                 return Scored(metric_id, result, passed, outcome, reason, None, weight)
             if inspect.isawaitable(result):
                 return Pending(spec, lambda: result, lambda r: self._finish(spec, r, mark))
@@ -439,6 +427,14 @@ class Scorer:
 
     def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
         """Turn what a metric returned into a verdict, or say why it is not one."""
+        if type(result) is MetricScore:  # the usual case, in short
+            score, passed, reason, reasoning = result
+            if type(score) is float and 0.0 <= score <= 1.0 and type(passed) is bool:
+                outcome, usual = _RIGHT if passed else _WRONG
+                reason = reason or usual
+                return Scored(
+                    spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight
+                )
         if isinstance(result, BaseException):
             return self.failed(spec, _message(result), result)
         value, passed, reason, reasoning = result, None, None, None
@@ -488,7 +484,8 @@ _REFLEXIVE: tuple[tuple[Callable[..., Any], Collection[type]], ...] = (
     (integer_exact, _NUMBERS),
     (boolean_exact, {bool}),
 )
-_DIFFERENT = ("incorrect", "value_mismatch")
+_RIGHT = ("correct", "match")
+_WRONG = ("incorrect", "value_mismatch")
 _REQUIRED_MISSING = Resolution(0.0, False, "omission", "required_missing")
 _STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
 _MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")

@@ -378,8 +378,9 @@ def _checked_pairs(
 def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
     """Decide pairs and arrays, innermost first."""
     for array in reversed(arrays):
+        threshold = pass_threshold(array.node, "align_threshold", 0.5)
         for pair in array.pairs:
-            _decide_pair(pair, array, profile)
+            _decide_pair(pair, array, profile, threshold)
         array.matched = sum(pair.status == "matched" for pair in array.pairs)
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
@@ -387,7 +388,7 @@ def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
         array.score, array.passed = point_score(settled(array))
 
 
-def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
+def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: float) -> None:
     total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
     for child in pair.children:
         if type(child) is ArrayRecord:
@@ -415,7 +416,6 @@ def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile) -> None:
         if unjudged and profile.count_array_leaves:
             # a pair needs enough judged leaves before its leaves count: unjudged ones score 0 here
             similarity = similarity * count / (count + unjudged)
-        threshold = pass_threshold(array.node, "align_threshold", 0.5)
         # items of prefixItems are paired by position, whatever their similarity
         by_position = pair.gold_index in range(len(array.node.children.prefix))
         pair.status = "partial" if similarity >= threshold or by_position else "apart"

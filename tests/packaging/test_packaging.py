@@ -99,6 +99,19 @@ def test_importing_the_package_does_nothing_else():
     assert json.loads(run_python(code)) == []
 
 
+def test_an_offline_evaluation_loads_nothing_that_asks_models():
+    code = (
+        "import json, pandas, sys; before = set(sys.modules); import extractbench_nb as xb;"
+        "xb.evaluate({'type': 'object', 'properties': {'a': {'type': 'string'}}},"
+        " {'a': 'one'}, {'a': 'two'});"
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    loaded = json.loads(run_python(code))
+    own = [name for name in loaded if name.startswith("extractbench_nb")]
+    assert not {"asyncio", "sqlite3", "extractbench_nb.judges.llm"} & {*loaded}
+    assert len(own) <= 70
+
+
 # --- environment.yml -------------------------------------------------------------------------
 
 

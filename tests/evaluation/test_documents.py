@@ -1,0 +1,81 @@
+"""Copies of documents: the fast way for plain JSON gives what the careful way gives."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import pytest
+
+from extractbench_nb import InputError, _json
+from extractbench_nb._json import plain_levels, private_copy
+from extractbench_nb.evaluation import api
+from extractbench_nb.evaluation.api import refuse_non_json
+
+
+class Text(str):
+    __slots__ = ()
+
+
+ODD = [(1, 2), Decimal(1), b"x", Text("s"), OrderedDict(b=[1]), {1}, object]
+
+
+def document(rng: Random, depth: int, *, odd: bool) -> Any:
+    kind = rng.random()
+    if depth and kind < 0.3:
+        keys = [3, None, Text("q")] if odd and rng.random() < 0.1 else "abcdef"
+        entries = range(rng.randrange(4))
+        return {rng.choice(keys): document(rng, depth - 1, odd=odd) for _ in entries}
+    if depth and kind < 0.55:
+        return [document(rng, depth - 1, odd=odd) for _ in range(rng.randrange(4))]
+    return rng.choice(ODD) if odd and kind < 0.6 else rng.choice([1, 2.5, "x", None, True])
+
+
+def looked_at(value: Any) -> list[str]:
+    """What comes of a document: its copy, and its levels or why it is refused."""
+    found = []
+    for step in (private_copy, refuse_non_json, lambda v: refuse_non_json(v, "predicted")):
+        try:
+            found.append(repr(step(value)))
+        except InputError as error:
+            found.append(str(error))
+    return found
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_both_ways_agree(odd: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(3)
+    documents = [document(rng, 5, odd=odd) for _ in range(500)]
+    shared: list[Any] = [[1], {"a": [2]}]
+    documents += [shared * 2, {"a": shared, "b": shared}]
+    fast = [looked_at(value) for value in documents]
+    assert odd or all(plain_levels([value]) is not None for value in documents)
+    for module in (_json, api):
+        monkeypatch.setattr(module, "plain_levels", lambda *_, **__: None)
+    assert fast == [looked_at(value) for value in documents]
+
+
+def test_a_copy_shares_nothing() -> None:
+    inner = [1]
+    copy = private_copy({"a": inner, "b": {"c": inner}})
+    inner.append(2)
+    assert copy == {"a": [1], "b": {"c": [1]}}
+    copy["a"].append(3)
+    assert copy["b"] == {"c": [1]}
+
+
+def test_a_document_inside_itself_is_refused() -> None:
+    value: dict[str, Any] = {"a": [1]}
+    value["b"] = [value]
+    with pytest.raises(InputError, match="circular"):
+        private_copy(value)
+
+
+def test_levels_are_counted_however_many() -> None:
+    value: Any = 1
+    for levels in range(1, 801):
+        value = [value] if levels % 2 else {"a": value}
+        if levels % 200 == 0:
+            assert refuse_non_json(value) == levels
