@@ -88,9 +88,7 @@ def fold(text: str) -> str:
 
 def strip_punctuation(text: str) -> str:
     """Replace punctuation and symbols by spaces, and collapse the spaces."""
-    spaced = (
-        text.translate(_ASCII_PUNCTUATION) if text.isascii() else _PUNCTUATION.sub(" ", text)
-    )
+    spaced = text.translate(_ASCII_PUNCTUATION) if text.isascii() else _PUNCTUATION.sub(" ", text)
     return " ".join(spaced.split())
 
 
