@@ -204,7 +204,7 @@ def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:
     elif long.any():
         similar = np.empty((len(one), len(two)), np.float32)
         for rows in (np.flatnonzero(long), np.flatnonzero(~long)):
-            similar[rows] = _levenshtein([one[row] for row in rows], two)
+            similar[rows] = _levenshtein([one[row] for row in rows.tolist()], two)
         return similar
     scorer = Levenshtein.normalized_similarity
     return cdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
