@@ -48,6 +48,7 @@ _SHORT_TEXT = 64
 _LIKELY_TEXT = 0.9
 _LIKELY_BAG = 0.8
 _CUTOFF = 0.3
+_WORD = 64
 _TOKEN = re.compile(r"\w+")
 _LONG_TOKEN = 20
 _FEW_PAIRS = 256
@@ -265,7 +266,7 @@ class _Texts(_Compared):
     def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
         ours, back = np.unique(self.left.codes[rows], return_inverse=True)
         theirs, again = np.unique(self.right.codes[columns], return_inverse=True)
-        similar = self._levenshtein(ours, theirs, cdist)
+        similar = _levenshtein(self.left.of(ours), self.right.of(theirs))
         if self._tokens is not None:
             np.maximum(similar, self._tokens()(ours, theirs), out=similar)
         if not (_rises(self.left.codes[rows]) and _rises(self.right.codes[columns])):
@@ -274,18 +275,33 @@ class _Texts(_Compared):
 
     def by_characters(self, rows: Indices, columns: Indices) -> Matrix:
         """Return the similarity by characters of single pairs of values."""
-        return self._levenshtein(self.left.codes[rows], self.right.codes[columns], cpdist)
-
-    def _levenshtein(self, ours: Indices, theirs: Indices, compare: Any) -> Matrix:
-        one = [self.left.texts[code] for code in ours.tolist()]
-        two = [self.right.texts[code] for code in theirs.tolist()]
+        one, two = self.left.of(self.left.codes[rows]), self.right.of(self.right.codes[columns])
         scorer = Levenshtein.normalized_similarity
-        found: Matrix = compare(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
+        found: Matrix = cpdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
         return found
 
 
 def _rises(codes: Indices) -> bool:
     return bool((codes[1:] > codes[:-1]).all())
+
+
+def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:
+    """Compare all texts; those that fit a machine word apart from longer ones.
+
+    rapidfuzz compares many texts at a time where none of the first argument is longer than that,
+    which is ten times as fast.
+    """
+    long = np.fromiter((len(text) > _WORD for text in one), np.bool_, len(one))
+    if long.all():
+        if any(len(text) <= _WORD for text in two):
+            return _levenshtein(two, one).T
+    elif long.any():
+        similar = np.empty((len(one), len(two)), np.float32)
+        for rows in (np.flatnonzero(long), np.flatnonzero(~long)):
+            similar[rows] = _levenshtein([one[row] for row in rows.tolist()], two)
+        return similar
+    scorer = Levenshtein.normalized_similarity
+    return cdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
 
 
 def _by_text(_: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
@@ -323,6 +339,9 @@ class _Values(NamedTuple):
 
     texts: list[str]
     codes: Indices
+
+    def of(self, codes: Indices) -> list[str]:
+        return [self.texts[code] for code in codes.tolist()]
 
 
 def _unique(texts: list[str]) -> _Values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from extractbench_nb.field_metrics.registry import README, Param, built_in
 from extractbench_nb.language.dates import dates_equal, parse_date
 from extractbench_nb.language.text import normalize
 
+_SHORT_TEXT = 256
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -22,7 +24,8 @@ def string_exact(gold: Any, predicted: Any) -> bool:
 
 def string_case_insensitive(gold: Any, predicted: Any) -> bool:
     """Compare after Unicode case folding."""
-    return json_text(gold).casefold() == json_text(predicted).casefold()
+    ours, theirs = json_text(gold), json_text(predicted)
+    return ours == theirs or ours.casefold() == theirs.casefold()
 
 
 def string_normalized(gold: Any, predicted: Any) -> bool:
@@ -32,6 +35,11 @@ def string_normalized(gold: Any, predicted: Any) -> bool:
 
 
 def _normal(text: str) -> str:
+    return _normal_of_short(text) if len(text) <= _SHORT_TEXT else normalize(text) or text.strip()
+
+
+@lru_cache(maxsize=8_192)  # an alignment compares each text with many others
+def _normal_of_short(text: str) -> str:
     return normalize(text) or text.strip()
 
 
@@ -61,6 +69,8 @@ def string_fuzzy(
     """
     del threshold
     ours, theirs = json_text(gold), json_text(predicted)
+    if ours == theirs:
+        return 1.0
     if not case_sensitive:
         ours, theirs = ours.casefold(), theirs.casefold()
     return float(Levenshtein.normalized_similarity(ours, theirs))
@@ -68,7 +78,8 @@ def string_fuzzy(
 
 def string_url(gold: Any, predicted: Any) -> bool:
     """Compare web addresses; scheme, ``www.``, host case, default port, last slash are ignored."""
-    return normal_url(json_text(gold)) == normal_url(json_text(predicted))
+    ours, theirs = json_text(gold), json_text(predicted)
+    return ours == theirs or normal_url(ours) == normal_url(theirs)
 
 
 def normal_url(text: str) -> str:

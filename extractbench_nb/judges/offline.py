@@ -103,7 +103,7 @@ class OfflineJudge:
             return _compare_huge(gold, predicted)
         if gold > predicted:
             gold, predicted = predicted, gold
-        if _are_other_codes(gold, predicted):
+        if " " not in gold and " " not in predicted and _are_other_codes(gold, predicted):
             return Verdict(_FAIL_SHARE * fuzz.ratio(gold, predicted) / 100, "different_number")
         return _compare(prepare(gold), prepare(predicted))
 
@@ -119,9 +119,7 @@ _folded = lru_cache(maxsize=8_192)(fold)
 
 
 def _are_other_codes(gold: str, predicted: str) -> bool:
-    """Say, without preparing them, whether two texts are different numbers or codes of one form."""
-    if " " in gold or " " in predicted:
-        return False
+    """Say, without preparing them, whether two words are different numbers or codes of one form."""
     if gold.isdecimal() and predicted.isdecimal():
         return gold.lstrip("0") != predicted.lstrip("0") and gold.isascii() and predicted.isascii()
     are_codes = _LIKE_A_CODE.fullmatch(gold) and _LIKE_A_CODE.fullmatch(predicted)

@@ -33,6 +33,7 @@ _ACCENT = re.compile("[\u0300-\u0337\u0339-\u036f]+")  # the solidus of ≠ is n
 _FRACTION = re.compile("(\\d)(?=[\u00bc-\u00be\u2153-\u215e])")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
+_ASCII_PUNCTUATION = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -87,7 +88,8 @@ def fold(text: str) -> str:
 
 def strip_punctuation(text: str) -> str:
     """Replace punctuation and symbols by spaces, and collapse the spaces."""
-    return " ".join(_PUNCTUATION.sub(" ", text).split())
+    spaced = text.translate(_ASCII_PUNCTUATION) if text.isascii() else _PUNCTUATION.sub(" ", text)
+    return " ".join(spaced.split())
 
 
 def normalize(text: str) -> str:

@@ -24,9 +24,7 @@ _ADDRESS_END = (
     "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
     "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
 )
-_HOST_END = re.compile(
-    rf"\.(?=[A-Za-z]{{2}})(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)"
-)
+_HOST_END = re.compile(rf"\.(?=[A-Za-z]{{2}})(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)")
 _ADDRESS = re.compile(
     r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
     r"|(?:mailto:)?([\w.+%-]+@\w[\w-]*(?:\.[\w-]+)+)"

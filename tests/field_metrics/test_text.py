@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractbench_nb.language import text as language
 from extractbench_nb.language.text import fold, normalize, strip_punctuation, unify
 
 
@@ -55,6 +56,15 @@ def test_normalize(a, b, equal):
 
 def test_strip_punctuation_keeps_letters_of_any_script():
     assert strip_punctuation("東京, 京都!") == "東京 京都"
+
+
+LETTERS = "aé`´“”–™ﬁøß\u0301\u0338\u00a0²½⅓1゙かｶÅ가=≠"
+
+
+@given(st.text(LETTERS) | st.text())
+def test_letters_are_mapped_one_by_one_only_where_that_changes_nothing(text):
+    whole = language._compose(language._FRACTION.sub(r"\1 ", text)).replace("`", "'")
+    assert language._unify_characters(text).replace("`", "'") == whole
 
 
 @given(st.text())
