@@ -12,7 +12,6 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
-from operator import contains
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -503,9 +502,11 @@ _SUMMARY_TYPES = [_TAKEN[column.dtype] for column in OWN_SUMMARY.columns]
 
 def _check_summary(summary: Sequence[Any]) -> None:
     """Raise what Arrow raises for the row of a summary."""
-    kinds = list(map(type, summary))
-    if len(kinds) != len(_SUMMARY_TYPES) or not all(map(contains, _SUMMARY_TYPES, kinds)):
-        record_batch(OWN_SUMMARY, [summary])
+    if len(summary) == len(_SUMMARY_TYPES):
+        pairs = zip(summary, _SUMMARY_TYPES, strict=True)
+        if all(type(value) in taken for value, taken in pairs):
+            return
+    record_batch(OWN_SUMMARY, [summary])
 
 
 def _content_hash(source: Any) -> bytes:
