@@ -496,7 +496,11 @@ class FolderStorage:
 
 _ABSENT = type(None)
 #: Types of values that Arrow takes without a look at them.
-_TAKEN = {"string": {str, _ABSENT}, "float64": {float, _ABSENT}, "Int64": {_ABSENT}}
+_TAKEN: Mapping[str, set[type]] = {
+    "string": {str, _ABSENT},
+    "float64": {float, _ABSENT},
+    "Int64": {_ABSENT},
+}
 _SUMMARY_TYPES = [_TAKEN[column.dtype] for column in OWN_SUMMARY.columns]
 
 
