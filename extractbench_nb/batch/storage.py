@@ -12,7 +12,6 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
-from operator import contains
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -497,15 +496,21 @@ class FolderStorage:
 
 _ABSENT = type(None)
 #: Types of values that Arrow takes without a look at them.
-_TAKEN = {"string": {str, _ABSENT}, "float64": {float, _ABSENT}, "Int64": {_ABSENT}}
+_TAKEN: Mapping[str, set[type]] = {
+    "string": {str, _ABSENT},
+    "float64": {float, _ABSENT},
+    "Int64": {_ABSENT},
+}
 _SUMMARY_TYPES = [_TAKEN[column.dtype] for column in OWN_SUMMARY.columns]
 
 
 def _check_summary(summary: Sequence[Any]) -> None:
     """Raise what Arrow raises for the row of a summary."""
-    kinds = list(map(type, summary))
-    if len(kinds) != len(_SUMMARY_TYPES) or not all(map(contains, _SUMMARY_TYPES, kinds)):
-        record_batch(OWN_SUMMARY, [summary])
+    if len(summary) == len(_SUMMARY_TYPES):
+        pairs = zip(summary, _SUMMARY_TYPES, strict=True)
+        if all(type(value) in taken for value, taken in pairs):
+            return
+    record_batch(OWN_SUMMARY, [summary])
 
 
 def _content_hash(source: Any) -> bytes:

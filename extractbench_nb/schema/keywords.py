@@ -118,10 +118,8 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
         raise SchemaError(
             pointer, f"found {short(schema)}; expected a schema (an object, true or false)"
         )
-    for key, value in schema.items():
-        if key not in _CHECKED:
-            continue
-        at = f"{pointer}/{key}"
+    for key in filter(_CHECKED.__contains__, schema):
+        value, at = schema[key], f"{pointer}/{key}"
         if key in _REFUSED and draft >= 2019:  # noqa: PLR2004 - a year
             raise SchemaError(at, f"found {short(value)}; expected {_REFUSED[key]}")
         if key == "type":
@@ -130,8 +128,7 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
             raise SchemaError(at, "found a list; expected a schema ('prefixItems' takes a list)")
         elif key in _KINDS and not _is_older_form(key, value, draft):
             _expect(value, *_KINDS[key], at)
-    if "patternProperties" in schema:
-        _check_patterns(schema["patternProperties"], f"{pointer}/patternProperties")
+    _check_patterns(schema.get("patternProperties", ()), pointer)
     if schema.get("allOf") == []:
         raise SchemaError(f"{pointer}/allOf", "found []; expected a list of schemas")
     required = schema.get("required")
@@ -139,13 +136,14 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
         _expect(name, "string", "the name of a property", f"{pointer}/required/{index}")
 
 
-def _check_patterns(patterns: Mapping[str, Any], pointer: str) -> None:
+def _check_patterns(patterns: Iterable[str], pointer: str) -> None:
     """Check that patterns of keys are valid; an invalid one would silently match no key."""
     for pattern in patterns:
         try:
             _compiled(pattern)
         except ValueError as error:
-            raise SchemaError(f"{pointer}/{escape_pointer(pattern)}", str(error)) from None
+            at = f"{pointer}/patternProperties/{escape_pointer(pattern)}"
+            raise SchemaError(at, str(error)) from None
 
 
 def _is_older_form(key: str, value: Any, draft: int) -> bool:

@@ -12,7 +12,14 @@ from urllib.parse import unquote, urldefrag, urljoin
 from extractbench_nb._json import equality_key, escape_pointer, json_type, unescape_pointer
 from extractbench_nb.errors import SchemaError, nearest
 from extractbench_nb.schema.config import ARRAY_METRICS, MetricCatalogue, NodeConfig, default_config
-from extractbench_nb.schema.keywords import DATA, MAPS, check_keywords, draft_of, list_schemas, short
+from extractbench_nb.schema.keywords import (
+    DATA,
+    MAPS,
+    check_keywords,
+    draft_of,
+    list_schemas,
+    short,
+)
 
 #: A guard against combinations of ``allOf`` that lead to ever new ones.
 MAX_MERGED = 5_000

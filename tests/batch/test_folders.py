@@ -75,6 +75,28 @@ def test_all_ways_to_disk_give_the_same_files(sample, same, tmp_path):
     assert loaded.meta.items() >= {"profile": "paper", "judge": "offline", "outputs": 10}.items()
 
 
+def test_batches_side_by_side_are_one_dataset(sample, tmp_path):
+    """Folders ``shard=...`` are a partitioned Parquet dataset for DuckDB, Dask and Polars."""
+    duckdb = pytest.importorskip("duckdb")
+    runs = sample.runs[::6]
+    whole = evaluate_runs(runs, dataset=sample, progress=False)
+    for shard in range(3):
+        part = {"runs": runs[shard::3], "dataset": sample, "progress": False}
+        evaluate_runs(**part, resume=tmp_path / f"shard={shard:03}")
+    query = """
+        select run, document, shard, count(*), count(*) filter (passed),
+               count(*) filter (json_valid(coalesce(gold, 'null')))
+        from read_parquet($files, hive_partitioning = true) group by all
+    """
+    files = str(tmp_path / "*" / "fields.parquet")
+    rows = duckdb.execute(query, {"files": files}).fetchall()
+    groups = whole.fields.groupby(["run", "document"])
+    expected = {key: (len(part), part["passed"].sum()) for key, part in groups}
+    assert {row[:2]: row[3:5] for row in rows} == expected
+    assert {row[2] for row in rows} == {"000", "001", "002"}
+    assert all(row[3] == row[5] for row in rows)  # values are JSON
+
+
 def test_own_columns_survive(three, calls, same, tmp_path):
     own = {"n": [1, None, 3], "t": ["a", None, "\ud800"], "o": [[1], {"k": float("inf")}, None]}
     own["flag"] = [True, False, True]
