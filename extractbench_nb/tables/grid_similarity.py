@@ -209,7 +209,7 @@ def _blocks(matcher: SequenceMatcher[str], most: int) -> int:
     As `get_matching_blocks` finds them; it would go on to look between blocks where nothing is.
     """
     common = 0
-    ranges = [(0, len(matcher.a), 0, len(matcher.b))]
+    ranges: list[tuple[int, int | None, int, int | None]] = [(0, None, 0, None)]
     while ranges and common < most:
         low, high, other_low, other_high = ranges.pop()
         at, other_at, size = matcher.find_longest_match(low, high, other_low, other_high)
