@@ -252,7 +252,7 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     *,
     metrics: str | Sequence[str] | None = None,
     variant: str = "paper",
-    max_teds_nodes: int | None = 2_000,
+    max_teds_nodes: int | None = 20_000,
     tidy: bool = False,
     n_jobs: int = 1,
     progress: bool = False,

@@ -339,22 +339,32 @@ def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
     """Read a cell from a dict as datasets have them."""
     if isinstance(cell, Cell):
         return _check_cell(cell, where)
-    if not isinstance(cell, Mapping):
+    if type(cell) is not dict and not isinstance(cell, Mapping):
         raise InputError(f"{where} is {type(cell).__name__}; expected a dict")
     for key in () if cell.keys() <= _KNOWN else cell:
         # other keys of a dataset are ignored, misspelt ones of ours are not
         if key not in _KNOWN and get_close_matches(str(key), _KEYS, 1, _NEAR):
             raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KEYS)}")
-    text = cell.get("text", cell.get("cell_text"))
-    rows = _line_numbers(cell.get("row_nums"), where, "row_nums")
-    columns = _line_numbers(cell.get("column_nums"), where, "column_nums")
-    if not isinstance(text, str | None):
+    get = cell.get
+    text = cell["text"] if "text" in cell else get("cell_text")
+    rows = _line_numbers(get("row_nums"), where, "row_nums")
+    columns = _line_numbers(get("column_nums"), where, "column_nums")
+    if not isinstance(text, _TEXT):
         raise InputError(f"{where}: text is {text!r}; expected a str")
-    box = _read_box(cell.get("bbox"), where)
-    for key in _FLAGS:
-        if not isinstance(cell.get(key), bool | np.bool_ | None):
-            raise InputError(f"{where}: {key} is {cell[key]!r}; expected a bool")
-    return Cell(rows, columns, text or "", box, *(bool(cell.get(key)) for key in _FLAGS))
+    box = _read_box(get("bbox"), where)
+    flags = get("is_column_header"), get("is_projected_row_header")
+    if flags[0] is not None or flags[1] is not None:
+        for key, flag in zip(_FLAGS, flags, strict=True):
+            if not isinstance(flag, _FLAG):
+                raise InputError(f"{where}: {key} is {flag!r}; expected a bool")
+    return Cell(rows, columns, text or "", box, bool(flags[0]), bool(flags[1]))
+
+
+#: Tuples: these are asked several times per cell, and a union takes longer.
+_NUMBERS = (float, int, np.number)
+_PLAIN = {float, int}
+_TEXT = (str, type(None))
+_FLAG = (bool, np.bool_, type(None))
 
 
 def _line_numbers(value: Any, where: str, name: str) -> tuple[int, ...]:
@@ -370,13 +380,14 @@ def _line_numbers(value: Any, where: str, name: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-#: A tuple: this is asked four times per cell, and a union takes longer.
-_NUMBERS = (float, int, np.number)
-
-
 def _read_box(value: Any, where: str) -> Box | None:
     if value is None:
         return None
+    plain = type(value) in (list, tuple) and len(value) == _CORNERS
+    if plain and _PLAIN.issuperset(map(type, value)):  # most boxes are like that
+        x0, y0, x1, y1 = map(float, value)
+        if isfinite(x0 + y0 + x1 + y1):
+            return x0, y0, x1, y1
     corners = list(value) if _is_sequence(value) else []
     are_numbers = all(isinstance(x, _NUMBERS) and isfinite(x) for x in corners)
     if len(corners) != _CORNERS or not are_numbers:

@@ -244,7 +244,7 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     seed: int = 0,
     rebuilt: bool = False,
     variant: str = "paper",
-    max_teds_nodes: int | None = 2_000,
+    max_teds_nodes: int | None = 20_000,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Score random parts of tables against the whole; rows and columns stay with probability x.

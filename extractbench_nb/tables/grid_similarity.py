@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cache
 from importlib import import_module
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import canonical
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Box, Cell, Indices, Numbers, Table
+from extractbench_nb.tables.cells import Box, Indices, Numbers, Table
 from extractbench_nb.tables.drawing import METRICS, SIDES, GriTS
 from extractbench_nb.tables.formats import check_size
 from extractbench_nb.tables.reading import keys_of, objects_of, read_table, text_of, texts_of
@@ -209,7 +209,7 @@ def _blocks(matcher: SequenceMatcher[str], most: int) -> int:
     As `get_matching_blocks` finds them; it would go on to look between blocks where nothing is.
     """
     common = 0
-    ranges = [(0, len(matcher.a), 0, len(matcher.b))]
+    ranges: list[tuple[int, int | None, int, int | None]] = [(0, None, 0, None)]
     while ranges and common < most:
         low, high, other_low, other_high = ranges.pop()
         at, other_at, size = matcher.find_longest_match(low, high, other_low, other_high)
@@ -237,14 +237,21 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
     matcher_of = cache(lambda second: new(None, "", second, kind == "blocks"))
     similarities = []
     for true, predicted in pairs:
-        if true and predicted:
+        if not true or not predicted:
+            similarities.append(float(true == predicted))
+            continue
+        common = LCSseq.similarity(true, predicted)
+        # one common character, or all, are a block, unless difflib leaves out frequent ones
+        if (common > 1 and true != predicted) or len(predicted) >= _FREQUENT:
             matcher = matcher_of(predicted)
             matcher.set_seq1(true)
-            common = TEXT_KINDS[kind](matcher, LCSseq.similarity(true, predicted))
-            similarities.append(2 * common / (len(true) + len(predicted)))
-        else:
-            similarities.append(float(true == predicted))
+            common = TEXT_KINDS[kind](matcher, common)
+        similarities.append(2 * common / (len(true) + len(predicted)))
     return similarities
+
+
+#: Length from which on difflib leaves out frequent characters.
+_FREQUENT = 200
 
 
 #: Maximum number of similarities in memory.
@@ -407,16 +414,13 @@ class Entries:
     bounds: Entries | None = None
 
     def __init__(
-        self, true: Table, predicted: Table, value: Callable[[Cell, int, int], Hashable]
+        self, true: Table, predicted: Table, values_of: Callable[[Table], Iterable[Hashable]]
     ) -> None:
         numbers_of: dict[Any, int] = {}
         grids: list[Indices] = []
         for table in (true, predicted):
-            positions = product(table.row_nums, table.column_nums)
-            numbers = [
-                numbers_of.setdefault(value(table.cells[cell], row, column), len(numbers_of))
-                for cell, (row, column) in zip(table.grid.flat, positions, strict=True)
-            ]
+            values = values_of(table)
+            numbers = [numbers_of.setdefault(value, len(numbers_of)) for value in values]
             grids.append(np.array(numbers, dtype=np.intp).reshape(table.grid.shape))
         self.true, self.predicted = grids
         self.values = list(numbers_of)
@@ -444,10 +448,10 @@ class BoxEntries(Entries):
         self,
         true: Table,
         predicted: Table,
-        value: Callable[[Cell, int, int], Box | None],
+        values_of: Callable[[Table], Iterable[Box | None]],
         overlap: Callable[[Numbers, Numbers], Numbers],
     ) -> None:
-        super().__init__(true, predicted, value)
+        super().__init__(true, predicted, values_of)
         self._boxes = np.array(self.values, dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
         #: Overlaps of all boxes, if there are few, as with spans.
@@ -483,7 +487,7 @@ class TextEntries(Entries):
     """Entries that are texts, compared by their longest common subsequence."""
 
     def __init__(self, true: Table, predicted: Table) -> None:
-        super().__init__(true, predicted, lambda cell, *_: cell.text)
+        super().__init__(true, predicted, lambda table: chain.from_iterable(table.texts))
         self._texts = np.array(self.values, dtype=object)
         self._lengths = np.array([*map(len, self.values)], dtype=np.float64)
         count, used = len(np.unique(self.true)), np.unique(self.predicted)
@@ -722,8 +726,8 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
         true_table = dilate(true_table)
     entries: Entries
     if name != "con":
-        value = Cell.span_from if name == "top" else lambda cell, *_: cell.box
-        entries = BoxEntries(true_table, predicted_table, value, boxes)
+        values_of = _spans if name == "top" else _boxes
+        entries = BoxEntries(true_table, predicted_table, values_of, boxes)
     elif texts is None:
         entries = TextEntries(true_table, predicted_table)
     else:
@@ -749,6 +753,29 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
     return _Result((*_ratios(float(common.sum()), *sizes), bound), aligned, common)
 
 
+def _boxes(table: Table) -> list[Box | None]:
+    """Return the box at each position."""
+    boxes = [cell.box for cell in table.cells]
+    return [boxes[n] for n in table.grid.ravel().tolist()]
+
+
+def _spans(table: Table) -> list[Box]:
+    """Return what the cell at each position spans, seen from there."""
+    cells = [
+        None if len(cell.rows) == len(cell.columns) == 1 else cell for cell in table.cells
+    ]  # most do not span
+    positions = zip(
+        table.grid.ravel().tolist(), product(table.row_nums, table.column_nums), strict=True
+    )
+    return [
+        _SINGLE if (cell := cells[n]) is None else cell.span_from(*position)
+        for n, position in positions
+    ]
+
+
+_SINGLE: Box = (0, 0, 1, 1)
+
+
 def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
     """Align lines; equal lines are compared once."""
     lines = _Lines(entries, true, predicted)
@@ -770,9 +797,9 @@ class _Lines:
     def __init__(self, entries: Entries, true: Indices, predicted: Indices) -> None:
         self._entries = entries
         self.shape = len(true), len(predicted)
-        self._true, which = np.unique(true, axis=0, return_inverse=True)
-        self._predicted, other = np.unique(predicted, axis=0, return_inverse=True)
-        self._places = np.ix_(which.ravel(), other.ravel())
+        self._true, which = _grouped(true)
+        self._predicted, other = _grouped(predicted)
+        self._places = np.ix_(which, other)
         self._possible = entries.may_be_similar(self._true, self._predicted)
         #: How many pairs of entries there are in all pairs of lines.
         self.comparisons = self._true.size * self._predicted.size
@@ -790,6 +817,13 @@ class _Lines:
             rewards = self._entries.of_lines(self._true[first], self._predicted[second])
             found[first, second] = aligned_entries(rewards)
         return found[self._places]
+
+
+def _grouped(lines: Indices) -> tuple[Indices, list[int]]:
+    """Return the distinct lines, and which of them each line is."""
+    numbers: dict[bytes, int] = {}
+    which = [numbers.setdefault(line.tobytes(), len(numbers)) for line in lines]
+    return np.frombuffer(b"".join(numbers), lines.dtype).reshape(-1, lines.shape[1]), which
 
 
 def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:

@@ -28,6 +28,8 @@ _FEW = 1 << 17
 _BLOCK = 128
 #: Number of pairs of nodes, or of cells in pairs of rows, in memory.
 _MANY = 1 << 21
+#: Up to this many pairs of rows, likely ones are looked for.
+_ROWS_SQUARED = 1 << 24
 #: Gains are sums of floats.
 _MARGIN = 1e-6
 
@@ -108,9 +110,11 @@ class TreePair:
         #: By number; none if they do not count.
         self._texts = list(numbers[0]) if texts else []
         self._alone = len(true) == len(predicted) == 1
+        size = self._one.size * self._other.size
+        pairs_of_rows = len(self._one.rows) * len(self._other.rows)
         #: The most that the distance may be.
         self._most = float(self._one.size + self._other.size)
-        if self._one.size * self._other.size > _FEW:
+        if size > _FEW and pairs_of_rows <= _ROWS_SQUARED:
             self._most -= self._likely_gain() - _MARGIN
         #: How many nodes fewer may come first in the other tree.
         self._aside = int(self._most - self._more) // 2

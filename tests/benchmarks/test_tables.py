@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from tests.benchmarks import compiled_trees
 from tests.tables import oracle
 
 OURS = "extractbench-nb"
@@ -87,6 +88,55 @@ def test_two_large_tables_of_nothing_in_common(timed: Any, benchmark: Any, quick
     found = timed("tables by size, paper", name, scores, *tables, "paper", "con", rounds=1, warm=0)
     benchmark.extra_info["work"] = "con of 15,000 texts by 15,000"
     assert 0 < found["con"] < 0.8
+
+
+def test_two_large_tables_of_nothing_in_common_as_released(
+    timed: Any, benchmark: Any, quick: bool
+) -> None:
+    rows = 20 if quick else 500
+    tables = cells(rows, 30, 1), cells(rows, 30, 2)
+    name, group = f"{OURS}, {rows} x 30, unrelated", "tables by size, released"
+    found = timed(group, name, scores, *tables, "released", "con", rounds=1, warm=0)
+    benchmark.extra_info["work"] = "con of 15,000 texts by 15,000, by difflib's matching blocks"
+    assert 0 < found["con"] < 0.8
+
+
+TREES = [(10, 5), (20, 10), (40, 12), (100, 20)]
+COMPILED = "Zhang and Shasha, compiled by numba"
+
+
+def of_trees(size: tuple[int, int], *, alike: bool, quick: bool) -> list[xb.tables.Table]:
+    rows, columns = (10, 5) if quick else size
+    sides = pair(rows, columns) if alike else (cells(rows, columns, n) for n in (1, 2))
+    return [xb.tables.read_table(side) for side in sides]
+
+
+def tree_score(true: xb.tables.Table, predicted: xb.tables.Table) -> float:
+    return float(xb.tables.compare_tables(true, predicted, "teds").loc["teds", "score"])
+
+
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("size", TREES)
+def test_trees(size: tuple[int, int], alike: bool, timed: Any, benchmark: Any, quick: bool) -> None:
+    tables = of_trees(size, alike=alike, quick=quick)
+    group = f"TEDS, {'alike' if alike else 'unrelated'}, {size[0]} x {size[1]}"
+    found = timed(group, OURS, tree_score, *tables, rounds=10 if size[0] < 100 else 3, warm=1)
+    benchmark.extra_info["work"] = "one pair, texts and table of results included"
+    assert 0 < found < 1
+
+
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("size", TREES)
+def test_trees_compiled(
+    size: tuple[int, int], alike: bool, timed: Any, benchmark: Any, quick: bool
+) -> None:
+    pytest.importorskip("numba")
+    tables = of_trees(size, alike=alike, quick=quick)
+    group = f"TEDS, {'alike' if alike else 'unrelated'}, {size[0]} x {size[1]}"
+    rounds = 10 if size[0] < 100 else 2
+    found = timed(group, COMPILED, compiled_trees.score, *tables, rounds=rounds, warm=1)
+    benchmark.extra_info["work"] = "one pair, texts included, compilation not"
+    assert found == pytest.approx(tree_score(*tables), abs=1e-9)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

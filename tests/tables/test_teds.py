@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from extractbench_nb.errors import InputError
+from extractbench_nb.tables import tree_distance
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.comparing import count_nodes, table_sections, teds
 
@@ -101,6 +102,17 @@ def library_distance(one: Table, other: Table) -> float:
     return float(APTED(tree(one), tree(other), Costs()).compute_edit_distance())
 
 
+#: All pairs of nodes at once; pairs in the band only; and few rows at a time.
+SIZES = [(1 << 30, 128), (0, 128), (0, 1)]
+
+
+def score(one: Table, other: Table, sizes: tuple[int, int], **options: Any) -> float:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in zip(("_FEW", "_BLOCK"), sizes, strict=True):
+            patch.setattr(tree_distance, name, size)
+        return teds(one, other, **options)
+
+
 @settings(max_examples=60, deadline=None)
 @given(TABLES, TABLES)
 @pytest.mark.parametrize("distance", [recursive_distance, library_distance])
@@ -108,9 +120,41 @@ def test_equal_to_other_ways(distance: Any, one: Table, other: Table) -> None:
     nodes = [size((tree(side),)) for side in (one, other)]
     assert [count_nodes(one), count_nodes(other)] == nodes
     expected = distance(one, other)
-    assert teds(one, other) == pytest.approx(max(0, 1 - expected / max(nodes)), abs=1e-12)
+    for sizes in SIZES:
+        found = score(one, other, sizes)
+        assert found == pytest.approx(max(0, 1 - expected / max(nodes)), abs=1e-12)
     released = teds(one, other, variant="released")
     assert released == pytest.approx(max(0, 1 - expected / (max(nodes) - 1)), abs=1e-12)
+
+
+def changed(table: Table, seed: int) -> Table:
+    """The table without some of its lines; rows are swapped, texts and headers differ."""
+    rng = random.Random(seed)
+    rows, columns = (
+        [n for n in range(count) if rng.random() < 0.9] or [0] for count in table.grid.shape
+    )
+    at = rng.randrange(len(rows))
+    rows[at : at + 2] = rows[at : at + 2][::-1]
+    head = rng.choice([0, 1, 1, 2])
+    return table_of_cells(
+        cell._replace(text=cell.text if rng.random() < 0.8 else "ab", is_header=cell.rows[0] < head)
+        for cell in table.part(rows, columns).cells
+    )
+
+
+@pytest.mark.parametrize("structure_only", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_is_lost_outside_the_band(seed: int, structure_only: bool) -> None:
+    rng = random.Random(seed)
+    height, width = rng.choice([(12, 4), (4, 12), (20, 1), (1, 20)])
+    rows = [[f"{rng.randint(0, 30)}" for _ in range(width)] for _ in range(height)]
+    one = table(*rows, head=seed % 3)
+    other = changed(one, seed)
+    whole, *parts = (score(one, other, sizes, structure_only=structure_only) for sizes in SIZES)
+    assert parts == pytest.approx([whole] * len(parts), abs=1e-12)
+    if not structure_only:
+        cost = library_distance(one, other) / max(map(count_nodes, (one, other)))
+        assert whole == pytest.approx(max(0, 1 - cost), abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -146,6 +190,19 @@ EMPTY = table_of_cells([])
         # a cell that spans two columns against two cells: renamed, and one more
         (table_of_cells([Cell((0,), (0, 1), "a")]), table(["a", "b"]), False, 1 - 2 / 5),
         (table_of_cells([Cell((0,), (0, 1), "a")]), table(["a", "b"]), True, 1 - 2 / 5),
+        # a body of 3 rows below a head for one row of 3 cells: the body becomes the row,
+        # the head and 3 rows go, another body comes, and a cell spans more
+        (
+            table(["h"], ["x"], ["y"], ["z"], head=1),
+            table_of_cells(
+                [
+                    Cell((0,), (0, 1, 2), "h"),
+                    *(Cell((1,), (n,), text) for n, text in enumerate("xyz")),
+                ]
+            ),
+            True,
+            1 - 7 / 11,
+        ),
         # 3 rows of one against one row of 6: 3 renamed, 3 more, 3 tr gone, one come, of 9 nodes
         (table(["a"], ["b"], ["c"]), table([*"uvwxyz"]), False, 0.0),
     ],
