@@ -41,6 +41,9 @@ LARGE_PAIR = 50
 #: which all are.
 BOUNDED_PAIRS = 100_000
 WEAK_SHARE = 0.3
+#: Pairs of items from which a small array is solved on bounds first, and how often that is tried.
+BOUNDED_TABLE = 9
+BOUNDED_ROUNDS = 12
 #: Errors of rounding: of an estimate, and of a total. Rounds after which prices are given up, and
 #: rows for which they are always looked for.
 SLACK = 1e-5
@@ -165,10 +168,37 @@ class OptimalAligner:
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         if len(one) == len(two) == 1:
             return [(0, 0)]
+        if len(one) * len(two) >= BOUNDED_TABLE and (pairs := self._solve_bounds(node, one, two)):
+            return pairs
         bonus = _bonus(one, two)
         table = self.compare.table(node, one, two)
         worth = [[score + bonus if matched else score for score, matched in row] for row in table]
         return _solve(np.array(worth))
+
+    def _solve_bounds(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
+        """Solve on what pairs are worth at most, where that leaves one solution; else empty.
+
+        The chosen pairs are compared in full until the choice stays the same.
+        """
+        bounds = self.compare.bounds(node, one, two)
+        if bounds is None:
+            return []
+        bonus = _bonus(one, two)
+        worth = np.array([[s + bonus if matched else s for s, matched in row] for row in bounds])
+        known: set[tuple[int, int]] = set()
+        for _ in range(BOUNDED_ROUNDS):
+            pairs = _solve(worth)
+            new = [pair for pair in pairs if pair not in known]
+            for a, b in new:
+                score, matched = self.compare(node, one[a], two[b])
+                worth[a, b] = score + bonus if matched else score
+            known.update(new)
+            if not new:
+                break
+        rows, columns = np.array(pairs).T
+        own = worth[rows, columns]
+        worth[rows, columns] = -np.inf
+        return [] if new or not _is_only_optimum(worth, rows, columns, own) else pairs
 
 
 class Side:

@@ -16,6 +16,8 @@ from extractbench_nb.field_metrics.strings import string_normalized
 from extractbench_nb.judges.offline import similarity as text_similarity
 from extractbench_nb.schema.nodes import PRESENT, Node, state_of
 
+#: Fields that are texts or arrays from which on bounds pay.
+_FEWEST_COSTLY = 2
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
 
@@ -145,6 +147,29 @@ class ItemComparer:
                 ]
         return [[self(node, g, p) for p in predicted] for g in gold]
 
+    def bounds(
+        self, node: Node, gold: list[Any], predicted: list[Any]
+    ) -> list[list[PairScore]] | None:
+        """Return how similar all pairs of items are at most, and which of them match.
+
+        Texts and inner arrays of a pair are compared until one fails, the others count as equal:
+        they take most of the time, and most pairs are unlike. None where that saves nothing: for
+        irregular items, and for those with less than two such fields.
+        """
+        if any(isinstance(item, MapItem) for item in gold):
+            return None
+        left = [self._row(node, item) for item in gold]
+        right = [self._row(node, item) for item in predicted]
+        fields = self._fields.get(node) or ()
+        costly = sum(field.is_array or field.texts is not None for field in fields)
+        if None in left or None in right or costly < _FEWEST_COSTLY:
+            return None
+        columns = list(zip(right, predicted, strict=True))
+        return [
+            [self._flat_items(fields, one or (), two or (), g, p, bound=True) for two, p in columns]
+            for one, g in zip(left, gold, strict=True)
+        ]
+
     def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         if isinstance(gold, MapItem):
             same = same_key(gold, predicted)
@@ -184,18 +209,27 @@ class ItemComparer:
         two: tuple[Any, ...],
         gold: Any,
         predicted: Any,
+        *,
+        bound: bool = False,
     ) -> PairScore:
         total, count, matched = 0.0, 0, True
+        later: list[tuple[FlatField, Any, Any]] = []
         for field, ours, theirs in zip(fields, one, two, strict=True):
             if ours is None and theirs is None:
                 continue
             if field.texts is not None and type(ours) is str and type(theirs) is str:
                 found = field.memo.get((ours, theirs))
                 if found is None:
+                    if bound and ours != theirs:
+                        later.insert(0, (field, ours, theirs))
+                        continue
                     found = field.memo[ours, theirs] = (*field.texts(ours, theirs), True)
                 score, passed, present = found
             elif not field.is_array and (ours is None or theirs is None):
                 score, passed, present = _ONE_SIDED
+            elif bound and field.is_array and ours and theirs:
+                later.append((field, ours, theirs))
+                continue
             elif ours is None or theirs is None or field.is_array:
                 score, passed, present = self._point(field.node, ours, theirs)
             else:
@@ -210,6 +244,17 @@ class ItemComparer:
                 count += 1
         if not fields:
             return _mean([], gold, predicted)
+        for done, (field, ours, theirs) in enumerate(later):
+            if not matched:
+                total += len(later) - done
+                break
+            if field.texts is not None:
+                score, matched = field.texts(ours, theirs)
+                field.memo[ours, theirs] = (score, matched, True)
+            else:
+                score, matched, _ = self._point(field.node, ours, theirs)
+            total += score
+        count += len(later)
         return PairScore(total / count if count else 1.0, matched)
 
     def _point(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
