@@ -1,0 +1,812 @@
+"""AOE's numbers as its released code computes them (commit 282e688d), quirks included.
+
+`released_scores` compares two tables, `released_answer` finds the table in a model's answer,
+`gold_table` writes gold, and the other functions read the replies of AOE's judge. The rules were
+derived from recorded cases; where the released code stops with an error, a problem is named.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.construction.profiles import TableRules
+from extractbench_nb.construction.values import released_number
+from extractbench_nb.errors import InputError
+
+#: A column of a cell, gold's text and the predicted text.
+CellQuestion = tuple[str, str, str]
+#: Asks for the key of gold that a predicted key means; its answer is the text of a reply.
+AskRow = Callable[[str, Sequence[str]], str | None]
+#: Asks for the scores of cells; None without a verdict.
+AskCells = Callable[[Sequence[CellQuestion]], Sequence[float | None]]
+
+_OUTPUT = re.compile(r"<output>(.*?)</output>", re.IGNORECASE | re.DOTALL)
+_LATIN_1 = dict.fromkeys(range(0x80, 0x100))
+_BLOCK = 4_000_000
+
+
+class ReleasedPair(NamedTuple):
+    """A matched pair of rows by position, the rule that matched it, and its similarity, 0 to 1."""
+
+    gold: int
+    predicted: int
+    rule: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class ReleasedScores:
+    """What the released code returns, and what stands behind it.
+
+    Attributes
+    ----------
+    scores : dict
+        The dictionary of the released code, with its names.
+    pairs : list of ReleasedPair
+        Matched rows in the order in which they were matched.
+    columns : list of str
+        The compared columns: configured ones that gold has.
+    cells : list of list of float or None
+        One list per pair, one score per column; None without a verdict.
+    methods : list of str
+        How each column was compared: ``number``, ``judge``, ``exact`` or ``fuzzy``.
+    problems : list of tuple of str
+        Kind and message: what the released code ignores, or stops at.
+    """
+
+    scores: dict[str, Any]
+    pairs: list[ReleasedPair]
+    columns: list[str]
+    cells: list[list[float | None]]
+    methods: list[str]
+    problems: list[tuple[str, str]]
+
+
+def released_scores(
+    gold: pd.DataFrame,
+    predicted: pd.DataFrame | None,
+    rules: TableRules,
+    *,
+    keys: Sequence[str],
+    values: Sequence[str],
+    numeric: Sequence[str],
+    ask_row: AskRow,
+    ask_cells: AskCells,
+) -> ReleasedScores:
+    """Compare two tables as the released code does.
+
+    Parameters
+    ----------
+    gold, predicted : pandas.DataFrame
+        As ``pandas.read_csv`` reads them; None for no prediction.
+    rules : TableRules
+        Rows ``exact`` or ``llm_assisted``.
+    keys, values, numeric : sequence of str
+        Key columns, compared columns, and which of these hold numbers.
+    ask_row, ask_cells : callable
+        The judge of rows and of cells.
+
+    Returns
+    -------
+    ReleasedScores
+        F1 = 2 S / ((P + G) C) with S the sum of the scores of cells, P and G the numbers of rows,
+        and C the number of configured columns that gold has.
+
+    Raises
+    ------
+    InputError
+        There is no key column, or gold lacks one; the released code stops there too.
+    """
+    _check_keys(gold, keys)
+    problems: list[tuple[str, str]] = []
+    known = [name for name in values if name in gold.columns]
+    if len(known) < len(values):
+        absent = ", ".join(repr(name) for name in values if name not in gold.columns)
+        problems.append(("not_in_gold", f"gold has no column {absent}; left out"))
+    if not known:
+        raise InputError(f"values is {list(values)!r}; gold has none of these columns")
+    guess = predicted if predicted is not None and len(predicted) else None
+    problems += _index_problems(gold, guess, keys)
+    methods = ["number" if name in numeric else rules.cells for name in known]
+    pairs: list[ReleasedPair] = []
+    stats = {"calls": 0, "failures": 0, "by_exact": 0, "by_fuzzy": 0, "by_llm": 0}
+    cells: list[list[float | None]] = []
+    cell_stats = {"calls": 0, "failures": 0}
+    if guess is not None:
+        ours, theirs = _key_rows(gold, keys), _key_rows(guess, keys, rules.key_suffix)
+        if rules.rows == "exact":
+            pairs = _joined(ours, theirs) if guess.index.nlevels == 1 else []
+            stats["by_exact"] = len(pairs)
+        else:
+            pairs = _in_file_order(ours, theirs, rules, ask_row, stats)
+        cells = _scored(gold, guess, pairs, (known, methods), keys, rules, ask_cells, cell_stats)
+    scores = _ratios(len(gold), 0 if guess is None else len(guess), pairs, cells, rules, known)
+    scores = {
+        "num_initial_target_cols": len(values),
+        "num_valid_target_cols_in_gold": len(known),
+        "column_recall": len(known) / len(values),
+        **scores,
+        "key_columns_used": list(keys),
+        "row_match_method_used": rules.rows,
+        "row_match_stats": stats,
+        "cell_comparison_method": "llm" if rules.cells == "judge" else rules.cells,
+        "cell_eval_stats": cell_stats,
+    }
+    if rules.cells == "fuzzy":
+        scores["fuzzy_cell_threshold"] = rules.threshold
+    return ReleasedScores(scores, pairs, known, cells, methods, problems)
+
+
+def _check_keys(gold: pd.DataFrame, keys: Sequence[str]) -> None:
+    if not keys:
+        raise InputError("keys is empty; expected at least one key column")
+    absent = [name for name in keys if name not in gold.columns]
+    if absent:
+        raise InputError(
+            f"keys: gold has no column {absent[0]!r}; it has {', '.join(map(repr, gold.columns))}"
+        )
+
+
+def _index_problems(
+    gold: pd.DataFrame, guess: pd.DataFrame | None, keys: Sequence[str]
+) -> list[tuple[str, str]]:
+    problems = []
+    if guess is None:
+        problems.append(("no_rows", "the prediction has no rows"))
+        return problems
+    for side, frame in (("gold", gold), ("predicted", guess)):
+        if not isinstance(frame.index, pd.RangeIndex):
+            words = f"{side} has more fields than column names: the first ones became the index"
+            problems.append(("shifted_index", words))
+            if not frame.index.is_unique:
+                words = f"{side}: the released code stops where it looks up a repeated first field"
+                problems.append(("released_raises", words))
+    lost = [name for name in keys if name not in guess.columns]
+    if lost:
+        problems.append(("key_missing", f"the prediction has no key column {lost[0]!r}"))
+    return problems
+
+
+def _key_rows(frame: pd.DataFrame, keys: Sequence[str], suffix: str = "") -> list[Any]:
+    """Return the key of each row: a text, or a tuple of texts."""
+    columns = []
+    for name in keys:
+        values = frame[name].tolist() if name in frame.columns else [""] * len(frame)
+        columns.append([_key_text(value, suffix) for value in values])
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def _key_text(value: Any, suffix: str) -> str:
+    text = "" if pd.isna(value) else str(value).strip()
+    return text[: -len(suffix)] if suffix and text.endswith(suffix) else text
+
+
+def _joined(ours: Sequence[Any], theirs: Sequence[Any]) -> list[ReleasedPair]:
+    """Join the keys, many to many, in the order in which gold's keys first appear."""
+    rows, places = defaultdict(list), defaultdict(list)
+    for side, keys in ((rows, ours), (places, theirs)):
+        for number, key in enumerate(keys):
+            side[key].append(number)
+    return [
+        ReleasedPair(row, place, "exact", 1.0)
+        for key, same in rows.items()
+        for row in same
+        for place in places.get(key, ())
+    ]
+
+
+def _in_file_order(
+    ours: Sequence[Any],
+    theirs: Sequence[Any],
+    rules: TableRules,
+    ask_row: AskRow,
+    stats: dict[str, int],
+) -> list[ReleasedPair]:
+    """Match the predicted rows one after the other; what is taken stays taken."""
+    first: dict[Any, int] = {}
+    for row, key in enumerate(ours):
+        first.setdefault(key, row)
+    names = {str(key): row for key, row in first.items()}
+    taken: set[int] = set()
+    pairs: list[ReleasedPair] = []
+    similar = _Similar(list(names), theirs, rules, [k in first for k in theirs])
+    for place, key in enumerate(theirs):
+        found: int | None = first.get(key)
+        rule, worth = "exact", 1.0
+        if found is None or found in taken:
+            name, worth = similar.best(place)
+            found, rule = (names[name], "fuzzy") if name is not None else (None, "")
+        if found is None or found in taken:
+            stats["calls"] += 1
+            answer = read_row_reply(ask_row(str(key), list(names)))
+            if answer is None:
+                stats["failures"] += 1
+            found, rule, worth = names.get(answer or ""), "llm", float("nan")
+            if answer == "" or (answer or "").lower() == "none":
+                found = None
+        if found is not None and found not in taken:
+            taken.add(found)
+            stats[f"by_{rule}"] += 1
+            pairs.append(ReleasedPair(found, place, "judge" if rule == "llm" else rule, worth))
+    return pairs
+
+
+class _Similar:
+    """The most similar key of gold, the first of several, for predicted keys that need one."""
+
+    def __init__(
+        self, names: Sequence[str], theirs: Sequence[Any], rules: TableRules, known: Sequence[bool]
+    ) -> None:
+        self._names, self._theirs, self._threshold = names, theirs, rules.threshold
+        self._works = bool(rules.threshold > 0 and rules.fuzzy_installed and names)
+        self._found: dict[int, tuple[str | None, float]] = {}
+        if self._works:
+            self._sorted = [sorted_words(name) for name in names]
+            self._fill([place for place, is_known in enumerate(known) if not is_known])
+
+    def best(self, place: int) -> tuple[str | None, float]:
+        """Return the name that is similar enough, or None, and the similarity."""
+        if self._works and place not in self._found:
+            self._fill([place])
+        return self._found.get(place, (None, 0.0))
+
+    def _fill(self, places: Sequence[int]) -> None:
+        from rapidfuzz import fuzz
+        from rapidfuzz.process import cdist
+
+        step = max(1, _BLOCK // len(self._sorted))
+        for start in range(0, len(places), step):
+            part = places[start : start + step]
+            table = cdist(
+                [sorted_words(str(self._theirs[place])) for place in part],
+                self._sorted,
+                scorer=fuzz.ratio,
+                dtype=np.float64,
+                score_cutoff=max(0.0, self._threshold - 1.0),
+            )
+            for place, column, row in zip(part, table.argmax(axis=1).tolist(), table, strict=True):
+                score = float(row[column])
+                enough = round(score) >= self._threshold
+                self._found[place] = (self._names[column] if enough else None, score / 100)
+
+
+def sorted_words(text: str) -> str:
+    """Return the words of a text in sorted order, as the released code compares them.
+
+    Parameters
+    ----------
+    text : str
+        A key or a cell.
+
+    Returns
+    -------
+    str
+        Lower case; characters other than letters and digits separate words, and those from U+0080
+        to U+00FF are left out.
+    """
+    from rapidfuzz.utils import default_process
+
+    return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
+
+
+def _scored(
+    gold: pd.DataFrame,
+    guess: pd.DataFrame,
+    pairs: Sequence[ReleasedPair],
+    columns: tuple[Sequence[str], Sequence[str]],
+    keys: Sequence[str],
+    rules: TableRules,
+    ask_cells: AskCells,
+    stats: dict[str, int],
+) -> list[list[float | None]]:
+    """Score the cells of matched rows, one list per pair."""
+    if not pairs:
+        return []
+    rows = [pair.gold for pair in pairs]
+    places = [pair.predicted for pair in pairs]
+    scores: list[list[float | None]] = []
+    questions: list[CellQuestion] = []
+    asked: list[tuple[int, int]] = []
+    for number, (name, method) in enumerate(zip(*columns, strict=True)):
+        is_key = name in keys
+        if method == "number":
+            ours = _numbers(gold, name, is_key, "")[rows]
+            theirs = _numbers(guess, name, is_key, rules.key_suffix)[places]
+            same = np.isclose(ours, theirs, atol=rules.numeric_tolerance, equal_nan=True)
+            scores.append(same.astype(float).tolist())
+            continue
+        ours_texts = _texts(gold, name, is_key, "")
+        their_texts = _texts(guess, name, is_key, rules.key_suffix)
+        column: list[float | None] = []
+        for pair, (row, place) in enumerate(zip(rows, places, strict=True)):
+            ours_text, their_text = ours_texts[row], their_texts[place]
+            score: float | None = float(ours_text == their_text)
+            if not ours_text or not their_text:
+                pass
+            elif method == "fuzzy":
+                score = float(_alike(ours_text, their_text, rules))
+            elif method == "judge" and not score:
+                asked.append((pair, number))
+                questions.append((name, ours_text, their_text))
+            column.append(score)
+        scores.append(column)
+    found = [list(row) for row in zip(*scores, strict=True)]
+    if questions:
+        order = sorted(range(len(asked)), key=asked.__getitem__)
+        answers = ask_cells([questions[n] for n in order])
+        for (pair, number), answer in zip((asked[n] for n in order), answers, strict=True):
+            found[pair][number] = answer
+        stats["calls"] = len(questions)
+        stats["failures"] = sum(answer is None for answer in answers)
+    return found
+
+
+def _alike(one: str, other: str, rules: TableRules) -> bool:
+    from rapidfuzz import fuzz
+
+    if not rules.fuzzy_installed:
+        return False
+    ratio = fuzz.ratio(sorted_words(one), sorted_words(other))
+    return round(ratio) >= rules.threshold
+
+
+def _column(frame: pd.DataFrame, name: str, is_key: bool, suffix: str) -> list[Any]:
+    if name not in frame.columns:
+        return [""] * len(frame)
+    values: list[Any] = frame[name].tolist()
+    return [_key_text(value, suffix) for value in values] if is_key else values
+
+
+def _numbers(frame: pd.DataFrame, name: str, is_key: bool, suffix: str) -> Any:
+    values = _column(frame, name, is_key, suffix)
+    return np.array([released_number(value) for value in values], dtype=float)
+
+
+def _texts(frame: pd.DataFrame, name: str, is_key: bool, suffix: str) -> list[str]:
+    values = _column(frame, name, is_key, suffix)
+    return ["" if pd.isna(value) else str(value).strip() for value in values]
+
+
+def _ratios(
+    gold_rows: int,
+    predicted_rows: int,
+    pairs: Sequence[ReleasedPair],
+    cells: Sequence[Sequence[float | None]],
+    rules: TableRules,
+    known: Sequence[str],
+) -> dict[str, Any]:
+    failed = 0.0 if rules.failure_score is None else rules.failure_score
+    # one cell after the other, as in the released code: sums of fractions depend on the order
+    total, compared = 0.0, 0
+    for row in cells:
+        for score in row:
+            total += failed if score is None else score
+            compared += 1
+    asked, given = gold_rows * len(known), predicted_rows * len(known)
+    row_precision, row_recall = _share(len(pairs), predicted_rows), _share(len(pairs), gold_rows)
+    precision, recall = _share(total, given), _share(total, asked)
+    return {
+        "num_gold_rows": gold_rows,
+        "num_original_mapped_rows": predicted_rows,
+        "num_matched_rows": len(pairs),
+        "num_missing_rows_gold_only": gold_rows - len({pair.gold for pair in pairs}),
+        "num_extra_rows_mapped_only": predicted_rows - len(pairs),
+        "row_precision": row_precision,
+        "row_recall": row_recall,
+        "row_f1": harmonic(row_precision, row_recall),
+        "tp_score_sum": total,
+        "total_gold_target_cells": asked,
+        "total_mapped_target_cells_corresp_gold_schema": given,
+        "cell_precision": precision,
+        "cell_recall": recall,
+        "cell_f1": harmonic(precision, recall),
+        "total_compared_cells_in_matched": compared,
+        "average_cell_score_in_matched": _share(total, compared),
+    }
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def harmonic(precision: float, recall: float) -> float:
+    """Return the harmonic mean of precision and recall, 0 where both are 0.
+
+    Parameters
+    ----------
+    precision, recall : float
+        0 and up.
+
+    Returns
+    -------
+    float
+        F1.
+    """
+    both = precision + recall
+    return 2 * (precision * recall) / both if both > 0 else 0.0
+
+
+# --- replies of the judge -----------------------------------------------------------------------
+
+
+def read_row_reply(reply: str | None) -> str | None:
+    """Read the key that a judge of rows names.
+
+    Parameters
+    ----------
+    reply : str or None
+        A reply with the key in ``<output>`` tags.
+
+    Returns
+    -------
+    str or None
+        The key, which may be empty or ``None``; None if there are no tags.
+
+    Examples
+    --------
+    >>> read_row_reply("It is <output> Report 2020 </output>."), read_row_reply("no idea")
+    ('Report 2020', None)
+    """
+    match = _OUTPUT.search(reply or "")
+    return match[1].strip() if match else None
+
+
+def read_cell_reply(replies: Iterable[str | None], attempts: int = 3) -> tuple[float | None, int]:
+    """Read the score that a judge of cells gives, asking again while it cannot be read.
+
+    Parameters
+    ----------
+    replies : iterable of str or None
+        The replies in order; None for a request that failed.
+    attempts : int, optional
+        Maximum number of requests.
+
+    Returns
+    -------
+    tuple of (float or None, int)
+        The score, cut to 0 to 1, or None; and the number of requests.
+
+    Examples
+    --------
+    >>> read_cell_reply(["<output>high</output>", "<output>0.3</output>"])
+    (0.3, 2)
+    """
+    requests = 0
+    for reply in replies:
+        if requests == attempts:
+            break
+        requests += 1
+        match = _OUTPUT.search(reply or "")
+        if match is None:
+            continue
+        try:
+            return max(0.0, min(1.0, float(match[1].strip()))), requests
+        except ValueError:
+            continue
+    return None, requests
+
+
+class Quality(NamedTuple):
+    """The four scores of a judge of whole tables, each 0 to 100, and their weighted mean.
+
+    Parameters
+    ----------
+    scores : tuple of int or None
+        Intent, columns, content and format; None for one that cannot be read.
+    total : float
+        (2 intent + 3 columns + 3 content + 2 format) / 10; a score that is missing counts as 0.
+    kept : bool
+        Whether all four were read; the released code asks again for others.
+    """
+
+    scores: tuple[int | None, ...]
+    total: float
+    kept: bool
+
+
+_QUALITY_WEIGHTS = (2, 3, 3, 2)
+
+
+def read_quality_reply(reply: str | None) -> Quality:
+    """Read the four scores of AOE's quality judge.
+
+    Parameters
+    ----------
+    reply : str or None
+        A reply with ``<score1>`` to ``<score4>``.
+
+    Returns
+    -------
+    Quality
+        With the weighted mean.
+
+    Examples
+    --------
+    >>> tags = "<score1>85</score1> <score2>80</score2> <score3>75</score3> <score4>80</score4>"
+    >>> read_quality_reply(tags).total
+    79.5
+    """
+    found = [re.search(rf"<score{n}>(\d+)</score{n}>", reply or "") for n in range(1, 5)]
+    scores = tuple(None if match is None else int(match[1]) for match in found)
+    total = sum(w * (s or 0) for w, s in zip(_QUALITY_WEIGHTS, scores, strict=True)) / 10
+    return Quality(scores, total, None not in scores)
+
+
+class RecordedAnswers:
+    """A judge that gives recorded answers, for comparisons with results published elsewhere.
+
+    Parameters
+    ----------
+    rows : mapping or callable, optional
+        Reply to the question which key of gold a predicted key means, by the predicted key;
+        ``"*"`` holds for all others. A callable gets the predicted key and gold's keys.
+    cells : mapping, callable or float, optional
+        Score of two texts by ``"column|gold|predicted"``, or ``"*"``; None for no verdict. A
+        callable gets column, gold and predicted; a number is the score of all.
+    name : str, optional
+        Name shown in results.
+
+    Examples
+    --------
+    >>> RecordedAnswers({"*": "<output>None</output>"}, 0.5).score_cell("note", "x", "X")
+    0.5
+    """
+
+    def __init__(self, rows: Any = None, cells: Any = None, name: str = "recorded answers") -> None:
+        self._rows, self._cells, self.name = rows or {}, cells, name
+
+    def match_key(self, key: str, keys: Sequence[str]) -> str | None:
+        """Return the recorded reply on a predicted key.
+
+        Parameters
+        ----------
+        key : str
+            The predicted key.
+        keys : sequence of str
+            Those of gold.
+
+        Returns
+        -------
+        str or None
+            The reply, with the key in ``<output>`` tags.
+        """
+        if callable(self._rows):
+            reply: str | None = self._rows(key, keys)
+            return reply
+        return self._rows.get(key, self._rows.get("*"))  # type: ignore[no-any-return]
+
+    def score_cell(self, column: str, gold: str, predicted: str) -> float | None:
+        """Return the recorded score of two texts.
+
+        Parameters
+        ----------
+        column : str
+            The name of the column.
+        gold, predicted : str
+            The texts.
+
+        Returns
+        -------
+        float or None
+            The score, 0 to 1, or None without a verdict.
+        """
+        cells = self._cells
+        if callable(cells):
+            score: float | None = cells(column, gold, predicted)
+            return score
+        if isinstance(cells, Mapping):
+            return cells.get(f"{column}|{gold}|{predicted}", cells.get("*"))
+        return None if cells is None else float(cells)
+
+    def compare(self, gold: str, predicted: str) -> Any:
+        """Judge two texts without a column.
+
+        Parameters
+        ----------
+        gold, predicted : str
+            The texts.
+
+        Returns
+        -------
+        Verdict
+            With the recorded score.
+
+        Raises
+        ------
+        JudgeError
+            There is none.
+        """
+        from extractbench_nb.judges.base import JudgeError, Verdict
+
+        score = self.score_cell("", gold, predicted)
+        if score is None:
+            raise JudgeError("no recorded score", reason="not_recorded")
+        return Verdict(score, "recorded")
+
+
+# --- texts of tables ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReleasedAnswer:
+    """What the released code finds in a model's answer.
+
+    Attributes
+    ----------
+    csv_text : str
+        The last block of CSV; without one the whole text.
+    found : bool
+        Whether there is a block of CSV.
+    frame : pandas.DataFrame or None
+        The table; None if there is no block, or it cannot be read.
+    even : bool
+        Whether all lines have as many fields as the header.
+    problem : str or None
+        ``no_csv`` or ``unreadable``; None if there is a table.
+    """
+
+    csv_text: str
+    found: bool
+    frame: pd.DataFrame | None
+    even: bool
+    problem: str | None
+
+
+def released_answer(text: str, think_tag: str = "think") -> ReleasedAnswer:
+    r"""Find the table in a model's answer as the released code does.
+
+    Parameters
+    ----------
+    text : str
+        The answer.
+    think_tag : str, optional
+        The tag around thoughts. Where there are thoughts, they are read in place of the answer.
+
+    Returns
+    -------
+    ReleasedAnswer
+        With the table, if there is one.
+
+    Examples
+    --------
+    >>> released_answer("<think>hm</think>\n```csv\nk,v\na,1\n```").problem
+    'no_csv'
+    """
+    tag = re.escape(think_tag)
+    thoughts = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    looked_at = thoughts[1] if thoughts else text
+    blocks = re.findall(r"```csv(.*?)```", looked_at, re.DOTALL)
+    csv_text = (blocks[-1] if blocks else looked_at).strip()
+    even = _is_even(csv_text)
+    if not blocks:
+        return ReleasedAnswer(csv_text, False, None, even, "no_csv")
+    frame = read_csv(csv_text)
+    return ReleasedAnswer(csv_text, True, frame, even, None if frame is not None else "unreadable")
+
+
+def _is_even(text: str) -> bool:
+    try:
+        widths = {len(row) for row in csv.reader(StringIO(text))}
+    except csv.Error:
+        return False
+    return len(widths) == 1
+
+
+def read_csv(text: str) -> pd.DataFrame | None:
+    """Read CSV as ``pandas.read_csv`` does by default; None if that fails.
+
+    Parameters
+    ----------
+    text : str
+        CSV.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        The table.
+    """
+    try:
+        return pd.read_csv(StringIO(text))
+    except (ValueError, OverflowError):  # errors of the parser are ValueErrors
+        return None
+
+
+def gold_table(answers: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Write gold's records as CSV and read them, as the released code does.
+
+    Parameters
+    ----------
+    answers : sequence of dict
+        Gold's records; the keys of the first one are the columns. Lists become JSON.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table, with the types that ``pandas.read_csv`` infers.
+
+    Raises
+    ------
+    InputError
+        There is no record, or a later one has another key; the released code stops there too.
+
+    Examples
+    --------
+    >>> gold_table([{"a": 1, "b": 2}, {"a": 3}])["b"].tolist()
+    [2.0, nan]
+    """
+    records = list(answers)
+    if not records or not records[0]:
+        raise InputError("gold has no records; expected at least one, with a key")
+    columns = list(records[0])
+    buffer = StringIO(newline="")
+    writer = csv.DictWriter(buffer, fieldnames=columns)
+    writer.writeheader()
+    for number, record in enumerate(records):
+        more = [key for key in record if key not in records[0]]
+        if more:
+            raise InputError(
+                f"gold, record {number} has the key {more[0]!r}, which record 0 has not"
+            )
+        as_json = {
+            key: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+            for key, value in record.items()
+        }
+        writer.writerow(as_json)
+    return pd.read_csv(StringIO(buffer.getvalue()))
+
+
+#: Context in characters that the released code assumes, by the name of the model.
+CONTEXTS = {
+    "Llama-2-7b-chat-hf": 4_096,
+    "Llama-3-8B-Instruct": 8_192,
+    "Llama-3.1-8B-Instruct": 131_072,
+    "Mistral-7B-Instruct-v0.3": 26_768,
+    "Phi-3-mini": 131_072,
+    "Phi-4-mini-instruct": 131_072,
+    "Qwen2.5-72B-Instruct-GPTQ-Int4": 32_768,
+    "deepseek/deepseek-r1": 163_840,
+    "deepseek/deepseek-r1-distill-llama-70b": 131_072,
+    "glm-4-9b-chat": 131_072,
+    "google/gemini-2.5-flash-preview": 1_048_000,
+    "microsoft/phi-3.5-mini-128k-instruct": 131_072,
+    "microsoft/phi-4": 16_384,
+    "qwen/qwen3-32b": 38_000,
+    "qwen/qwq-32b": 131_072,
+}
+_OTHER_CONTEXT = 32_000
+
+
+def released_truncation(prompt: str, model: str, max_tokens: int) -> str:
+    """Cut a prompt as the released code does: it counts characters as if they were tokens.
+
+    Parameters
+    ----------
+    prompt : str
+        The prompt.
+    model : str
+        Name of the model, of `CONTEXTS`; others have 32,000.
+    max_tokens : int
+        Maximum number of tokens of the answer; twice as many are left free.
+
+    Returns
+    -------
+    str
+        The beginning of the prompt. A negative limit cuts from the end.
+
+    Examples
+    --------
+    >>> len(released_truncation("x" * 30_000, "microsoft/phi-4", 1_000))
+    14384
+    """
+    limit = CONTEXTS.get(model, _OTHER_CONTEXT) - 2 * max_tokens
+    return prompt[:limit] if len(prompt) > limit else prompt
