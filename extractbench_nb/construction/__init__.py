@@ -1,0 +1,32 @@
+"""Tables built from many documents (AOE): comparing them, and where the points were lost."""
+
+from extractbench_nb.construction.comparing import compare
+from extractbench_nb.construction.profiles import TableRules, profiles, rules_of
+from extractbench_nb.construction.reading import Reading, read_answer
+from extractbench_nb.construction.released import (
+    RecordedAnswers,
+    gold_table,
+    read_cell_reply,
+    read_quality_reply,
+    read_row_reply,
+    released_answer,
+    released_truncation,
+)
+from extractbench_nb.construction.result import TableComparison
+
+__all__ = [
+    "Reading",
+    "RecordedAnswers",
+    "TableComparison",
+    "TableRules",
+    "compare",
+    "gold_table",
+    "profiles",
+    "read_answer",
+    "read_cell_reply",
+    "read_quality_reply",
+    "read_row_reply",
+    "released_answer",
+    "released_truncation",
+    "rules_of",
+]

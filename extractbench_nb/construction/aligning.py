@@ -1,0 +1,535 @@
+"""Columns and rows of two tables, aligned one to one: `align_columns`, `align_rows`, `propose_keys`.
+
+Nothing depends on the order of rows or columns. Rows are put in the order of their content first;
+ties in an assignment are then broken by content.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb.construction.values import (
+    column_key,
+    is_absent,
+    number_of,
+    protected,
+    row_key,
+    text_key,
+    unit_of_column,
+)
+
+#: Judges pairs of texts: field of the question, gold, predicted; a score, or None for no verdict.
+Ask = Callable[[Sequence[tuple[str, str, str]]], Sequence[float | None]]
+Pair = tuple[int, int]
+
+#: The score of a judge from which two texts mean the same.
+PASS_MARK = 0.7
+#: Up to this many pairs of columns are all judged; of rows, this many of the likeliest for each.
+_MOST_COLUMN_PAIRS = 900
+_LIKELIEST = 3
+_FAINTLY_ALIKE = 40.0
+#: Pairs of rows with equal keys up to which they are assigned by their cells.
+_MOST_EQUAL = 4_000_000
+_BLOCK = 4_000_000
+
+
+class ColumnMatch(NamedTuple):
+    """A column of gold, of the prediction, or both.
+
+    Parameters
+    ----------
+    gold, predicted : str or None
+        The names.
+    status : str
+        ``matched``, ``renamed``, ``missing``, ``extra`` or ``judge_error``.
+    rule : str
+        ``name``, ``normalised``, ``unit`` (one of them names no unit), ``judge``; else empty.
+    """
+
+    gold: str | None
+    predicted: str | None
+    status: str
+    rule: str
+
+
+class RowMatch(NamedTuple):
+    """A row of gold, of the prediction, or both, by position.
+
+    Parameters
+    ----------
+    gold, predicted : int or None
+        The positions.
+    status : str
+        ``matched``, ``missed``, ``spurious`` or ``judge_error``.
+    rule : str
+        ``exact``, ``normalised``, ``similar``, ``judge``, ``fuzzy``; else empty.
+    similarity : float or None
+        Of the keys, 0 to 1.
+    """
+
+    gold: int | None
+    predicted: int | None
+    status: str
+    rule: str
+    similarity: float | None
+
+
+def align_columns(gold: Sequence[str], predicted: Sequence[str], ask: Ask) -> list[ColumnMatch]:
+    """Align columns by name, normalised name, base name, and then by a judge.
+
+    Parameters
+    ----------
+    gold, predicted : sequence of str
+        The names; each stands once on its side.
+    ask : callable
+        The judge.
+
+    Returns
+    -------
+    list of ColumnMatch
+        In the order of gold, and then of the prediction. A name that differs in a number is never
+        the same, nor is one with another unit.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    ours, theirs = sorted(gold), sorted(predicted)
+    for rule, key in (("name", str), ("normalised", column_key)):
+        waiting = defaultdict(list)
+        for name in reversed(theirs):
+            waiting[key(name)].append(name)
+        for name in ours:
+            if waiting.get(key(name)):
+                found[name] = (waiting[key(name)].pop(), rule)
+        ours, theirs = _left(gold, predicted, found)
+    found |= _of_bases(ours, theirs)
+    ours, theirs = _left(gold, predicted, found)
+    judged, failed = _judged_columns(ours, theirs, ask)
+    found |= judged
+    used = {other: name for name, (other, _) in found.items()}
+    rows = []
+    for name in gold:
+        if name in found:
+            other, rule = found[name]
+            rows.append(ColumnMatch(name, other, "matched" if other == name else "renamed", rule))
+        else:
+            rows.append(
+                ColumnMatch(name, None, "judge_error" if name in failed else "missing", "")
+            )
+    rows += [ColumnMatch(None, name, "extra", "") for name in predicted if name not in used]
+    return rows
+
+
+def _left(
+    gold: Iterable[str], predicted: Iterable[str], found: Mapping[str, tuple[str, str]]
+) -> tuple[list[str], list[str]]:
+    used = {other for other, _ in found.values()}
+    return (
+        sorted(name for name in gold if name not in found),
+        sorted(name for name in predicted if name not in used),
+    )
+
+
+def _of_bases(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Align names that are equal but for a unit that one of them lacks, where nothing else fits."""
+    bases: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for side, names in enumerate((ours, theirs)):
+        for name in names:
+            bases[unit_of_column(name)[0]][side].append(name)
+    return {
+        left[0]: (right[0], "unit")
+        for base, (left, right) in bases.items()
+        if base and len(left) == len(right) == 1
+        and not all(unit_of_column(name)[1] for name in (left[0], right[0]))
+    }  # fmt: skip
+
+
+def _judged_columns(
+    ours: Sequence[str], theirs: Sequence[str], ask: Ask
+) -> tuple[dict[str, tuple[str, str]], set[str]]:
+    """Ask a judge about the names that are left; also return those of gold without a verdict."""
+    pairs = [
+        (one, other)
+        for one in ours
+        for other in theirs
+        if protected(one) == protected(other) and _units_agree(one, other)
+    ]
+    if not pairs or len(pairs) > _MOST_COLUMN_PAIRS:
+        return {}, set()
+    verdicts = ask([("column", one, other) for one, other in pairs])
+    worth = np.zeros((len(ours), len(theirs)))
+    failed = set()
+    for (one, other), score in zip(pairs, verdicts, strict=True):
+        if score is None:
+            failed.add(one)
+        elif score >= PASS_MARK:
+            worth[ours.index(one), theirs.index(other)] = 1 + score
+    chosen = {ours[i]: (theirs[j], "judge") for i, j in _assigned(worth)}
+    return chosen, failed - chosen.keys()
+
+
+def _units_agree(one: str, other: str) -> bool:
+    """Whether two names have no units that differ, such as a percentage beside an amount."""
+    units = unit_of_column(one)[1], unit_of_column(other)[1]
+    percents = ["%" in unit or "ratio" in unit for unit in units]
+    return not all(units) or units[0] == units[1] or percents[0] == percents[1]
+
+
+def _assigned(worth: npt.NDArray[np.float64]) -> list[Pair]:
+    """Solve the assignment problem; pairs that are worth nothing are left out."""
+    from scipy.optimize import linear_sum_assignment
+
+    if not worth.size or not worth.any():
+        return []
+    rows, columns = linear_sum_assignment(worth, maximize=True)
+    pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+    return [(i, j) for i, j in pairs if worth[i, j] > 0]
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+class Side(NamedTuple):
+    """One table as rows are matched: keys and cells by row, texts as they stand.
+
+    Parameters
+    ----------
+    keys : list of tuple of str
+        The key of each row.
+    cells : list of tuple of str
+        Comparable texts of the cells that both tables have by name.
+    """
+
+    keys: list[tuple[str, ...]]
+    cells: list[tuple[str, ...]]
+
+    def order(self) -> list[int]:
+        """Return the positions in the order of the content."""
+        content = list(zip(self.keys, self.cells, strict=True))
+        return sorted(range(len(content)), key=content.__getitem__)
+
+
+def align_rows(
+    gold: Side, predicted: Side, *, threshold: float | None, judge: Ask
+) -> list[RowMatch]:
+    """Match rows one to one by their keys.
+
+    Parameters
+    ----------
+    gold, predicted : Side
+        The two tables.
+    threshold : float or None
+        Similarity, 0 to 100, from which keys match; None: keys do not match by similarity.
+    judge : callable
+        Judges keys that are left.
+
+    Returns
+    -------
+    list of RowMatch
+        In the order of gold, and then of the prediction.
+
+    Notes
+    -----
+    Equal keys come first, then keys that are equal once normalised. Of the rest, the number of
+    pairs and then the total similarity is as large as possible. Keys that differ in a number or a
+    year are never compared. Where several rows have the same key, their cells decide.
+    """
+    ours, theirs = gold.order(), predicted.order()
+    matches: list[tuple[int, int, str, float]] = []
+    for rule, key in (("exact", tuple), ("normalised", _normalised)):
+        groups: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for n, (side, left) in enumerate(((gold, ours), (predicted, theirs))):
+            for row in left:
+                groups[key(side.keys[row])][n].append(row)
+        pairs = [
+            pair
+            for one, other in groups.values()
+            if one and other
+            for pair in _by_cells(one, other, gold, predicted)
+        ]
+        matches += [(i, j, rule, 1.0) for i, j in pairs]
+        ours, theirs = _unmatched(ours, theirs, pairs)
+    failed: set[Pair] = set()
+    for rows, others in _blocks(gold, predicted, ours, theirs):
+        if threshold is not None:
+            found = _similar(rows, others, gold, predicted, threshold)
+            matches += found
+            rows, others = _unmatched(rows, others, [(i, j) for i, j, *_ in found])  # noqa: PLW2901
+        judged, open_pairs = _judged_rows(rows, others, gold, predicted, judge)
+        matches += judged
+        failed |= open_pairs
+    return _all_rows(len(gold.keys), len(predicted.keys), matches, failed)
+
+
+def _all_rows(
+    gold: int, predicted: int, matches: Sequence[tuple[int, int, str, float]], failed: set[Pair]
+) -> list[RowMatch]:
+    by_gold = {i: (j, rule, similarity) for i, j, rule, similarity in matches}
+    used = {j for _, j, *_ in matches}
+    is_open = [(i, j) for i, j in failed if i not in by_gold and j not in used]
+    open_rows = {i for i, _ in is_open}, {j for _, j in is_open}
+    rows = []
+    for i in range(gold):
+        if i in by_gold:
+            j, rule, similarity = by_gold[i]
+            rows.append(RowMatch(i, j, "matched", rule, similarity))
+        else:
+            status = "judge_error" if i in open_rows[0] else "missed"
+            rows.append(RowMatch(i, None, status, "", None))
+    for j in range(predicted):
+        if j not in used:
+            status = "judge_error" if j in open_rows[1] else "spurious"
+            rows.append(RowMatch(None, j, status, "", None))
+    return rows
+
+
+def _normalised(key: Sequence[str]) -> tuple[str, ...]:
+    return tuple("" if is_absent(text) else row_key(text) for text in key)
+
+
+def _unmatched(
+    ours: Sequence[int], theirs: Sequence[int], pairs: Iterable[Pair]
+) -> tuple[list[int], list[int]]:
+    done = set(pairs)
+    left, right = {i for i, _ in done}, {j for _, j in done}
+    return [i for i in ours if i not in left], [j for j in theirs if j not in right]
+
+
+def _by_cells(ours: list[int], theirs: list[int], gold: Side, predicted: Side) -> list[Pair]:
+    """Pair rows with the same key so that as many of their cells as possible are equal."""
+    if len(ours) == len(theirs) == 1:
+        return [(ours[0], theirs[0])]
+    waiting = defaultdict(list)
+    for j in reversed(theirs):
+        waiting[predicted.cells[j]].append(j)
+    equal = [(i, waiting[gold.cells[i]].pop()) for i in ours if waiting.get(gold.cells[i])]
+    ours, theirs = _unmatched(ours, theirs, equal)
+    if not ours or not theirs:
+        return equal
+    if len(ours) * len(theirs) > _MOST_EQUAL:
+        return equal + list(zip(ours, theirs, strict=False))
+    agreement = _agreement(ours, theirs, gold, predicted)
+    return equal + [(ours[a], theirs[b]) for a, b in _assigned(agreement + 1.0)]
+
+
+def _agreement(
+    ours: Sequence[int], theirs: Sequence[int], gold: Side, predicted: Side
+) -> npt.NDArray[np.float64]:
+    """Count the equal cells of each pair of rows."""
+    found = np.zeros((len(ours), len(theirs)))
+    for n in range(len(gold.cells[0]) if gold.cells else 0):
+        codes: dict[str, int] = {}
+        left, right = (
+            np.array([codes.setdefault(side.cells[row][n], len(codes)) for row in rows])
+            for side, rows in ((gold, ours), (predicted, theirs))
+        )
+        found += left[:, None] == right
+    return found
+
+
+def _blocks(
+    gold: Side, predicted: Side, ours: Sequence[int], theirs: Sequence[int]
+) -> list[tuple[list[int], list[int]]]:
+    """Group rows whose keys have the same numbers; those with blank keys are like no other."""
+    blocks: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for n, (side, rows) in enumerate(((gold, ours), (predicted, theirs))):
+        for row in rows:
+            if any(_normalised(side.keys[row])):
+                blocks[tuple(map(protected, side.keys[row]))][n].append(row)
+    return [block for block in blocks.values() if all(block)]
+
+
+def _words(text: str) -> str:
+    return " ".join(sorted(row_key(text).split()))
+
+
+def _likeness(
+    ours: Sequence[int], theirs: Sequence[int], gold: Side, predicted: Side, cutoff: float
+) -> npt.NDArray[np.float32]:
+    """Return the similarity of keys: that of the least similar of several key columns."""
+    from rapidfuzz import fuzz
+    from rapidfuzz.process import cdist
+
+    found: npt.NDArray[np.float32] | None = None
+    for n in range(len(gold.keys[ours[0]])):
+        left = [_words(gold.keys[row][n]) for row in ours]
+        right = [_words(predicted.keys[row][n]) for row in theirs]
+        table = cdist(left, right, scorer=fuzz.ratio, dtype=np.float32, score_cutoff=cutoff)
+        found = table if found is None else np.minimum(found, table)
+    assert found is not None  # noqa: S101 - there is a key column
+    return found
+
+
+def _candidates(
+    ours: Sequence[int], theirs: Sequence[int], gold: Side, predicted: Side, cutoff: float
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+    """Return the pairs of rows, by place, whose keys are at least so similar."""
+    step = max(1, _BLOCK // len(theirs))
+    rows, columns, values = [], [], []
+    for start in range(0, len(ours), step):
+        table = _likeness(ours[start : start + step], theirs, gold, predicted, cutoff)
+        places = np.nonzero(table >= cutoff)
+        rows.append(places[0] + start)
+        columns.append(places[1])
+        values.append(table[places].astype(np.float64))
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+
+
+def _similar(
+    ours: list[int], theirs: list[int], gold: Side, predicted: Side, threshold: float
+) -> list[tuple[int, int, str, float]]:
+    places, others, alike = _candidates(ours, theirs, gold, predicted, max(threshold, 1.0))
+    found = []
+    for a, b, likeness in _components(places, others, alike, (len(ours), len(theirs))):
+        rows, columns = [ours[n] for n in a], [theirs[n] for n in b]
+        agreement = _agreement(rows, columns, gold, predicted)
+        worth = np.where(likeness > 0, 1e6 + likeness + 1e-4 * agreement, 0.0)
+        found += [
+            (rows[i], columns[j], "similar", float(likeness[i, j]) / 100)
+            for i, j in _assigned(worth)
+        ]
+    return found
+
+
+def _components(
+    places: npt.NDArray[np.intp],
+    others: npt.NDArray[np.intp],
+    values: npt.NDArray[np.float64],
+    shape: tuple[int, int],
+) -> Iterable[tuple[list[int], list[int], npt.NDArray[np.float64]]]:
+    """Split candidates into parts that do not touch: places of both sides, and their matrix."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(places):
+        return
+    size = sum(shape)
+    graph = coo_array((np.ones(len(places)), (places, others + shape[0])), shape=(size, size))
+    _, labels = connected_components(graph, directed=False)
+    edges = defaultdict(list)
+    for place, other, value in zip(places.tolist(), others.tolist(), values.tolist(), strict=True):
+        edges[labels[place]].append((place, other, value))
+    for part in edges.values():
+        left, right = sorted({e[0] for e in part}), sorted({e[1] for e in part})
+        rows, columns = ({n: k for k, n in enumerate(side)} for side in (left, right))
+        matrix = np.zeros((len(left), len(right)))
+        for place, other, value in part:
+            matrix[rows[place], columns[other]] = value
+        yield left, right, matrix
+
+
+def _judged_rows(
+    ours: list[int], theirs: list[int], gold: Side, predicted: Side, judge: Ask
+) -> tuple[list[tuple[int, int, str, float]], set[Pair]]:
+    """Ask a judge about the likeliest of the rows that are left; also return the open pairs."""
+    if not ours or not theirs:
+        return [], set()
+    places, others, alike = _candidates(ours, theirs, gold, predicted, _FAINTLY_ALIKE)
+    rank_order = np.lexsort((others, places, -alike))
+    counts: dict[tuple[int, int], int] = defaultdict(int)
+    pairs = []
+    for n in rank_order.tolist():
+        place, other = int(places[n]), int(others[n])
+        if min(counts[0, place], counts[1, other]) < _LIKELIEST:
+            counts[0, place] += 1
+            counts[1, other] += 1
+            pairs.append((place, other))
+    pairs.sort()
+    texts = [
+        ("key", " | ".join(gold.keys[ours[a]]), " | ".join(predicted.keys[theirs[b]]))
+        for a, b in pairs
+    ]
+    verdicts = judge(texts) if texts else []
+    passed = [
+        (a, b, score)
+        for (a, b), score in zip(pairs, verdicts, strict=True)
+        if score is not None and score >= PASS_MARK
+    ]
+    arrays = [np.array(column) for column in zip(*passed, strict=True)]
+    found = []
+    if passed:
+        sizes = (len(ours), len(theirs))
+        for left, right, worth in _components(arrays[0], arrays[1], arrays[2], sizes):
+            bonus = np.where(worth > 0, 10.0 * min(worth.shape) + worth, 0.0)
+            found += [
+                (ours[left[i]], theirs[right[j]], "judge", float(worth[i, j]))
+                for i, j in _assigned(bonus)
+            ]
+    open_pairs = {
+        (ours[a], theirs[b])
+        for (a, b), score in zip(pairs, verdicts, strict=True)
+        if score is None
+    }
+    return found, open_pairs
+
+
+# --- keys ---------------------------------------------------------------------------------------
+
+_HINTS = (
+    *("文档名称", "文件名", "案件名", "名称", "filename", "file", "document", "name", "title", "key"),
+    *("id", "case", "method", "model", "编号", "标题"),
+)
+_SECOND_HINTS = ("被告", "defendant", "dataset", "year", "年份", "所属期")
+_MOST_PAIRED = 8
+
+
+def propose_keys(gold: pd.DataFrame, predicted: Sequence[str]) -> tuple[list[str], str]:
+    """Propose the key columns of a table.
+
+    Parameters
+    ----------
+    gold : pandas.DataFrame
+        Gold's texts, at least one column.
+    predicted : sequence of str
+        Names of the predicted columns; one that is there too is preferred.
+
+    Returns
+    -------
+    tuple of (list of str, str)
+        One or two columns, and why. The order of columns and rows does not matter.
+
+    Examples
+    --------
+    >>> propose_keys(pd.DataFrame({"sales": ["1", "1"], "name": ["a", "b"]}), ["name"])[0]
+    ['name']
+    """
+    rows = len(gold)
+    known = {column_key(name) for name in predicted}
+    ranks = {name: _rank(name, gold[name].tolist(), known) for name in sorted(gold.columns)}
+    names = sorted(ranks, key=lambda name: (ranks[name], name))
+    for name in names:
+        if ranks[name][0] == 0:
+            why = f"{name!r} has {rows} different values" if rows else f"{name!r} by its name"
+            return [name], f"{why} and is the likeliest by name and content"
+    texts = {name: [text_key(text) for text in gold[name].tolist()] for name in names}
+    for size in range(2, min(_MOST_PAIRED, len(names)) + 1):
+        for n in range(size - 1):
+            pair = [names[n], names[size - 1]]
+            if len(set(zip(*(texts[name] for name in pair), strict=True))) == rows:
+                return pair, f"no column has different values in all rows; {pair} have together"
+    return [names[0]], f"no columns tell all rows apart; {names[0]!r} comes closest"
+
+
+def _rank(name: str, values: Sequence[str], known: set[str]) -> tuple[Any, ...]:
+    """Rank a column as a key, small is likely: unique, in both tables, named so, a text."""
+    filled = [text_key(text) for text in values if not is_absent(text)]
+    repeated = len(values) - len(set(filled))
+    numbers = sum(number_of(text) is not None for text in values)
+    plain = column_key(name)
+    hints = [n for n, hint in enumerate(_HINTS) if hint in plain]
+    second = not any(hint in plain for hint in _SECOND_HINTS)
+    are_numbers = bool(values) and 2 * numbers > len(values)
+    hinted = min(hints, default=len(_HINTS))
+    missing = plain not in known
+    return (
+        repeated if repeated else 0,
+        missing,
+        are_numbers and not hints,
+        hinted,
+        second,
+        sum(map(len, values)) if hinted == len(_HINTS) else 0,
+    )
