@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from extractbench_nb.construction.values import (
     column_key,
@@ -181,10 +180,13 @@ def _units_agree(one: str, other: str) -> bool:
 
 def _assigned(worth: npt.NDArray[np.float64]) -> list[Pair]:
     """Solve the assignment problem; pairs that are worth nothing are left out."""
-    from scipy.optimize import linear_sum_assignment
-
     if not worth.size or not worth.any():
         return []
+    if 1 in worth.shape:
+        best = int(worth.argmax())
+        return [(0, best) if worth.shape[0] == 1 else (best, 0)]
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(worth, maximize=True)
     pairs = zip(rows.tolist(), columns.tolist(), strict=True)
     return [(i, j) for i, j in pairs if worth[i, j] > 0]
@@ -384,8 +386,11 @@ def _similar(
 ) -> list[tuple[int, int, str, float]]:
     places, others, alike = _candidates(ours, theirs, gold, predicted, max(threshold, 1.0))
     found = []
-    for a, b, likeness in _components(places, others, alike, (len(ours), len(theirs))):
+    for a, b, likeness in _components(places.tolist(), others.tolist(), alike.tolist()):
         rows, columns = [ours[n] for n in a], [theirs[n] for n in b]
+        if likeness.size == 1:
+            found.append((rows[0], columns[0], "similar", float(likeness[0, 0]) / 100))
+            continue
         agreement = _agreement(rows, columns, gold, predicted)
         worth = np.where(likeness > 0, 1e6 + likeness + 1e-4 * agreement, 0.0)
         found += [
@@ -396,24 +401,23 @@ def _similar(
 
 
 def _components(
-    places: npt.NDArray[np.intp],
-    others: npt.NDArray[np.intp],
-    values: npt.NDArray[np.float64],
-    shape: tuple[int, int],
+    places: Sequence[int], others: Sequence[int], values: Sequence[float]
 ) -> Iterable[tuple[list[int], list[int], npt.NDArray[np.float64]]]:
     """Split candidates into parts that do not touch: places of both sides, and their matrix."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    parent: dict[int, int] = {}
 
-    if not len(places):
-        return
-    size = sum(shape)
-    graph = coo_array((np.ones(len(places)), (places, others + shape[0])), shape=(size, size))
-    _, labels = connected_components(graph, directed=False)
-    edges = defaultdict(list)
-    for place, other, value in zip(places.tolist(), others.tolist(), values.tolist(), strict=True):
-        edges[labels[place]].append((place, other, value))
-    for part in edges.values():
+    def root(node: int) -> int:
+        while parent.setdefault(node, node) != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    edges = list(zip(places, others, values, strict=True))
+    for place, other, _ in edges:
+        parent[root(~other)] = root(place)  # places of the other side are negative
+    parts = defaultdict(list)
+    for edge in edges:
+        parts[root(edge[0])].append(edge)
+    for part in parts.values():
         left, right = sorted({e[0] for e in part}), sorted({e[1] for e in part})
         rows, columns = ({n: k for k, n in enumerate(side)} for side in (left, right))
         matrix = np.zeros((len(left), len(right)))
@@ -422,23 +426,49 @@ def _components(
         yield left, right, matrix
 
 
+def _likeliest(
+    ours: Sequence[int], theirs: Sequence[int], gold: Side, predicted: Side
+) -> list[Pair]:
+    """Return the places of the most similar keys, a few for each row of either side."""
+    step = max(1, _BLOCK // len(theirs))
+    pairs: set[Pair] = set()
+    best: list[npt.NDArray[np.float32]] = []
+    rows: list[npt.NDArray[np.intp]] = []
+    for start in range(0, len(ours), step):
+        part = ours[start : start + step]
+        table = _likeness(part, theirs, gold, predicted, _FAINTLY_ALIKE)
+        for row, columns in enumerate(_top(table, 1)):
+            pairs |= {(start + row, int(n)) for n in columns if table[row, n] > 0}
+        top = _top(table, 0)
+        best.append(np.take_along_axis(table, top, axis=0))
+        rows.append(top + start)
+    values, places = np.concatenate(best), np.concatenate(rows)
+    top = _top(values, 0)
+    for value, place, column in zip(
+        np.take_along_axis(values, top, axis=0).ravel().tolist(),
+        np.take_along_axis(places, top, axis=0).ravel().tolist(),
+        np.broadcast_to(np.arange(len(theirs)), top.shape).ravel().tolist(),
+        strict=True,
+    ):
+        if value > 0:
+            pairs.add((place, column))
+    return sorted(pairs)
+
+
+def _top(table: npt.NDArray[np.float32], axis: int) -> npt.NDArray[np.intp]:
+    """Return the places of the largest values along an axis."""
+    count = min(_LIKELIEST, table.shape[axis])
+    found = np.argpartition(-table, count - 1, axis=axis)
+    return found.take(range(count), axis=axis)
+
+
 def _judged_rows(
     ours: list[int], theirs: list[int], gold: Side, predicted: Side, judge: Ask
 ) -> tuple[list[tuple[int, int, str, float]], set[Pair]]:
     """Ask a judge about the likeliest of the rows that are left; also return the open pairs."""
     if not ours or not theirs:
         return [], set()
-    places, others, alike = _candidates(ours, theirs, gold, predicted, _FAINTLY_ALIKE)
-    rank_order = np.lexsort((others, places, -alike))
-    counts: dict[tuple[int, int], int] = defaultdict(int)
-    pairs = []
-    for n in rank_order.tolist():
-        place, other = int(places[n]), int(others[n])
-        if min(counts[0, place], counts[1, other]) < _LIKELIEST:
-            counts[0, place] += 1
-            counts[1, other] += 1
-            pairs.append((place, other))
-    pairs.sort()
+    pairs = _likeliest(ours, theirs, gold, predicted)
     texts = [
         ("key", " | ".join(gold.keys[ours[a]]), " | ".join(predicted.keys[theirs[b]]))
         for a, b in pairs
@@ -449,16 +479,13 @@ def _judged_rows(
         for (a, b), score in zip(pairs, verdicts, strict=True)
         if score is not None and score >= PASS_MARK
     ]
-    arrays = [np.array(column) for column in zip(*passed, strict=True)]
     found = []
-    if passed:
-        sizes = (len(ours), len(theirs))
-        for left, right, worth in _components(arrays[0], arrays[1], arrays[2], sizes):
-            bonus = np.where(worth > 0, 10.0 * min(worth.shape) + worth, 0.0)
-            found += [
-                (ours[left[i]], theirs[right[j]], "judge", float(worth[i, j]))
-                for i, j in _assigned(bonus)
-            ]
+    for left, right, worth in _components(*(zip(*passed, strict=True) if passed else ((),) * 3)):
+        bonus = np.where(worth > 0, 10.0 * min(worth.shape) + worth, 0.0)
+        found += [
+            (ours[left[i]], theirs[right[j]], "judge", float(worth[i, j]))
+            for i, j in _assigned(bonus)
+        ]
     open_pairs = {
         (ours[a], theirs[b])
         for (a, b), score in zip(pairs, verdicts, strict=True)
@@ -477,13 +504,15 @@ _SECOND_HINTS = ("被告", "defendant", "dataset", "year", "年份", "所属期"
 _MOST_PAIRED = 8
 
 
-def propose_keys(gold: pd.DataFrame, predicted: Sequence[str]) -> tuple[list[str], str]:
+def propose_keys(
+    gold: Mapping[str, Sequence[str]], predicted: Sequence[str]
+) -> tuple[list[str], str]:
     """Propose the key columns of a table.
 
     Parameters
     ----------
-    gold : pandas.DataFrame
-        Gold's texts, at least one column.
+    gold : mapping of str to sequence of str
+        Gold's texts by column, at least one.
     predicted : sequence of str
         Names of the predicted columns; one that is there too is preferred.
 
@@ -494,18 +523,18 @@ def propose_keys(gold: pd.DataFrame, predicted: Sequence[str]) -> tuple[list[str
 
     Examples
     --------
-    >>> propose_keys(pd.DataFrame({"sales": ["1", "1"], "name": ["a", "b"]}), ["name"])[0]
+    >>> propose_keys({"sales": ["1", "1"], "name": ["a", "b"]}, ["name"])[0]
     ['name']
     """
-    rows = len(gold)
+    rows = max(map(len, gold.values()), default=0)
     known = {column_key(name) for name in predicted}
-    ranks = {name: _rank(name, gold[name].tolist(), known) for name in sorted(gold.columns)}
+    ranks = {name: _rank(name, gold[name], known) for name in sorted(gold)}
     names = sorted(ranks, key=lambda name: (ranks[name], name))
     for name in names:
         if ranks[name][0] == 0:
             why = f"{name!r} has {rows} different values" if rows else f"{name!r} by its name"
             return [name], f"{why} and is the likeliest by name and content"
-    texts = {name: [text_key(text) for text in gold[name].tolist()] for name in names}
+    texts = {name: [text_key(text) for text in gold[name]] for name in names}
     for size in range(2, min(_MOST_PAIRED, len(names)) + 1):
         for n in range(size - 1):
             pair = [names[n], names[size - 1]]

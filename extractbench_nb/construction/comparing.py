@@ -147,7 +147,8 @@ def compare(
     asker = Asker(judge)
     tables = read_tables(gold, predicted, keys, values, numeric)
     if rules.released:
-        found = _compare_released(tables, gold, predicted, rules, asker)
+        roles = _roles(tables, keys, values, numeric)
+        found = _compare_released(tables, roles, (gold, predicted), rules, asker)
     else:
         found = _compare_optimally(tables, rules, asker)
     meta = {
@@ -170,7 +171,7 @@ def compare(
         calls=asker.calls,
         notes=[*tables.notes, *found.notes, *_failures(asker)],
         rules=rules,
-        frames=(tables.gold.frame, tables.predicted.frame),
+        tables=(tables.gold, tables.predicted),
         roles=(tables.keys, tables.values, tables.numeric),
         released=found.released,
         meta=meta,
@@ -233,9 +234,9 @@ def read_tables(
         for side, reading in (("gold", ours), ("predicted", theirs))
         for kind, message in reading.notes
     ]
-    names = list(ours.frame.columns)
+    names = list(ours.columns)
     if keys is None:
-        chosen, why = propose_keys(ours.frame, list(theirs.frame.columns))
+        chosen, why = propose_keys(ours.columns, list(theirs.columns))
         notes.append(("gold", "$", "keys_proposed", f"keys {chosen}: {why}", None))
     else:
         chosen, why = _checked(keys, names, "keys"), "given"
@@ -244,7 +245,7 @@ def read_tables(
     if values is None:
         compared = [name for name in names if name not in chosen]
     else:
-        asked = [values] if isinstance(values, str) else list(values)
+        asked = _folded(values)
         compared = [name for name in asked if name in names]
         absent = [name for name in asked if name not in names]
         if absent:
@@ -253,16 +254,20 @@ def read_tables(
         if not compared and asked:
             raise InputError(f"values: gold has no column {asked[0]!r}; {nearest(asked[0], names)}")
     if numeric is None:
-        numbers = [name for name in compared if _is_numeric(ours.frame[name].tolist(), name)]
+        numbers = [name for name in compared if _is_numeric(ours.columns[name], name)]
     else:
-        given = [numeric] if isinstance(numeric, str) else list(numeric)
-        numbers = [name for name in given if name in compared]
-    notes += _key_notes("gold", ours.frame, chosen)
+        numbers = [name for name in _folded(numeric) if name in compared]
+    notes += _key_notes("gold", ours, chosen)
     return Tables(ours, theirs, chosen, compared, numbers, notes, why)
 
 
+def _folded(given: str | Sequence[str]) -> list[str]:
+    """Return names of columns with single spaces, as tables are read."""
+    return [" ".join(str(name).split()) for name in ([given] if isinstance(given, str) else given)]
+
+
 def _checked(given: str | Sequence[str], names: Sequence[str], what: str) -> list[str]:
-    chosen = [given] if isinstance(given, str) else list(given)
+    chosen = _folded(given)
     for name in chosen:
         if name not in names:
             raise InputError(f"{what}: gold has no column {name!r}; {nearest(name, names)}")
@@ -274,9 +279,9 @@ def _is_numeric(values: Sequence[str], column: str) -> bool:
     return bool(filled) and all(number_of(text, column) is not None for text in filled)
 
 
-def _key_notes(side: str, frame: pd.DataFrame, keys: Sequence[str]) -> list[Note]:
+def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
     """Warn of blank and repeated keys, and of words for nothing among them."""
-    rows = _keys_of(frame, keys)
+    rows = _keys_of(table, keys)
     notes: list[Note] = []
     blank = [n for n, key in enumerate(rows) if not any(map(str.strip, key))]
     words = [n for n, key in enumerate(rows) if n not in set(blank) and all(map(is_absent, key))]
@@ -298,9 +303,9 @@ def _key_notes(side: str, frame: pd.DataFrame, keys: Sequence[str]) -> list[Note
     return notes
 
 
-def _keys_of(frame: pd.DataFrame, keys: Sequence[str | None]) -> list[tuple[str, ...]]:
-    blank = [""] * len(frame)
-    columns = [blank if key is None else list(map(str.strip, frame[key])) for key in keys]
+def _keys_of(table: Reading, keys: Sequence[str | None]) -> list[tuple[str, ...]]:
+    blank = [""] * table.size
+    columns = [blank if key is None else map(str.strip, table.columns[key]) for key in keys]
     return list(zip(*columns, strict=True))
 
 
@@ -308,7 +313,7 @@ def _keys_of(frame: pd.DataFrame, keys: Sequence[str | None]) -> list[tuple[str,
 
 
 def _compare_optimally(tables: Tables, rules: TableRules, asker: Asker) -> Found:
-    ours, theirs = tables.gold.frame, tables.predicted.frame
+    ours, theirs = tables.gold, tables.predicted
     columns = align_columns(list(ours.columns), list(theirs.columns), asker.scores)
     partner = {match.gold: match for match in columns if match.gold is not None}
     notes = _column_notes(tables, partner)
@@ -323,7 +328,7 @@ def _compare_optimally(tables: Tables, rules: TableRules, asker: Asker) -> Found
         if present:
             notes += _key_notes("predicted", theirs, present)
     else:
-        rows = [RowMatch(n, None, "missed", "", None) for n in range(len(ours))]
+        rows = [RowMatch(n, None, "missed", "", None) for n in range(ours.size)]
     extra = [match.predicted for match in columns if match.gold is None and match.predicted]
     cells = _cells(tables, partner, rows, extra, rules, asker)
     return Found(columns, rows, cells, _ratios(tables, columns, rows, cells, rules), notes)
@@ -340,15 +345,15 @@ def _column_notes(tables: Tables, partner: Mapping[str | None, ColumnMatch]) -> 
 
 
 def _side(
-    frame: pd.DataFrame, keys: Sequence[str | None], named: Mapping[str, str], is_gold: bool
+    table: Reading, keys: Sequence[str | None], named: Mapping[str, str], is_gold: bool
 ) -> Side:
     """Return keys, and what of the cells both tables name: as it is compared without a judge."""
     cells = []
     for name in sorted(named):
-        texts = frame[name if is_gold else named[name]].tolist()
+        texts = table.columns[name if is_gold else named[name]]
         cells.append([_comparable(text, name) for text in texts])
-    rows = list(zip(*cells, strict=True)) if cells else [()] * len(frame)
-    return Side(_keys_of(frame, keys), rows)
+    rows = list(zip(*cells, strict=True)) if cells else [()] * table.size
+    return Side(_keys_of(table, keys), rows)
 
 
 def _comparable(text: str, column: str) -> str:
@@ -367,8 +372,7 @@ def _cells(
     asker: Asker,
 ) -> list[CellRow]:
     """Judge every cell that gold or the prediction has, row by row."""
-    ours = {name: tables.gold.frame[name].tolist() for name in tables.values}
-    theirs = {name: tables.predicted.frame[name].tolist() for name in tables.predicted.frame}
+    ours, theirs = tables.gold.columns, tables.predicted.columns
     numeric = set(tables.numeric)
     verdicts = _Cells(rules, asker, numeric)
     plan: list[tuple[RowMatch, str, str | None, str | None, str | None]] = []
@@ -538,7 +542,7 @@ def _ratios(
     """Compute precision, recall and F1 of cells, rows and columns."""
     total = sum(cell.score or 0.0 for cell in cells)
     width = len(tables.values)
-    gold_rows, predicted_rows = len(tables.gold.frame), len(tables.predicted.frame)
+    gold_rows, predicted_rows = tables.gold.size, tables.predicted.size
     extra = sum(cell.column is None for cell in cells) if rules.count_extra_columns else 0
     matched = sum(match.status == "matched" for match in rows)
     compared = set(tables.values)
@@ -582,21 +586,40 @@ def _over(part: float, whole: float) -> float:
 # --- released -----------------------------------------------------------------------------------
 
 
+def _roles(
+    tables: Tables,
+    keys: str | Sequence[str] | None,
+    values: str | Sequence[str] | None,
+    numeric: str | Sequence[str] | None,
+) -> tuple[list[str], list[str], list[str]]:
+    """Return keys, values and numeric columns as given: the released code folds no names."""
+    given = ((keys, tables.keys), (values, tables.values), (numeric, tables.numeric))
+    keys, values, numeric = (
+        found if names is None else [names] if isinstance(names, str) else list(names)
+        for names, found in given
+    )
+    return keys, values, numeric
+
+
 def _compare_released(
-    tables: Tables, gold: Any, predicted: Any, rules: TableRules, asker: Asker
+    tables: Tables,
+    roles: tuple[list[str], list[str], list[str]],
+    given: tuple[Any, Any],
+    rules: TableRules,
+    asker: Asker,
 ) -> Found:
-    values = [*tables.values, *_absent(tables)]
-    ours = _released_frame(gold, tables.gold)
-    theirs = _released_frame(predicted, tables.predicted)
+    keys, values, numeric = roles
+    ours = _released_frame(given[0], tables.gold)
+    theirs = _released_frame(given[1], tables.predicted)
     if ours is None:
         raise InputError("gold cannot be read by pandas.read_csv")
     found = released_scores(
         ours,
         theirs,
         rules,
-        keys=tables.keys,
+        keys=keys,
         values=values,
-        numeric=tables.numeric,
+        numeric=numeric,
         ask_row=asker.key_reply,
         ask_cells=asker.scores,
     )
@@ -629,10 +652,6 @@ def _compare_released(
         "predicted_cells": float(scores["total_mapped_target_cells_corresp_gold_schema"]),
     }
     return Found(columns, rows, cells, ratios, notes, scores)
-
-
-def _absent(tables: Tables) -> list[str]:
-    return [name for note in tables.notes if note[2] == "not_in_gold" for name in note[4]]
 
 
 def _released_frame(given: Any, reading: Reading) -> pd.DataFrame | None:

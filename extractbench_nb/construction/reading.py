@@ -74,8 +74,10 @@ class Reading:
 
     Attributes
     ----------
-    frame : pandas.DataFrame
-        Texts only; no columns if there is no table.
+    columns : dict of str to list of str
+        The texts of each column by its name; none if there is no table.
+    size : int
+        Number of rows.
     notes : list of tuple of str
         Kind, of `READING_KINDS`, and message.
     failure : str or None
@@ -84,10 +86,18 @@ class Reading:
         The text that was read; None if the table was not a text.
     """
 
-    frame: pd.DataFrame
+    columns: dict[str, list[str]]
+    size: int
     notes: list[tuple[str, str]] = field(default_factory=list)
     failure: str | None = None
     text: str | None = None
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The texts as a frame."""
+        return pd.DataFrame(
+            {name: pd.Series(texts, dtype=object) for name, texts in self.columns.items()}
+        )
 
     @property
     def direct(self) -> bool:
@@ -99,7 +109,7 @@ class Reading:
     @property
     def mapped(self) -> bool:
         """Whether there is a table with rows ("mapped"), by rules here and not by a model."""
-        return self.failure is None and len(self.frame) > 0
+        return self.failure is None and self.size > 0
 
     @property
     def failure_mode(self) -> str | None:
@@ -159,7 +169,7 @@ def read_answer(given: Any, name: str = "predicted") -> Reading:
 
 
 def _failed(kind: str, message: str, text: str | None, notes: Sequence[Any] = ()) -> Reading:
-    return Reading(pd.DataFrame(), [*notes, (kind, message)], kind, text)
+    return Reading({}, 0, [*notes, (kind, message)], kind, text)
 
 
 def _of_frame(frame: pd.DataFrame) -> Reading:
@@ -406,7 +416,7 @@ def _evened(
 def _named(
     header: Sequence[str], body: list[list[str]], notes: list[tuple[str, str]], text: str | None
 ) -> Reading:
-    """Make the frame, with a name of its own for each column."""
+    """Make the reading, with a name of its own for each column."""
     names = [" ".join(name.split()) for name in header]
     blank = [n for n, name in enumerate(names) if not name]
     if blank and "row_too_long" not in {kind for kind, _ in notes}:
@@ -422,13 +432,10 @@ def _named(
         base = names[n] or f"column {n + 1}"
         names[n] = _free(base, taken)
         taken.add(names[n])
-    columns = list(zip(*body, strict=True)) if body else [()] * len(names)
-    frame = pd.DataFrame(
-        {name: pd.Series(cells, dtype=object) for name, cells in zip(names, columns, strict=True)}
-    )
     if not body:
         notes.append(("no_rows", READING_KINDS["no_rows"]))
-    return Reading(frame, notes, None, text)
+    texts = map(list, zip(*body, strict=True)) if body else ([] for _ in names)
+    return Reading(dict(zip(names, texts, strict=True)), len(body), notes, None, text)
 
 
 def _places(names: Sequence[str], repeated: Sequence[str]) -> list[int]:

@@ -15,6 +15,7 @@ from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import PASS_MARK, ColumnMatch, RowMatch
 from extractbench_nb.construction.asking import METRIC
 from extractbench_nb.construction.profiles import TableRules
+from extractbench_nb.construction.reading import Reading
 from extractbench_nb.display.html import card_html, document_text, element, more_html, table_html
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, FIELD_COLUMNS, OUTCOMES, total_cost
@@ -163,7 +164,7 @@ class TableComparison:
         Warnings.
     rules : TableRules
         The profile.
-    frames : tuple of pandas.DataFrame
+    tables : tuple of Reading
         Both tables as texts.
     roles : tuple of list of str
         Keys, compared columns, and those with numbers.
@@ -194,7 +195,7 @@ class TableComparison:
         calls: Sequence[tuple[str, JudgeCall]],
         notes: Sequence[Note],
         rules: TableRules,
-        frames: tuple[pd.DataFrame, pd.DataFrame],
+        tables: tuple[Reading, Reading],
         roles: tuple[list[str], list[str], list[str]],
         released: dict[str, Any] | None,
         meta: Mapping[str, Any],
@@ -207,7 +208,7 @@ class TableComparison:
             _calls=tuple(calls),
             _notes=tuple(notes),
             _rules=rules,
-            _frames=frames,
+            _tables=tables,
             _roles=roles,
             _released=released,
             _meta=dict(meta),
@@ -220,7 +221,7 @@ class TableComparison:
     _calls: tuple[tuple[str, JudgeCall], ...]
     _notes: tuple[Note, ...]
     _rules: TableRules
-    _frames: tuple[pd.DataFrame, pd.DataFrame]
+    _tables: tuple[Reading, Reading]
     _roles: tuple[list[str], list[str], list[str]]
     _released: dict[str, Any] | None
     _meta: dict[str, Any]
@@ -291,12 +292,12 @@ class TableComparison:
     @property
     def gold(self) -> pd.DataFrame:
         """Gold as texts."""
-        return self._frames[0].copy()
+        return self._tables[0].frame
 
     @property
     def predicted(self) -> pd.DataFrame:
         """The prediction as texts; no columns if there is no table."""
-        return self._frames[1].copy()
+        return self._tables[1].frame
 
     def labelled(self, **labels: str) -> TableComparison:
         """Return the same result with labels in `meta`.
@@ -342,7 +343,7 @@ class TableComparison:
             return CELL_COLUMNS.build()
         frame = CELL_COLUMNS.build(data)
         # gold's table as one more row, so that values of other rows are recognised
-        table = {"path": "$", "outcome": "correct", "gold": self._frames[0].to_dict("records")}
+        table = {"path": "$", "outcome": "correct", "gold": self._tables[0].frame.to_dict("records")}
         parts = {
             name: pd.Series([*data[name], table.get(name)], dtype=object)
             for name in ("path", "outcome", "gold", "predicted")
@@ -360,8 +361,8 @@ class TableComparison:
                 sums.setdefault(at, []).append(cell.score or 0.0)
         keys = self._roles[0]
         named = {m.gold: m.predicted for m in self._column_matches if m.gold is not None}
-        ours = _joined_keys(self._frames[0], list(keys))
-        theirs = _joined_keys(self._frames[1], [named.get(key) for key in keys])
+        ours = _joined_keys(self._tables[0], list(keys))
+        theirs = _joined_keys(self._tables[1], [named.get(key) for key in keys])
         rows = []
         for match in self._row_matches:
             scores = sums.get((match.gold, match.predicted), [])
@@ -410,18 +411,18 @@ class TableComparison:
     @cached_property
     def _summary(self) -> pd.Series:
         counts = Counter(cell.outcome for cell in self._cell_rows)
-        calls = self._judge_calls
+        cost = total_cost(self._judge_calls) if self._calls else 0.0
         values: dict[str, float] = {
             **self._ratios,
             "evaluated": len(self._cell_rows),
             "judged": len(self._cell_rows) - counts["judge_error"],
             "passed": sum(bool(cell.passed) for cell in self._cell_rows),
             **{name: counts[outcome] for name, outcome in _COUNTED.items()},
-            "gold_rows": len(self._frames[0]),
-            "predicted_rows": len(self._frames[1]),
+            "gold_rows": self._tables[0].size,
+            "predicted_rows": self._tables[1].size,
             "matched_rows": sum(match.status == "matched" for match in self._row_matches),
-            "llm_calls": len(calls),
-            "llm_cost_usd": total_cost(calls),
+            "llm_calls": len(self._calls),
+            "llm_cost_usd": cost,
         }
         names = SUMMARY.names
         return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
@@ -495,6 +496,6 @@ def _state(text: str | None) -> str:
     return "present" if text.strip() else "null"
 
 
-def _joined_keys(frame: pd.DataFrame, keys: Sequence[str | None]) -> list[str]:
-    columns = [frame[key].tolist() for key in keys if key is not None and key in frame.columns]
+def _joined_keys(table: Reading, keys: Sequence[str | None]) -> list[str]:
+    columns = [table.columns[key] for key in keys if key is not None and key in table.columns]
     return [" | ".join(parts) for parts in zip(*columns, strict=True)]

@@ -39,6 +39,7 @@ _CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "0012345678
 _UNIT_OF_NAME = re.compile(r"\(([^()]*)\)\s*$")
 
 
+@lru_cache(maxsize=16_384)
 def is_absent(text: str) -> bool:
     """Say whether a cell holds nothing, or a word for nothing.
 
@@ -61,7 +62,7 @@ def is_absent(text: str) -> bool:
     return not stripped or is_placeholder(stripped)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def number_of(text: str, column: str = "") -> Decimal | None:
     """Read a cell that is a number and nothing else.
 
@@ -118,6 +119,7 @@ def number_of(text: str, column: str = "") -> Decimal | None:
     return value if is_whole else _FEW_DIGITS.plus(value)
 
 
+@lru_cache(maxsize=16_384)
 def text_key(text: str) -> str:
     """Return what equal texts share: Unicode forms, case and white space are folded.
 
@@ -141,6 +143,7 @@ def text_key(text: str) -> str:
     return " ".join(normalize("NFKC", text).casefold().split())
 
 
+@lru_cache(maxsize=16_384)
 def row_key(text: str) -> str:
     """Return what equal keys of rows share: also file endings and punctuation are left out.
 
@@ -166,6 +169,7 @@ def row_key(text: str) -> str:
     return _PUNCTUATION.sub(" ", _FILE_SUFFIX.sub("", folded)).strip() or folded
 
 
+@lru_cache(maxsize=16_384)
 def protected(text: str) -> tuple[str, ...]:
     """Return the numbers and years of a text, which no similarity may override.
 
