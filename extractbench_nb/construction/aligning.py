@@ -116,9 +116,7 @@ def align_columns(gold: Sequence[str], predicted: Sequence[str], ask: Ask) -> li
             other, rule = found[name]
             rows.append(ColumnMatch(name, other, "matched" if other == name else "renamed", rule))
         else:
-            rows.append(
-                ColumnMatch(name, None, "judge_error" if name in failed else "missing", "")
-            )
+            rows.append(ColumnMatch(name, None, "judge_error" if name in failed else "missing", ""))
     rows += [ColumnMatch(None, name, "extra", "") for name in predicted if name not in used]
     return rows
 
@@ -204,15 +202,17 @@ class Side(NamedTuple):
         The key of each row.
     cells : list of tuple of str
         Comparable texts of the cells that both tables have by name.
+    content : list of tuple of str
+        All cells of the table's own columns, by which rows are ordered.
     """
 
     keys: list[tuple[str, ...]]
     cells: list[tuple[str, ...]]
+    content: list[tuple[str, ...]]
 
     def order(self) -> list[int]:
         """Return the positions in the order of the content."""
-        content = list(zip(self.keys, self.cells, strict=True))
-        return sorted(range(len(content)), key=content.__getitem__)
+        return sorted(range(len(self.content)), key=self.content.__getitem__)
 
 
 def align_rows(
@@ -487,9 +487,7 @@ def _judged_rows(
             for i, j in _assigned(bonus)
         ]
     open_pairs = {
-        (ours[a], theirs[b])
-        for (a, b), score in zip(pairs, verdicts, strict=True)
-        if score is None
+        (ours[a], theirs[b]) for (a, b), score in zip(pairs, verdicts, strict=True) if score is None
     }
     return found, open_pairs
 
@@ -497,7 +495,18 @@ def _judged_rows(
 # --- keys ---------------------------------------------------------------------------------------
 
 _HINTS = (
-    *("文档名称", "文件名", "案件名", "名称", "filename", "file", "document", "name", "title", "key"),
+    *(
+        "文档名称",
+        "文件名",
+        "案件名",
+        "名称",
+        "filename",
+        "file",
+        "document",
+        "name",
+        "title",
+        "key",
+    ),
     *("id", "case", "method", "model", "编号", "标题"),
 )
 _SECOND_HINTS = ("被告", "defendant", "dataset", "year", "年份", "所属期")
@@ -555,7 +564,7 @@ def _rank(name: str, values: Sequence[str], known: set[str]) -> tuple[Any, ...]:
     hinted = min(hints, default=len(_HINTS))
     missing = plain not in known
     return (
-        repeated if repeated else 0,
+        repeated or 0,
         missing,
         are_numbers and not hints,
         hinted,

@@ -36,7 +36,9 @@ class TableRules:
         "judge", "how cells that are not numbers are compared: 'judge', 'exact' or 'fuzzy'"
     )
     similar_rows: bool = _rule(True, "whether keys match by similarity, at `threshold`")
-    threshold: int = _rule(90, "similarity from which keys match, and cells where 'fuzzy'; 0 to 100")
+    threshold: int = _rule(
+        90, "similarity from which keys match, and cells where 'fuzzy'; 0 to 100"
+    )
     key_suffix: str = _rule("", "ending that is removed from predicted keys")
     numeric_tolerance: float = _rule(
         0.0, "absolute tolerance; the released code adds 1e-5 of the predicted number to it"

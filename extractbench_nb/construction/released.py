@@ -72,7 +72,7 @@ class ReleasedScores:
     problems: list[tuple[str, str]]
 
 
-def released_scores(
+def released_scores(  # noqa: PLR0913 - the released code's own parameters, by name
     gold: pd.DataFrame,
     predicted: pd.DataFrame | None,
     rules: TableRules,
@@ -129,7 +129,9 @@ def released_scores(
             stats["by_exact"] = len(pairs)
         else:
             pairs = _in_file_order(ours, theirs, rules, ask_row, stats)
-        cells = _scored(gold, guess, pairs, (known, methods), keys, rules, ask_cells, cell_stats)
+        frames = _Frames(gold, guess, list(keys), rules)
+        columns = list(zip(known, methods, strict=True))
+        cells = _scored(frames, pairs, columns, ask_cells, cell_stats)
     scores = _ratios(len(gold), 0 if guess is None else len(guess), pairs, cells, rules, known)
     scores = {
         "num_initial_target_cols": len(values),
@@ -187,13 +189,14 @@ def _key_rows(frame: pd.DataFrame, keys: Sequence[str], suffix: str = "") -> lis
 
 
 def _key_text(value: Any, suffix: str) -> str:
-    text = "" if pd.isna(value) else str(value).strip()
+    text = written(value)
     return text[: -len(suffix)] if suffix and text.endswith(suffix) else text
 
 
 def _joined(ours: Sequence[Any], theirs: Sequence[Any]) -> list[ReleasedPair]:
     """Join the keys, many to many, in the order in which gold's keys first appear."""
-    rows, places = defaultdict(list), defaultdict(list)
+    rows: dict[Any, list[int]] = defaultdict(list)
+    places: dict[Any, list[int]] = defaultdict(list)
     for side, keys in ((rows, ours), (places, theirs)):
         for number, key in enumerate(keys):
             side[key].append(number)
@@ -299,54 +302,97 @@ def sorted_words(text: str) -> str:
     return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
 
 
+class _Frames(NamedTuple):
+    """Both tables; the values of key columns are those that were matched."""
+
+    gold: pd.DataFrame
+    predicted: pd.DataFrame
+    keys: list[str]
+    rules: TableRules
+
+    def values(self, name: str) -> tuple[list[Any], list[Any]]:
+        """Return the values of a column in both tables; blanks where the prediction has none."""
+        return self._values(self.gold, name, ""), self._values(
+            self.predicted, name, self.rules.key_suffix
+        )
+
+    def _values(self, frame: pd.DataFrame, name: str, suffix: str) -> list[Any]:
+        if name not in frame.columns:
+            return [""] * len(frame)
+        values: list[Any] = frame[name].tolist()
+        return [_key_text(value, suffix) for value in values] if name in self.keys else values
+
+    def are_close(self, name: str, rows: Sequence[int], places: Sequence[int]) -> list[float]:
+        """Compare numbers; two that are missing or unreadable are equal."""
+        ours, theirs = (
+            np.array([released_number(value) for value in values], dtype=float)
+            for values in self.values(name)
+        )
+        same = np.isclose(
+            ours[list(rows)],
+            theirs[list(places)],
+            atol=self.rules.numeric_tolerance,
+            equal_nan=True,
+        )
+        return [float(one) for one in same.tolist()]
+
+    def texts(self, name: str) -> tuple[list[str], list[str]]:
+        """Return the texts of a column in both tables."""
+        ours, theirs = self.values(name)
+        return [written(value) for value in ours], [written(value) for value in theirs]
+
+
+def written(value: Any) -> str:
+    """Return the text of a value; empty for a missing one.
+
+    Parameters
+    ----------
+    value : object
+        The value of a cell as ``pandas.read_csv`` has it.
+
+    Returns
+    -------
+    str
+        Without white space around it.
+    """
+    return "" if pd.isna(value) else str(value).strip()
+
+
 def _scored(
-    gold: pd.DataFrame,
-    guess: pd.DataFrame,
+    frames: _Frames,
     pairs: Sequence[ReleasedPair],
-    columns: tuple[Sequence[str], Sequence[str]],
-    keys: Sequence[str],
-    rules: TableRules,
+    columns: Sequence[tuple[str, str]],
     ask_cells: AskCells,
     stats: dict[str, int],
 ) -> list[list[float | None]]:
     """Score the cells of matched rows, one list per pair."""
     if not pairs:
         return []
-    rows = [pair.gold for pair in pairs]
-    places = [pair.predicted for pair in pairs]
+    rows, places = [pair.gold for pair in pairs], [pair.predicted for pair in pairs]
     scores: list[list[float | None]] = []
-    questions: list[CellQuestion] = []
-    asked: list[tuple[int, int]] = []
-    for number, (name, method) in enumerate(zip(*columns, strict=True)):
-        is_key = name in keys
+    asked: list[tuple[int, int, CellQuestion]] = []
+    for number, (name, method) in enumerate(columns):
         if method == "number":
-            ours = _numbers(gold, name, is_key, "")[rows]
-            theirs = _numbers(guess, name, is_key, rules.key_suffix)[places]
-            same = np.isclose(ours, theirs, atol=rules.numeric_tolerance, equal_nan=True)
-            scores.append(same.astype(float).tolist())
+            scores.append([*frames.are_close(name, rows, places)])
             continue
-        ours_texts = _texts(gold, name, is_key, "")
-        their_texts = _texts(guess, name, is_key, rules.key_suffix)
+        ours, theirs = frames.texts(name)
         column: list[float | None] = []
         for pair, (row, place) in enumerate(zip(rows, places, strict=True)):
-            ours_text, their_text = ours_texts[row], their_texts[place]
-            score: float | None = float(ours_text == their_text)
-            if not ours_text or not their_text:
-                pass
-            elif method == "fuzzy":
-                score = float(_alike(ours_text, their_text, rules))
-            elif method == "judge" and not score:
-                asked.append((pair, number))
-                questions.append((name, ours_text, their_text))
+            one, other = ours[row], theirs[place]
+            score = float(one == other)
+            if one and other and method == "fuzzy":
+                score = float(_alike(one, other, frames.rules))
+            elif one and other and method == "judge" and not score:
+                asked.append((pair, number, (name, one, other)))
             column.append(score)
         scores.append(column)
     found = [list(row) for row in zip(*scores, strict=True)]
-    if questions:
-        order = sorted(range(len(asked)), key=asked.__getitem__)
-        answers = ask_cells([questions[n] for n in order])
-        for (pair, number), answer in zip((asked[n] for n in order), answers, strict=True):
+    if asked:
+        asked.sort(key=lambda question: question[:2])  # row by row
+        answers = ask_cells([question for _, _, question in asked])
+        for (pair, number, _), answer in zip(asked, answers, strict=True):
             found[pair][number] = answer
-        stats["calls"] = len(questions)
+        stats["calls"] = len(asked)
         stats["failures"] = sum(answer is None for answer in answers)
     return found
 
@@ -358,23 +404,6 @@ def _alike(one: str, other: str, rules: TableRules) -> bool:
         return False
     ratio = fuzz.ratio(sorted_words(one), sorted_words(other))
     return round(ratio) >= rules.threshold
-
-
-def _column(frame: pd.DataFrame, name: str, is_key: bool, suffix: str) -> list[Any]:
-    if name not in frame.columns:
-        return [""] * len(frame)
-    values: list[Any] = frame[name].tolist()
-    return [_key_text(value, suffix) for value in values] if is_key else values
-
-
-def _numbers(frame: pd.DataFrame, name: str, is_key: bool, suffix: str) -> Any:
-    values = _column(frame, name, is_key, suffix)
-    return np.array([released_number(value) for value in values], dtype=float)
-
-
-def _texts(frame: pd.DataFrame, name: str, is_key: bool, suffix: str) -> list[str]:
-    values = _column(frame, name, is_key, suffix)
-    return ["" if pd.isna(value) else str(value).strip() for value in values]
 
 
 def _ratios(
@@ -393,8 +422,8 @@ def _ratios(
             total += failed if score is None else score
             compared += 1
     asked, given = gold_rows * len(known), predicted_rows * len(known)
-    row_precision, row_recall = _share(len(pairs), predicted_rows), _share(len(pairs), gold_rows)
-    precision, recall = _share(total, given), _share(total, asked)
+    row_precision, row_recall = share(len(pairs), predicted_rows), share(len(pairs), gold_rows)
+    precision, recall = share(total, given), share(total, asked)
     return {
         "num_gold_rows": gold_rows,
         "num_original_mapped_rows": predicted_rows,
@@ -411,11 +440,23 @@ def _ratios(
         "cell_recall": recall,
         "cell_f1": harmonic(precision, recall),
         "total_compared_cells_in_matched": compared,
-        "average_cell_score_in_matched": _share(total, compared),
+        "average_cell_score_in_matched": share(total, compared),
     }
 
 
-def _share(part: float, whole: float) -> float:
+def share(part: float, whole: float) -> float:
+    """Return a ratio, 0 where there is nothing to divide by.
+
+    Parameters
+    ----------
+    part, whole : float
+        0 and up.
+
+    Returns
+    -------
+    float
+        ``part / whole``.
+    """
     return part / whole if whole else 0.0
 
 
@@ -580,10 +621,10 @@ class RecordedAnswers:
         str or None
             The reply, with the key in ``<output>`` tags.
         """
-        if callable(self._rows):
-            reply: str | None = self._rows(key, keys)
-            return reply
-        return self._rows.get(key, self._rows.get("*"))  # type: ignore[no-any-return]
+        rows = self._rows
+        reply: str | None
+        reply = rows(key, keys) if callable(rows) else rows.get(key, rows.get("*"))
+        return reply
 
     def score_cell(self, column: str, gold: str, predicted: str) -> float | None:
         """Return the recorded score of two texts.
@@ -600,13 +641,12 @@ class RecordedAnswers:
         float or None
             The score, 0 to 1, or None without a verdict.
         """
-        cells = self._cells
-        if callable(cells):
-            score: float | None = cells(column, gold, predicted)
-            return score
-        if isinstance(cells, Mapping):
-            return cells.get(f"{column}|{gold}|{predicted}", cells.get("*"))
-        return None if cells is None else float(cells)
+        score: float | None = self._cells
+        if callable(self._cells):
+            score = self._cells(column, gold, predicted)
+        elif isinstance(self._cells, Mapping):
+            score = self._cells.get(f"{column}|{gold}|{predicted}", self._cells.get("*"))
+        return score
 
     def compare(self, gold: str, predicted: str) -> Any:
         """Judge two texts without a column.

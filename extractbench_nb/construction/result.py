@@ -343,7 +343,11 @@ class TableComparison:
             return CELL_COLUMNS.build()
         frame = CELL_COLUMNS.build(data)
         # gold's table as one more row, so that values of other rows are recognised
-        table = {"path": "$", "outcome": "correct", "gold": self._tables[0].frame.to_dict("records")}
+        table = {
+            "path": "$",
+            "outcome": "correct",
+            "gold": self._tables[0].frame.to_dict("records"),
+        }
         parts = {
             name: pd.Series([*data[name], table.get(name)], dtype=object)
             for name in ("path", "outcome", "gold", "predicted")

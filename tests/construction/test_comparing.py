@@ -52,7 +52,7 @@ NOBODY = RecordedAnswers({"*": "<output>None</output>"}, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("profile", "expected"),
+    "profile, expected",
     [
         ("aoe-282e688d", 18 / 28),
         ("strict", 22 / 28),
@@ -114,7 +114,7 @@ def test_each_cell_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "gold", "predicted", "outcome"),
+    "column, gold, predicted, outcome",
     [
         ("sales", "1,200", "1200.0", "correct"),
         ("sales", "1,200", "１２００", "correct"),
@@ -143,7 +143,7 @@ def test_cells(column: str, gold: str, predicted: str, outcome: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "rule"),
+    "gold, predicted, rule",
     [
         ("Report A", "Report A", "exact"),
         ("Report A", "report a.md", "normalised"),
@@ -180,7 +180,7 @@ def test_repeated_keys_are_matched_by_their_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "status", "rule"),
+    "gold, predicted, status, rule",
     [
         ("sales", "sales", "matched", "name"),
         ("资产总额(元)", "资产总额（元）", "renamed", "normalised"),
@@ -273,7 +273,7 @@ def test_keys_are_proposed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options, message",
     [
         ({"keys": "nam"}, "gold has no column 'nam'; did you mean 'name'"),
         ({"keys": []}, "keys is empty"),
