@@ -1,4 +1,4 @@
-"""Questions to a judge about columns, rows and cells of tables, and the calls behind the answers."""
+"""Questions to a judge about columns, rows and cells of tables, and the calls behind them."""
 
 from __future__ import annotations
 

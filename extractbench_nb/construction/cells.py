@@ -44,6 +44,13 @@ OF_ROWS = {
 _BOTH_NULL = Verdict("both_absent", 1.0, "both_null")
 _GOLD_NULL = Verdict("hallucination", 0.0, "gold_null")
 _PREDICTED_NULL = Verdict("omission", 0.0, "predicted_null")
+_IDENTICAL = Verdict("correct", 1.0, "identical", 1.0)
+_NORMALISED = Verdict("correct", 1.0, "normalised", 1.0)
+_NO_NUMBER = Verdict("incorrect", 0.0, "not_a_number")
+_NUMBERS = {
+    True: Verdict("correct", 1.0, "number_equal", 1.0),
+    False: Verdict("incorrect", 0.0, "number_differs"),
+}
 _EXTRA = Verdict("hallucination", 0.0, "column_extra")
 
 
@@ -184,17 +191,15 @@ class _Verdicts:
         if any(nothing):
             return _BOTH_NULL if all(nothing) else _GOLD_NULL if nothing[0] else _PREDICTED_NULL
         if gold.strip() == predicted.strip():
-            return Verdict("correct", 1.0, "identical", 1.0)
+            return _IDENTICAL
         one, other = number_of(gold, column), number_of(predicted, column)
         if one is not None and other is not None:
-            if _equal(one, other, self._rules.numeric_tolerance):
-                return Verdict("correct", 1.0, "number_equal", 1.0)
-            return Verdict("incorrect", 0.0, "number_differs")
+            same = _equal(one, other, self._rules.numeric_tolerance)
+            return _NUMBERS[same]
         if text_key(gold) == text_key(predicted):
-            return Verdict("correct", 1.0, "normalised", 1.0)
-        if one is not None and column in self._numeric:
-            return Verdict("incorrect", 0.0, "not_a_number")
-        return self._by_similarity(gold, predicted)
+            return _NORMALISED
+        is_no_number = one is not None and column in self._numeric
+        return _NO_NUMBER if is_no_number else self._by_similarity(gold, predicted)
 
     def _by_similarity(self, gold: str, predicted: str) -> Verdict | None:
         if self._rules.cells == "judge":

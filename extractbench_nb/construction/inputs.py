@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from extractbench_nb.construction.aligning import propose_keys
+from extractbench_nb.construction.keys import propose_keys
 from extractbench_nb.construction.reading import Reading, read_answer
 from extractbench_nb.construction.result import Note
 from extractbench_nb.construction.values import is_absent, number_of
@@ -130,6 +130,20 @@ def key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
 
 
 def keys_of(table: Reading, keys: Sequence[str | None]) -> list[tuple[str, ...]]:
+    """Return the key of each row.
+
+    Parameters
+    ----------
+    table : Reading
+        The table.
+    keys : sequence of (str or None)
+        Its key columns; None for one that it lacks.
+
+    Returns
+    -------
+    list of tuple of str
+        One text per key column.
+    """
     blank = [""] * table.size
     columns = [blank if key is None else map(str.strip, table.columns[key]) for key in keys]
     return list(zip(*columns, strict=True))

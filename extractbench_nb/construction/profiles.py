@@ -117,10 +117,11 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     >>> rules_of("aoe-282e688d", rows="exact", cells="fuzzy").threshold
     90
     """
+    untyped: object = profile
     if isinstance(profile, TableRules):
         rules = profile
-    elif isinstance(profile, str) and profile in PROFILES:
-        rules = PROFILES[profile]
+    elif isinstance(untyped, str) and untyped in PROFILES:
+        rules = PROFILES[untyped]
     else:
         raise InputError(f"unknown profile {profile!r}; {nearest(profile, PROFILES)}")
     known = [rule.name for rule in fields(TableRules)]
@@ -131,8 +132,8 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     for name, allowed in _ALLOWED.items():
         if getattr(rules, name) not in allowed:
             raise InputError(f"{name} is {getattr(rules, name)!r}; expected one of {allowed}")
-    untyped: object = rules.threshold
-    if not isinstance(untyped, int | float) or not 0 <= untyped <= _MOST_ALIKE:
+    threshold: object = rules.threshold
+    if not isinstance(threshold, int | float) or not 0 <= threshold <= _MOST_ALIKE:
         raise InputError(f"threshold is {rules.threshold!r}; expected a number from 0 to 100")
     return rules
 

@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._json import read_text
-from extractbench_nb.construction.released import released_answer
+from extractbench_nb.construction.released_texts import released_answer
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Table
@@ -157,10 +157,8 @@ def read_answer(given: Any, name: str = "predicted") -> Reading:
         return _failed("no_answer", f"{name} is None", None)
     if isinstance(given, pd.DataFrame):
         return _of_frame(given)
-    if isinstance(given, Path):
-        if given.suffix.lower() in (".csv", ".tsv", ".txt", ".md"):
-            return _of_text(read_text(given, name), name)
-        return _of_table(read_table(given, name=name), [], None)
+    if isinstance(given, Path) and given.suffix.lower() in (".csv", ".tsv", ".txt", ".md"):
+        given = read_text(given, name)
     if isinstance(given, str):
         return _of_text(str.__str__(given), name)
     if isinstance(given, list | tuple) and not given:
@@ -174,11 +172,11 @@ def _failed(kind: str, message: str, text: str | None, notes: Sequence[Any] = ()
 
 def _of_frame(frame: pd.DataFrame) -> Reading:
     """Write the values of a frame; an index of plain positions does not become a column."""
-    index = frame.index
-    is_plain = index.nlevels == 1 and index.name is None
-    if not (is_plain and index.inferred_type in ("integer", "empty")):
+    index: pd.Index[Any] = frame.index
+    is_named = index.nlevels > 1 or index.name is not None
+    if is_named or index.inferred_type not in ("integer", "empty"):
         frame = frame.reset_index()
-    header = [text_of(column) if column is not None else "" for column in frame.columns]
+    header = [text_of(column) for column in frame.columns]
     columns = [texts_of(frame.iloc[:, n].array) for n in range(frame.shape[1])]
     return _named(header, list(map(list, zip(*columns, strict=True))), [], None)
 
@@ -292,7 +290,7 @@ def _is_csv(text: str) -> bool:
         return False
     width, body = len(rows[0]), rows[1:]
     near = sum(width - 1 <= len(row) <= 2 * width + 1 and len(row) > 1 for row in body)
-    is_prose = any(cell.rstrip().endswith((".", "。", ":", "：")) for cell in rows[0][-1:])
+    is_prose = any(cell.rstrip().endswith((".", "。", ":", "\uff1a")) for cell in rows[0][-1:])
     return 2 * near >= len(body) and not is_prose
 
 

@@ -15,15 +15,8 @@ from extractbench_nb.construction.cells import METRICS, OF_ROWS, Verdict, cell_r
 from extractbench_nb.construction.inputs import Tables
 from extractbench_nb.construction.profiles import TableRules
 from extractbench_nb.construction.reading import Reading
-from extractbench_nb.construction.released import (
-    ReleasedScores,
-    gold_table,
-    read_csv,
-    released_answer,
-    released_scores,
-    share,
-    written,
-)
+from extractbench_nb.construction.released import ReleasedScores, released_scores, share, written
+from extractbench_nb.construction.released_texts import gold_table, read_csv, released_answer
 from extractbench_nb.construction.result import CellRow, Note
 from extractbench_nb.errors import InputError
 

@@ -185,7 +185,7 @@ class TableComparison:
         Profile, judge, keys and why they were chosen, parsability, seconds, versions.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a result, by name
         self,
         *,
         columns: Sequence[ColumnMatch],
@@ -361,8 +361,8 @@ class TableComparison:
         sums: dict[tuple[Any, Any], list[float]] = {}
         for cell in self._cell_rows:
             if cell.column is not None and cell.gold_row is not None:
-                at = (cell.gold_row, cell.predicted_row)
-                sums.setdefault(at, []).append(cell.score or 0.0)
+                both = (cell.gold_row, cell.predicted_row)
+                sums.setdefault(both, []).append(cell.score or 0.0)
         keys = self._roles[0]
         named = {m.gold: m.predicted for m in self._column_matches if m.gold is not None}
         ours = _joined_keys(self._tables[0], list(keys))

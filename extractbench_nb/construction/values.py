@@ -121,7 +121,7 @@ def number_of(text: str, column: str = "") -> Decimal | None:
 
 @lru_cache(maxsize=16_384)
 def text_key(text: str) -> str:
-    """Return what equal texts share: Unicode forms, case and white space are folded.
+    r"""Return what equal texts share: Unicode forms, case and white space are folded.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def text_key(text: str) -> str:
 
     Examples
     --------
-    >>> text_key("  ＡＣＭＥ  Corp. ")
+    >>> text_key("  ACME\u3000 Corp. ")
     'acme corp.'
     """
     if text.isascii():
@@ -195,7 +195,7 @@ def protected(text: str) -> tuple[str, ...]:
 
 
 def column_key(name: str) -> str:
-    """Return what equal names of columns share.
+    r"""Return what equal names of columns share.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def column_key(name: str) -> str:
 
     Examples
     --------
-    >>> column_key("资产总额（元）") == column_key("资产总额 (元)")
+    >>> column_key("资产总额\uff08元\uff09") == column_key("资产总额 (元)")
     True
     """
     return re.sub(r"[\s_]+", "", normalize("NFKC", name).casefold())

@@ -19,7 +19,7 @@ from extractbench_nb.construction import (
     released_truncation,
     rules_of,
 )
-from extractbench_nb.construction.released import CONTEXTS
+from extractbench_nb.construction.released_texts import CONTEXTS
 from extractbench_nb.errors import InputError
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
