@@ -46,7 +46,7 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     keys : str or sequence of str, optional
         Gold's columns that name a row. By default they are proposed, and ``.warnings`` says why.
     values : str or sequence of str, optional
-        Gold's columns to compare; by default all but the keys.
+        Gold's columns to compare; by default all but the keys, or the keys if there are no others.
     numeric : str or sequence of str, optional
         Those that hold numbers; by default where all of gold's values are numbers.
     judge : str or Judge, optional
@@ -100,7 +100,7 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     started = time.perf_counter()
     rules = rules_of(profile)
     asker = Asker(judge)
-    tables = read_tables(gold, predicted, keys, values, numeric)
+    tables = read_tables(gold, predicted, keys, values, numeric, required=not rules.released)
     if rules.released:
         given = (keys, values, numeric)
         found = compare_released(tables, given, (gold, predicted), rules, asker)

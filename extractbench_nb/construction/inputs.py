@@ -32,6 +32,8 @@ def read_tables(
     keys: str | Sequence[str] | None,
     values: str | Sequence[str] | None,
     numeric: str | Sequence[str] | None,
+    *,
+    required: bool = True,
 ) -> Tables:
     """Read both tables and settle the roles of gold's columns.
 
@@ -41,6 +43,8 @@ def read_tables(
         See `compare`.
     keys, values, numeric : str or sequence of str, optional
         See `compare`.
+    required : bool, optional
+        Whether gold must have one of the given `values`.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def read_tables(
         if not chosen:
             raise InputError("keys is empty; expected at least one of gold's columns, or None")
     if values is None:
-        compared = [name for name in names if name not in chosen]
+        compared = [name for name in names if name not in chosen] or chosen
     else:
         asked = _folded(values)
         compared = [name for name in asked if name in names]
@@ -77,8 +81,9 @@ def read_tables(
         if absent:
             message = f"gold has no column {', '.join(map(repr, absent[:_MOST_SHOWN]))}; left out"
             notes.append(("gold", "$", "not_in_gold", message, absent))
-        if not compared and asked:
-            raise InputError(f"values: gold has no column {asked[0]!r}; {nearest(asked[0], names)}")
+        if not compared and required:
+            hint = f"gold has no column {asked[0]!r}; {nearest(asked[0], names)}" if asked else ""
+            raise InputError(f"values: {hint or 'empty; expected columns of gold, or None'}")
     if numeric is None:
         numbers = [name for name in compared if _is_numeric(ours.columns[name], name)]
     else:

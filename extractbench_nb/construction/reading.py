@@ -285,7 +285,10 @@ def _delimiter(text: str, label: str) -> tuple[str | None, str]:
 
 def _is_csv(text: str) -> bool:
     """Whether most records have the header's number of fields, or one of them more or less."""
-    rows = [row for row in _records(text, ",") if row]
+    try:
+        rows = [row for row in _records(text, ",") if row]
+    except csv.Error:
+        return True  # the reading names the problem
     if not rows:
         return False
     width, body = len(rows[0]), rows[1:]

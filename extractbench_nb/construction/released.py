@@ -161,6 +161,9 @@ def _index_problems(
         problems.append(("no_rows", "the prediction has no rows"))
         return problems
     for side, frame in (("gold", gold), ("predicted", guess)):
+        if not frame.columns.is_unique:
+            words = f"{side} has several columns of one name: the released code stops there"
+            problems.append(("released_raises", words))
         if not isinstance(frame.index, pd.RangeIndex):
             words = f"{side} has more fields than column names: the first ones became the index"
             problems.append(("shifted_index", words))
@@ -177,7 +180,7 @@ def _key_rows(frame: pd.DataFrame, keys: Sequence[str], suffix: str = "") -> lis
     """Return the key of each row: a text, or a tuple of texts."""
     columns = []
     for name in keys:
-        values = frame[name].tolist() if name in frame.columns else [""] * len(frame)
+        values = column_values(frame, name)
         columns.append([_key_text(value, suffix) for value in values])
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
@@ -296,6 +299,26 @@ def sorted_words(text: str) -> str:
     return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
 
 
+def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
+    """Return the values of a column, the first of several of that name.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    name : str
+        The column.
+
+    Returns
+    -------
+    list of object
+        Blanks if the table has no such column.
+    """
+    if name not in frame.columns:
+        return [""] * len(frame)
+    return list(frame.iloc[:, list(frame.columns).index(name)])
+
+
 class _Frames(NamedTuple):
     """Both tables; the values of key columns are those that were matched."""
 
@@ -311,9 +334,7 @@ class _Frames(NamedTuple):
         )
 
     def _values(self, frame: pd.DataFrame, name: str, suffix: str) -> list[Any]:
-        if name not in frame.columns:
-            return [""] * len(frame)
-        values: list[Any] = frame[name].tolist()
+        values = column_values(frame, name)
         return [_key_text(value, suffix) for value in values] if name in self.keys else values
 
     def are_close(self, name: str, rows: Sequence[int], places: Sequence[int]) -> list[float]:

@@ -15,9 +15,15 @@ from extractbench_nb.construction.cells import METRICS, OF_ROWS, Verdict, cell_r
 from extractbench_nb.construction.inputs import Tables
 from extractbench_nb.construction.profiles import TableRules
 from extractbench_nb.construction.reading import Reading
-from extractbench_nb.construction.released import ReleasedScores, released_scores, share, written
+from extractbench_nb.construction.released import (
+    ReleasedScores,
+    column_values,
+    released_scores,
+    share,
+    written,
+)
 from extractbench_nb.construction.released_texts import gold_table, read_csv, released_answer
-from extractbench_nb.construction.result import CellRow, Note
+from extractbench_nb.construction.result import SUMMARY, CellRow, Note
 from extractbench_nb.errors import InputError
 
 
@@ -72,6 +78,8 @@ def compare_released(
     theirs = released_frame(given[1], tables.predicted)
     if ours is None:
         raise InputError("gold cannot be read by pandas.read_csv")
+    if not any(name in ours.columns for name in values):
+        return _nothing_compared(len(ours), 0 if theirs is None else len(theirs))
     found = released_scores(
         ours,
         theirs,
@@ -109,8 +117,22 @@ def compare_released(
         "score_sum": float(scores["tp_score_sum"]),
         "gold_cells": float(scores["total_gold_target_cells"]),
         "predicted_cells": float(scores["total_mapped_target_cells_corresp_gold_schema"]),
+        "gold_rows": float(len(ours)),
+        "predicted_rows": float(0 if theirs is None else len(theirs)),
     }
     return Found(columns, rows, cells, ratios, notes, scores)
+
+
+def _nothing_compared(gold: int, predicted: int) -> Found:
+    """Return what there is where gold has none of the compared columns: no score, and why."""
+    message = "gold has none of the compared columns"
+    released = {
+        "error": message,
+        "num_gold_rows": gold,
+        "num_original_mapped_rows": predicted,
+    }
+    ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
+    return Found([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)], released)
 
 
 def released_frame(given: Any, reading: Reading) -> pd.DataFrame | None:
@@ -169,10 +191,10 @@ def _cells(
     predicted: pd.DataFrame | None,
     rules: TableRules,
 ) -> list[CellRow]:
-    ours = {name: _written(gold[name]) for name in found.columns}
+    ours = {name: _written(gold, name) for name in found.columns}
     theirs: dict[str, list[str]] = {}
     if predicted is not None:
-        theirs = {n: _written(predicted[n]) for n in found.columns if n in predicted.columns}
+        theirs = {n: _written(predicted, n) for n in found.columns if n in predicted.columns}
     scores = {(p.gold, p.predicted): s for p, s in zip(found.pairs, found.cells, strict=True)}
     cells = []
     for match in rows:
@@ -195,8 +217,8 @@ def _cells(
     return cells
 
 
-def _written(column: pd.Series) -> list[str]:
-    return [written(value) for value in column.tolist()]
+def _written(frame: pd.DataFrame, name: str) -> list[str]:
+    return [written(value) for value in column_values(frame, name)]
 
 
 def _verdict(

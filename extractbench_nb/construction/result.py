@@ -371,9 +371,11 @@ class TableComparison:
         for match in self._row_matches:
             scores = sums.get((match.gold, match.predicted), [])
             mean = sum(scores) / len(scores) if scores and match.status == "matched" else None
-            one = ours[match.gold] if match.gold is not None else None
-            at = match.predicted
-            other = theirs[at] if at is not None and at < len(theirs) else None
+            # the released rules may read other rows than there are here
+            one, other = (
+                texts[at] if at is not None and at < len(texts) else None
+                for at, texts in ((match.gold, ours), (match.predicted, theirs))
+            )
             kinds = (match.status, match.rule or None, match.similarity, mean)
             rows.append((match.gold, match.predicted, *kinds, one, other))
         return ROW_COLUMNS.from_rows(rows)
@@ -417,7 +419,6 @@ class TableComparison:
         counts = Counter(cell.outcome for cell in self._cell_rows)
         cost = total_cost(self._judge_calls) if self._calls else 0.0
         values: dict[str, float] = {
-            **self._ratios,
             "evaluated": len(self._cell_rows),
             "judged": len(self._cell_rows) - counts["judge_error"],
             "passed": sum(bool(cell.passed) for cell in self._cell_rows),
@@ -427,6 +428,7 @@ class TableComparison:
             "matched_rows": sum(match.status == "matched" for match in self._row_matches),
             "llm_calls": len(self._calls),
             "llm_cost_usd": cost,
+            **self._ratios,
         }
         names = SUMMARY.names
         return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")

@@ -322,3 +322,31 @@ def test_values_of_other_rows_are_recognised() -> None:
     gold = "k,v\na,Alice Meyer\nb,Bob Stone\n"
     found = compare(gold, "k,v\na,Bob Stone\nb,Bob Stone\n", keys="k")
     assert found.cells.loc[0, "reason_detail"] == "other_item"
+
+
+def test_the_released_rules_where_nothing_can_be_compared() -> None:
+    for values in ([], ["no such column"]):
+        found = compare("k,v\na,1\n", "k,v\na,1\n", keys="k", values=values, profile="aoe-282e688d")
+        assert found.released is not None
+        assert found.released["num_gold_rows"] == found.released["num_original_mapped_rows"] == 1
+        assert "error" in found.released
+        assert found.summary["cell_f1"] == 0.0
+        assert "nothing_compared" in set(found.warnings["kind"])
+        assert repr(found)
+        with pytest.raises(InputError, match="values: "):
+            compare("k,v\na,1\n", "k,v\na,1\n", keys="k", values=values)
+
+
+@pytest.mark.parametrize(
+    "answer", ["k,v\na,1,2\na,3,4\n", pd.DataFrame([["a", 1, 2]], columns=[*"kvv"])]
+)
+def test_what_stops_the_released_code_is_named(answer: Any) -> None:
+    found = compare("k,v\na,1\n", answer, keys="k", profile="aoe-282e688d")
+    assert "released_raises" in set(found.warnings["kind"])
+    assert 0 <= found.summary["cell_f1"] <= 1
+
+
+def test_a_table_of_keys_alone() -> None:
+    found = compare("k\na\nb\n", "k\na\nc\n")
+    assert found.meta["values"] == ["k"]
+    assert found.summary["cell_f1"] == 0.5
