@@ -6,7 +6,7 @@ Where the released code stops with an error, a problem is named.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -117,15 +117,17 @@ def released_scores(  # noqa: PLR0913 - the released code's own parameters, by n
     cells: list[list[float | None]] = []
     cell_stats = {"calls": 0, "failures": 0}
     if guess is not None:
-        ours, theirs = _key_rows(gold, keys), _key_rows(guess, keys, rules.key_suffix)
+        used = [*keys, *known]
+        tables = _Tables(_columns(gold, used), _columns(guess, used), keys, rules)
+        ours = _key_rows(tables.gold, keys, "")
+        theirs = _key_rows(tables.predicted, keys, rules.key_suffix)
         if rules.rows == "exact":
             pairs = _joined(ours, theirs) if guess.index.nlevels == 1 else []
             stats["by_exact"] = len(pairs)
         else:
             pairs = _in_file_order(ours, theirs, rules, ask_row, stats)
-        frames = _Frames(gold, guess, list(keys), rules)
         columns = list(zip(known, methods, strict=True))
-        cells = _scored(frames, pairs, columns, ask_cells, cell_stats)
+        cells = _scored(tables, pairs, columns, ask_cells, cell_stats)
     scores = _ratios(len(gold), 0 if guess is None else len(guess), pairs, cells, rules, known)
     scores = {
         "num_initial_target_cols": len(values),
@@ -176,12 +178,9 @@ def _index_problems(
     return problems
 
 
-def _key_rows(frame: pd.DataFrame, keys: Sequence[str], suffix: str = "") -> list[Any]:
+def _key_rows(table: Mapping[str, list[Any]], keys: Sequence[str], suffix: str) -> list[Any]:
     """Return the key of each row: a text, or a tuple of texts."""
-    columns = []
-    for name in keys:
-        values = column_values(frame, name)
-        columns.append([_key_text(value, suffix) for value in values])
+    columns = [[_key_text(value, suffix) for value in table[name]] for name in keys]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
@@ -299,62 +298,47 @@ def sorted_words(text: str) -> str:
     return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
 
 
-def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
-    """Return the values of a column, the first of several of that name.
+class _Tables(NamedTuple):
+    """The columns of both tables that are used; those of keys hold what was matched."""
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    name : str
-        The column.
-
-    Returns
-    -------
-    list of object
-        Blanks if the table has no such column.
-    """
-    if name not in frame.columns:
-        return [""] * len(frame)
-    return list(frame.iloc[:, list(frame.columns).index(name)])
-
-
-class _Frames(NamedTuple):
-    """Both tables; the values of key columns are those that were matched."""
-
-    gold: pd.DataFrame
-    predicted: pd.DataFrame
-    keys: list[str]
+    gold: dict[str, list[Any]]
+    predicted: dict[str, list[Any]]
+    keys: Sequence[str]
     rules: TableRules
-
-    def values(self, name: str) -> tuple[list[Any], list[Any]]:
-        """Return the values of a column in both tables; blanks where the prediction has none."""
-        return self._values(self.gold, name, ""), self._values(
-            self.predicted, name, self.rules.key_suffix
-        )
-
-    def _values(self, frame: pd.DataFrame, name: str, suffix: str) -> list[Any]:
-        values = column_values(frame, name)
-        return [_key_text(value, suffix) for value in values] if name in self.keys else values
 
     def are_close(self, name: str, rows: Sequence[int], places: Sequence[int]) -> list[float]:
         """Compare numbers; two that are missing or unreadable are equal."""
         ours, theirs = (
-            np.array([released_number(value) for value in values], dtype=float)
-            for values in self.values(name)
+            np.array([released_number(values[row]) for row in chosen], dtype=float)
+            for values, chosen in zip(self._values(name), (rows, places), strict=True)
         )
-        same = np.isclose(
-            ours[list(rows)],
-            theirs[list(places)],
-            atol=self.rules.numeric_tolerance,
-            equal_nan=True,
-        )
+        tolerance = self.rules.numeric_tolerance
+        same = np.isclose(ours, theirs, atol=tolerance, equal_nan=True)
         return [float(one) for one in same.tolist()]
 
     def texts(self, name: str) -> tuple[list[str], list[str]]:
         """Return the texts of a column in both tables."""
-        ours, theirs = self.values(name)
+        ours, theirs = self._values(name)
         return [written(value) for value in ours], [written(value) for value in theirs]
+
+    def _values(self, name: str) -> tuple[list[Any], list[Any]]:
+        ours, theirs = self.gold[name], self.predicted[name]
+        if name not in self.keys:
+            return ours, theirs
+        suffix = self.rules.key_suffix
+        return [_key_text(value, "") for value in ours], [_key_text(v, suffix) for v in theirs]
+
+
+def _columns(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the values of columns: blanks for one that is absent, the first of several."""
+    found = {}
+    for name in dict.fromkeys(names):
+        if name not in frame.columns:
+            found[name] = [""] * len(frame)
+            continue
+        column: Any = frame[name]
+        found[name] = (column if column.ndim == 1 else column.iloc[:, 0]).tolist()
+    return found
 
 
 def written(value: Any) -> str:
@@ -374,7 +358,7 @@ def written(value: Any) -> str:
 
 
 def _scored(
-    frames: _Frames,
+    tables: _Tables,
     pairs: Sequence[ReleasedPair],
     columns: Sequence[tuple[str, str]],
     ask_cells: AskCells,
@@ -388,15 +372,15 @@ def _scored(
     asked: list[tuple[int, int, CellQuestion]] = []
     for number, (name, method) in enumerate(columns):
         if method == "number":
-            scores.append([*frames.are_close(name, rows, places)])
+            scores.append([*tables.are_close(name, rows, places)])
             continue
-        ours, theirs = frames.texts(name)
+        ours, theirs = tables.texts(name)
         column: list[float | None] = []
         for pair, (row, place) in enumerate(zip(rows, places, strict=True)):
             one, other = ours[row], theirs[place]
             score = float(one == other)
             if one and other and method == "fuzzy":
-                score = float(_alike(one, other, frames.rules))
+                score = float(_alike(one, other, tables.rules))
             elif one and other and method == "judge" and not score:
                 asked.append((pair, number, (name, one, other)))
             column.append(score)

@@ -17,7 +17,6 @@ from extractbench_nb.construction.profiles import TableRules
 from extractbench_nb.construction.reading import Reading
 from extractbench_nb.construction.released import (
     ReleasedScores,
-    column_values,
     released_scores,
     share,
     written,
@@ -218,7 +217,8 @@ def _cells(
 
 
 def _written(frame: pd.DataFrame, name: str) -> list[str]:
-    return [written(value) for value in column_values(frame, name)]
+    column: Any = frame[name]
+    return [written(v) for v in (column if column.ndim == 1 else column.iloc[:, 0]).tolist()]
 
 
 def _verdict(
