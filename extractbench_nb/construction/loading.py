@@ -8,8 +8,8 @@ cases of DTBench, and the sample of this package. The folder layout, one folder 
     {task}/documents/*      .md, .txt, .pdf or .docx
 
 AOE's files are public (https://huggingface.co/datasets/tianyumyum/AOE): the tables in
-``table_data/all_AOE_tables.jsonl``, the documents in ``documents.tar``, which unpacks to the folders
-``academic``, ``financial`` and ``law_docx``. `load` takes the folder that holds all of them.
+``table_data/all_AOE_tables.jsonl``, the documents in ``documents.tar``, which unpacks to the
+folders ``academic``, ``financial`` and ``law_docx``. `load` takes the folder that holds them all.
 
 Nothing is downloaded. Documents and gold tables are read on first access.
 """
@@ -234,10 +234,12 @@ class TableTask:
                 if name not in header:
                     detail = f"gold has no column {name!r}; {nearest(name, header)}"
                     yield Problem(self.id, f"missing_{kind}_column", detail)
+        yield from self._key_problems(header, rows)
+
+    def _key_problems(self, header: tuple[str, ...], rows: list[list[str]]) -> Iterator[Problem]:
+        places = [header.index(name) for name in self.keys if name in header]
         if not self.keys:
             yield Problem(self.id, "no_keys", "no column names the rows")
-            return
-        places = [header.index(name) for name in self.keys if name in header]
         seen = Counter(tuple(row[i].strip() for i in places) for row in rows)
         for key, count in seen.items() if places else ():
             if count > 1:

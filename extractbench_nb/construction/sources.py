@@ -156,8 +156,9 @@ def split_record_id(record_id: str) -> tuple[str, str, str | None]:
 def law_names(answers: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the laws that gold cites, by name: the texts in 《》 that name a law.
 
-    A text counts if it has the character 法 and none of ``\\ / : ( )``, as in the released code,
-    which loads these laws, and no others, for legal task 0. Full-width parentheses are accepted.
+    A text counts if it has the character 法 and no slash, colon or parenthesis, as in the released
+    code, which loads these laws, and no others, for legal task 0. Full-width parentheses are
+    accepted.
 
     Examples
     --------
@@ -172,10 +173,21 @@ def law_names(answers: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted(name for name in names if "法" in name and not re.search(r"[\\/:()]", name))
 
 
-def case_text(case: Mapping[str, Any]) -> str:
-    """Write a case of AOE's legal records as a text: name, number and facts, one per line."""
-    parts = {"案件名称": CASE_NAME, "入库编号": CASE_NUMBER, "案件详情": CASE_TEXT}
-    return "\n".join(f"{label}：{case.get(key, '')}" for label, key in parts.items())
+#: Labels of a case's name, number and facts, with a full-width colon.
+_LABELS: Mapping[str, str] = {
+    CASE_NAME: "案件名称\uff1a",
+    CASE_NUMBER: "入库编号\uff1a",
+    CASE_TEXT: "案件详情\uff1a",
+}
+
+
+def case_text(case: Mapping[str, Any], indent: int = 0) -> str:
+    """Write a case of AOE's legal records as a text: name, number and facts, one per line.
+
+    The released code does the same with an indent of 20 spaces before it cuts the text.
+    """
+    lines = (f"{label}{case.get(key, '')}" for key, label in _LABELS.items())
+    return f"\n{' ' * indent}".join(lines)
 
 
 def aoe_documents(

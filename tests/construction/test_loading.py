@@ -81,7 +81,7 @@ def test_a_folder_and_a_folder_of_folders(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("gold", "expected"),
+    "gold, expected",
     [
         ("\ufeffk,v\n007,N/A\n", []),
         ("k,v\n", ["no_rows"]),
@@ -104,7 +104,7 @@ def test_gold_texts_are_kept_as_written(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    "settings, message",
     [
         ({"qeury": "x"}, "no setting 'qeury'; did you mean 'query'"),
         ({"keys": [2020]}, "quote numbers"),
@@ -205,7 +205,7 @@ def test_problems_of_records_do_not_stop_the_others(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("laws", "documents", "problems"),
+    "laws, documents, problems",
     [
         ("cited", ["甲案", "刑法.docx", "合同法.docx"], ["laws_from_gold", "missing_document"]),
         ("all", ["甲案", "刑法.docx", "民法典.docx"], []),
@@ -254,7 +254,7 @@ def test_columns_of_all_tasks_are_configured():
 
 
 @pytest.mark.parametrize(
-    ("record_id", "parts"),
+    "record_id, parts",
     [
         ("financial_3_0_zh", ("financial", "0", "zh")),
         ("academic_10_0_en", ("academic", "0", "en")),
