@@ -5,6 +5,12 @@ from extractbench_nb.construction.embeddings import Embedding
 from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
 from extractbench_nb.construction.loading import TableDataset, TableTask, load
 from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
+from extractbench_nb.construction.statistics import (
+    fixed_level,
+    level_statistics,
+    quantile_levels,
+    released_statistics,
+)
 
 __all__ = [
     "Chunk",
@@ -16,7 +22,11 @@ __all__ = [
     "TableDataset",
     "TableTask",
     "evidence_recall",
+    "fixed_level",
+    "level_statistics",
     "load",
+    "quantile_levels",
+    "released_statistics",
     "retrieve",
     "split",
 ]

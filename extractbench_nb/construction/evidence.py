@@ -1,4 +1,4 @@
-"""`evidence_recall`: which gold cells were in the chunks that were retrieved; no model is needed."""
+"""`evidence_recall`: which gold cells were in the retrieved chunks; no model is needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -255,7 +255,7 @@ def plain(text: str) -> str:
 
     Examples
     --------
-    >>> plain("Revenue:\n１,284.6")
+    >>> plain("Revenue:\n1,284.6")
     'revenue: 1284.6'
     """
     folded = unicodedata.normalize("NFKC", text).casefold()

@@ -104,7 +104,7 @@ def test_a_function_as_retriever():
 
     found = evidence_recall(GOLD, TEXTS, last_first, k=1)
     assert found.cells["document"].fillna("").tolist() == ["one", "one", "two", ""]
-    assert found.cells["status"].tolist() == ["cut", "cut", "retrieved", "absent"]
+    assert found.cells["status"].tolist() == ["missed", "missed", "retrieved", "absent"]
     as_chunks = evidence_recall(GOLD, TEXTS, lambda texts, _: split(texts), k=2)
     assert as_chunks.recall == 1.0
 

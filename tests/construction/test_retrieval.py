@@ -150,7 +150,7 @@ def test_forms_of_documents(tmp_path: Path):
     for documents in (tmp_path / "x", 3, {"a": 1}, [tmp_path / "b.md"] * 2):
         with pytest.raises(InputError, match="documents"):
             texts_of(documents)  # type: ignore[arg-type]
-    with pytest.raises(DatasetError, match="x.md"):
+    with pytest.raises(DatasetError, match=r"x\.md"):
         texts_of([tmp_path / "x.md"])
 
 
@@ -376,8 +376,9 @@ from extractbench_nb.construction import Retriever
 sys.path.insert(0, {root!r})
 from tests.construction.test_retrieval import TEXTS, Counting
 model = Counting()
-found = Retriever("embedding", 3, model=model, store={store!r})(TEXTS, "When does the ferry leave?")
-print(json.dumps([found.chunks["document"].tolist(), found.chunks["score"].tolist(), model.encoded]))
+retriever = Retriever("embedding", 3, model=model, store={store!r})
+found = retriever(TEXTS, "When does the ferry leave?").chunks
+print(json.dumps([found["document"].tolist(), found["score"].tolist(), model.encoded]))
 """
 
 
