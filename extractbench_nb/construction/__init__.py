@@ -1,5 +1,6 @@
 """One table from many documents: data, retrieval, statistics, published figures (AOE)."""
 
+from extractbench_nb.construction import aoe
 from extractbench_nb.construction.chunks import Chunk, split
 from extractbench_nb.construction.embeddings import Embedding
 from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
@@ -21,6 +22,7 @@ __all__ = [
     "Retriever",
     "TableDataset",
     "TableTask",
+    "aoe",
     "evidence_recall",
     "fixed_level",
     "level_statistics",

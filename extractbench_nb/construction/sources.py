@@ -138,6 +138,11 @@ def _configured() -> dict[tuple[str, str], dict[Any, Any]]:
     return {(row["language"], row["task"]): row for row in rows}
 
 
+def aoe_tasks() -> list[tuple[str, str]]:
+    """Return language and name of every task that AOE configures."""
+    return list(_configured())
+
+
 def split_record_id(record_id: str) -> tuple[str, str, str | None]:
     """Split the id of an AOE record into domain, number of the task, and language.
 
