@@ -1,7 +1,7 @@
 """One table from many documents: data, retrieval, statistics, published figures (AOE)."""
 
 from extractbench_nb.construction import aoe
-from extractbench_nb.construction.chunks import Chunk, split
+from extractbench_nb.construction.chunks import Chunk, split_documents
 from extractbench_nb.construction.embeddings import Embedding
 from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
 from extractbench_nb.construction.loading import TableDataset, TableTask, load
@@ -30,5 +30,5 @@ __all__ = [
     "quantile_levels",
     "released_statistics",
     "retrieve",
-    "split",
+    "split_documents",
 ]

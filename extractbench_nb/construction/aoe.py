@@ -342,7 +342,7 @@ def _domains(dataset: TableDataset | None) -> Cells:
     if dataset is None:
         return cells
     frame = dataset.tables
-    for domain, part in frame.groupby("domain"):
+    for name_of_domain, part in frame.groupby("domain"):
         counts = part["documents"]
         found = {
             "tables": len(part),
@@ -351,7 +351,7 @@ def _domains(dataset: TableDataset | None) -> Cells:
             "most_documents": int(counts.max()),
         }
         for name, value in found.items():
-            cells[str(domain), name] = Cell(value, f"dataset {dataset.name!r}")
+            cells[str(name_of_domain), name] = Cell(value, f"dataset {dataset.name!r}")
     return cells
 
 
@@ -370,6 +370,7 @@ def _text() -> Cells:
     spread = f"{min(documents.values()):g}-{max(most.values()):g}"
     in_table = "largest value of the rows with chain of thought"
     plain = "mean of three domains, without weights"
+    second, columns = "second best F1 in finance", "columns of the example's tables"
     per_table = "smallest mean and largest number of the dataset card"
     return {
         ("tables", "tables"): Cell(sum(_sizes("tables").values()), "sum of the domains"),
@@ -379,10 +380,8 @@ def _text() -> Cells:
         ("best-llm-score", "llm_score"): Cell(best["llm_score"], in_table, in_table),
         ("best-cell-f1", "cell_f1"): Cell(best["cell_f1"], in_table, in_table),
         ("documents-per-table", "documents_per_table"): Cell(spread, per_table, per_table),
-        ("third-place", "model"): Cell(
-            f"{_second()[0]}, financial", *["second best F1 in finance"] * 2
-        ),
-        ("example-column-recall", "column_recall"): Cell(_example_recall(), *["its columns"] * 2),
+        ("third-place", "model"): Cell(f"{_second()[0]}, financial", second, second),
+        ("example-column-recall", "column_recall"): Cell(_example_recall(), columns, columns),
     }
 
 

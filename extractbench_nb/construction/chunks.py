@@ -30,7 +30,19 @@ Documents: TypeAlias = (
 
 
 class Chunk(NamedTuple):
-    """A part of a document: ``text`` is the document's text from ``start`` to ``end``."""
+    """A part of a document.
+
+    Attributes
+    ----------
+    document : str
+        Name of the document.
+    number : int
+        Number of the chunk in its document, from 0 on.
+    start, end : int
+        Place of the chunk: it is the document's text from ``start`` to ``end``.
+    text : str
+        The chunk.
+    """
 
     document: str
     number: int
@@ -96,7 +108,7 @@ def _text_of(name: Any, document: Any) -> str:
     raise InputError(f"documents[{name!r}] is {type(document).__name__}; expected a text or a file")
 
 
-def split(
+def split_documents(
     documents: Documents, *, chunk_size: int = CHUNK_SIZE, overlap: int = OVERLAP
 ) -> list[Chunk]:
     """Cut documents into chunks of up to `chunk_size` characters.
@@ -126,7 +138,8 @@ def split(
 
     Examples
     --------
-    >>> [chunk.text for chunk in split("one two three four five", chunk_size=13, overlap=6)]
+    >>> text = "one two three four five"
+    >>> [chunk.text for chunk in split_documents(text, chunk_size=13, overlap=6)]
     ['one two three', 'three four', 'four five']
     """
     sizes = (chunk_size, overlap)

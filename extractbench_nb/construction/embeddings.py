@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from extractbench_nb._concurrency import run_anywhere
 from extractbench_nb._files import make_folder
 from extractbench_nb.construction.chunks import Chunk, needs
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from extractbench_nb.judges.calls import pause_after
@@ -77,6 +78,16 @@ class Embedding:
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text; a vector of zeros stays as it is.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        numpy.ndarray
+            One row of 32-bit floats per text.
 
         Raises
         ------
@@ -165,23 +176,44 @@ async def _all(
 async def _batch(texts: list[str], settings: Settings, cache: JudgeCache | None) -> Vectors:
     """Look the vectors of a batch up, or ask for them, again after transient errors."""
     document = {"kind": "embedding", "model": settings.model, "input": texts}
-    known = cache.get(request_key(document)) if cache is not None else None
+    known = _cached(cache, document, len(texts)) if cache is not None else None
     if known is not None:
-        return _read(known.answer)
+        return known
+    vectors = _checked(await _answer(texts, settings), len(texts), settings.model)
+    if cache is not None:
+        try:
+            cache.put(Entry(document, _written(vectors)), replace=True)
+        except OutputError as error:  # the vectors are used, but not cached
+            warnings.warn(f"embeddings are not cached: {error}", RuntimeWarning, stacklevel=2)
+    return vectors
+
+
+def _cached(cache: JudgeCache, document: Mapping[str, Any], count: int) -> Vectors | None:
+    """Look vectors up; an entry or a cache that cannot be read counts as missing."""
+    try:
+        entry = cache.get(request_key(document))
+        content = json.loads(entry.answer) if entry is not None else None
+        if content is None:
+            return None
+        data = np.frombuffer(base64.b64decode(content["float32"]), dtype="<f4")
+        vectors = data.astype(np.float32).reshape(content["shape"])
+    except (OutputError, LookupError, TypeError, ValueError) as error:
+        warnings.warn(f"cached embeddings are not used: {error}", RuntimeWarning, stacklevel=2)
+        return None
+    return vectors if len(vectors) == count else None
+
+
+async def _answer(texts: list[str], settings: Settings) -> list[Any]:
     attempt = 0
     while True:
         attempt += 1
         try:
-            vectors = _checked(await _request(texts, settings), len(texts), settings.model)
-            break
+            return await _request(texts, settings)
         except Failure as failure:
             if not failure.transient or attempt == settings.max_attempts:
                 raise
             pause = pause_after(attempt, failure, settings.retry_wait)
         await asyncio.sleep(pause)
-    if cache is not None:
-        cache.put(Entry(document, _written(vectors)))
-    return vectors
 
 
 async def _request(texts: list[str], settings: Settings) -> list[Any]:
@@ -220,12 +252,6 @@ def _written(vectors: Vectors) -> str:
     rows, width = vectors.shape
     data = base64.b64encode(vectors.astype("<f4").tobytes()).decode()
     return json.dumps({"shape": [rows, width], "float32": data})
-
-
-def _read(text: str) -> Vectors:
-    content = json.loads(text)
-    data = np.frombuffer(base64.b64decode(content["float32"]), dtype="<f4")
-    return data.astype(np.float32).reshape(content["shape"])
 
 
 # --- a store that persists -------------------------------------------------------------------

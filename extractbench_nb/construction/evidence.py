@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -92,9 +92,11 @@ class EvidenceRecall:
     def __repr__(self) -> str:
         """Return the recall of every `k`."""
         lines = [f"EvidenceRecall of {self._counts}"]
-        for row in self.by_k.itertuples():
-            share = "" if pd.isna(row.recall) else f"  {row.recall:.3f}"
-            lines.append(f"  {row.k:>5} chunks: {row.retrieved} of {row.in_documents}{share}")
+        for row in self.by_k.to_dict("records"):
+            share = "" if pd.isna(row["recall"]) else f"  {row['recall']:.3f}"
+            lines.append(
+                f"  {row['k']:>5} chunks: {row['retrieved']} of {row['in_documents']}{share}"
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -233,7 +235,7 @@ def _select(
             f"retriever is {type(retriever).__name__}; expected a method "
             f"({', '.join(map(repr, METHODS))}), a Retriever, or a function"
         )
-    found = retriever(texts, query)
+    found: Iterable[Any] = retriever(texts, query)
     given = [chunk.text if isinstance(chunk, Chunk) else chunk for chunk in found]
     if not all(isinstance(text, str) for text in given):
         raise InputError("the retriever returned something else than texts")

@@ -6,6 +6,7 @@ cases of DTBench, and the sample of this package. The folder layout, one folder 
     {task}/task.yaml        domain, language, query, keys, values, numeric, disagreements
     {task}/gold.csv         the gold table; the first row names the columns
     {task}/documents/*      .md, .txt, .pdf or .docx
+    runs/{run}/{task}.*     (optional: raw answers of models, .txt, .csv, .md or .json)
 
 AOE's files are public (https://huggingface.co/datasets/tianyumyum/AOE): the tables in
 ``table_data/all_AOE_tables.jsonl``, the documents in ``documents.tar``, which unpacks to the
@@ -32,7 +33,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_document, read_text
-from extractbench_nb.benchmark.dataset import list_files, list_folders, load_dataset
+from extractbench_nb.benchmark.dataset import RUN_FOLDER, list_files, list_folders, load_dataset
 from extractbench_nb.construction.sources import (
     DOCUMENT_KINDS,
     SourceDocument,
@@ -47,6 +48,8 @@ from extractbench_nb.errors import DatasetError, InputError, nearest
 AOE_FILE = "all_AOE_tables.jsonl"
 GOLD_FILE, TASK_FILE, DOCUMENT_FOLDER = "gold.csv", "task.yaml", "documents"
 SAMPLE_FOLDER = "construction"
+#: Suffixes of answers.
+_ANSWERS = (".txt", ".csv", ".md", ".json")
 #: What `load` takes for the laws of AOE's legal task 0.
 LAWS = ("cited", "all", "none")
 
@@ -107,6 +110,16 @@ DISAGREEMENT_COLUMNS = FrameSpec(
         Column("document", "string", "a document that states a value"),
         Column("says", "string", "what the document says"),
         Column("reason", "string", "why gold follows the document that it follows"),
+    ),
+)
+
+RUN_COLUMNS = FrameSpec(
+    "runs",
+    "one row per model answer, ordered by run and table",
+    (
+        Column("run", "string", "name of the run"),
+        _ID,
+        Column("predicted", "object", "where the raw answer is; it may not parse", "pathlib.Path"),
     ),
 )
 
@@ -334,6 +347,26 @@ class TableDataset:
         )
 
     @property
+    def runs(self) -> pd.DataFrame:
+        """One row per answer in ``runs/{run}/{table}.*`` (see `RUN_COLUMNS`).
+
+        Raises
+        ------
+        DatasetError
+            If an answer's name is not a table of this dataset.
+        """
+        known = {task.id for task in self._tasks}
+        rows = []
+        for run in list_folders(self.root / RUN_FOLDER):
+            for path in (file for suffix in _ANSWERS for file in list_files(run, suffix)):
+                if path.stem not in known:
+                    raise DatasetError(
+                        f"{path}: no table {path.stem!r}; {nearest(path.stem, known)}"
+                    )
+                rows.append((run.name, path.stem, path))
+        return RUN_COLUMNS.from_rows(sorted(rows))
+
+    @property
     def problems(self) -> pd.DataFrame:
         """One row per problem of the dataset; reads all gold tables (see `PROBLEM_COLUMNS`)."""
         return PROBLEM_COLUMNS.from_rows(
@@ -383,9 +416,9 @@ class TableDataset:
     def __repr__(self) -> str:
         """Return counts, the folder, and one line per domain, task and language."""
         lines = [f"TableDataset {self.name!r}: {self._counts()}", f"  {self.root}"]
-        for row in self.tasks.itertuples():
-            name = f"{row.domain}/{row.task} ({row.language})"
-            lines.append(f"  {name:<40} {plural(row.tables, 'table')}")
+        for row in self.tasks.to_dict("records"):
+            name = f"{row['domain']}/{row['task']} ({row['language']})"
+            lines.append(f"  {name:<40} {plural(row['tables'], 'table')}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -21,7 +21,7 @@ from extractbench_nb.construction.chunks import (
     Chunk,
     Documents,
     needs,
-    split,
+    split_documents,
     words,
 )
 from extractbench_nb.construction.embeddings import Embedding, Model, Vectors, stored_vectors
@@ -78,10 +78,9 @@ class Retrieved:
         """The text that a model is given: each chunk under its document and running number."""
         counts: Counter[str] = Counter()
         parts = []
-        for chunk in self.chunks.itertuples():
-            counts[chunk.document] += 1
-            number = counts[chunk.document]
-            parts.append(f"[Source: {chunk.document}, {number} chunks]\n{chunk.text}\n\n")
+        for document, text in zip(self.chunks["document"], self.chunks["text"], strict=True):
+            counts[document] += 1
+            parts.append(f"[Source: {document}, {counts[document]} chunks]\n{text}\n\n")
         return "".join(parts)
 
     @property
@@ -93,17 +92,20 @@ class Retrieved:
     def __repr__(self) -> str:
         """Return counts and the first chunks."""
         lines = [f"Retrieved {len(self.chunks)} of {plural(self.searched, 'chunk')}: {self._query}"]
-        for chunk in self.chunks.head(_SHOWN).itertuples():
-            text = one_line(chunk.text, 60)
-            lines.append(f"  {chunk.rank:>3} {chunk.score:8.3f}  {chunk.document}: {text}")
+        for row in self.chunks.head(_SHOWN).to_dict("records"):
+            text = one_line(row["text"], 60)
+            lines.append(f"  {row['rank']:>3} {row['score']:8.3f}  {row['document']}: {text}")
         more = len(self.chunks) - _SHOWN
         return "\n".join([*lines, f"  and {more} more"] if more > 0 else lines)
 
     def _repr_html_(self) -> str:
         """Return the same as static HTML; every text is escaped."""
         rows = [
-            (str(c.rank), f"{c.score:.3f}", escape(c.document), escape(one_line(c.text, 160)))
-            for c in self.chunks.head(_SHOWN).itertuples()
+            (
+                *(str(row["rank"]), f"{row['score']:.3f}"),
+                *(escape(row["document"]), escape(one_line(row["text"], 160))),
+            )
+            for row in self.chunks.head(_SHOWN).to_dict("records")
         ]
         title = f"Retrieved {len(self.chunks)} of {plural(self.searched, 'chunk')}"
         heads = ("rank", "score", "document", "text")
@@ -183,6 +185,13 @@ class Retriever:
                 "api_base=), an object with encode(), or a function from texts to vectors"
             )
 
+    @property
+    def described(self) -> dict[str, Any]:
+        """What decides the ranking, as JSON values: for the record of a run."""
+        names = ("method", "k", "chunk_size", "overlap", "profile")
+        model = None if self.model is None else Embedding(self.model).name
+        return {name: getattr(self, name) for name in names} | {"model": model}
+
     def __call__(self, documents: Documents, query: str) -> Retrieved:
         """Return the chunks of documents that a query finds."""
         return self.index(documents).search(query, self.k)
@@ -200,7 +209,7 @@ class Retriever:
         Index
             Searched with ``index.search(query, k)``.
         """
-        chunks = split(documents, chunk_size=self.chunk_size, overlap=self.overlap)
+        chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
         return Index(self, tuple(chunks))
 
 
@@ -249,13 +258,39 @@ class Index:
         return Retrieved(query, CHUNK_COLUMNS.from_rows(rows), len(self.chunks), asked_for)
 
     def select(self, query: str, k: int) -> list[Ranked]:
-        """Return the chunks that the retriever's profile puts together, in their order."""
+        """Return the chunks that the retriever's profile puts together, in their order.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        k : int
+            Number of chunks.
+
+        Returns
+        -------
+        list of Ranked
+            Chunks with their scores.
+        """
         if self.retriever.profile == "strict":
             return self.rank(query, k)
         return grouped_by_document(self.rank(query, released_count(k)), k)
 
     def rank(self, query: str, k: int) -> list[Ranked]:
-        """Return the `k` best chunks with their scores, best first."""
+        """Return the `k` best chunks with their scores, best first.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        k : int
+            Number of chunks.
+
+        Returns
+        -------
+        list of Ranked
+            Chunks with their scores; equal scores in the order of the documents.
+        """
         if not self.chunks:
             return []
         scores = self.scores(query)
@@ -263,7 +298,23 @@ class Index:
         return [Ranked(self.chunks[i], float(scores[i])) for i in best]
 
     def scores(self, query: str) -> npt.NDArray[np.float32]:
-        """Return the score of every chunk."""
+        """Return the score of every chunk.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+
+        Returns
+        -------
+        numpy.ndarray
+            BM25 scores, 0 or more, or cosine similarities from -1 to 1.
+
+        Raises
+        ------
+        InputError
+            If there are no embeddings, or those of query and chunks have different lengths.
+        """
         if self.retriever.method == "embedding":
             vectors = self._vectors
             (vector,) = self._embedding.vectors([query])
@@ -272,7 +323,8 @@ class Index:
                     f"the query has a vector of {len(vector)} numbers, the chunks have "
                     f"{vectors.shape[1]}: they come from different models"
                 )
-            return vectors @ vector
+            similarities: npt.NDArray[np.float32] = vectors @ vector
+            return similarities
         bm25, known = self._bm25
         asked = [word for word in words(query) if word in known]
         if not asked:

@@ -170,7 +170,7 @@ def law_names(answers: Iterable[Mapping[str, Any]]) -> list[str]:
     >>> law_names([{"关联索引": ["《刑法》第1条《刑事诉讼法》第2条", "《关于(修改)法的决定》"]}])
     ['刑事诉讼法', '刑法']
     """
-    names = set()
+    names = set[str]()
     for row in answers:
         cited = row.get(CITATIONS) or []
         for text in [cited] if isinstance(cited, str) else cited:

@@ -120,7 +120,7 @@ def quantile_levels(
     ((4.0, 4.0), ('<= 4.00', '4.00 < D <= 4.00', '> 4.00'))
     """
     letters = _measure(measure).letters
-    if isinstance(quantiles, bool) or not isinstance(quantiles, int) or quantiles <= 1:
+    if type(quantiles) is not int or quantiles <= 1:
         raise InputError(f"quantiles is {quantiles!r}; expected a whole number, 2 or more")
     if not len(values):
         raise InputError("there are no values to divide into levels")
@@ -379,7 +379,7 @@ def _items(model: str, domain: str, records: Iterable[Mapping[str, Any]]) -> Ite
             if len(record) != 1:
                 continue
             ((key, content),) = record.items()
-        scores = dict(_scores(content, key)) if isinstance(content, Mapping) else {}
+        scores = dict(_scores(content, key)) if isinstance(content, dict) else {}
         if scores:
             lengths, answers = content.get("doc_length"), content.get("answers")
             try:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.construction import Retriever, evidence_recall, load, split
+from extractbench_nb.construction import Retriever, evidence_recall, load, split_documents
 from extractbench_nb.construction.evidence import CELL_COLUMNS, RECALL_COLUMNS
 from extractbench_nb.errors import InputError
 from tests.construction.test_retrieval import Counting, embed
@@ -100,12 +100,12 @@ def test_empty_cells_do_not_count():
 def test_a_function_as_retriever():
     def last_first(texts: Any, query: str) -> list[str]:
         assert query == "name fee"
-        return [chunk.text for chunk in split(texts)][::-1]
+        return [chunk.text for chunk in split_documents(texts)][::-1]
 
     found = evidence_recall(GOLD, TEXTS, last_first, k=1)
     assert found.cells["document"].fillna("").tolist() == ["one", "one", "two", ""]
     assert found.cells["status"].tolist() == ["missed", "missed", "retrieved", "absent"]
-    as_chunks = evidence_recall(GOLD, TEXTS, lambda texts, _: split(texts), k=2)
+    as_chunks = evidence_recall(GOLD, TEXTS, lambda texts, _: split_documents(texts), k=2)
     assert as_chunks.recall == 1.0
 
 

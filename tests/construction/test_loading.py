@@ -286,3 +286,24 @@ def test_a_json_file_that_is_no_case(tmp_path: Path):
     path.write_text('{"name": "x"}', encoding="utf-8")
     with pytest.raises(DatasetError, match="not a case of DTBench"):
         load(path)
+
+
+# --- answers ---------------------------------------------------------------------------------
+
+
+def test_answers_of_the_sample():
+    runs = load().runs
+    assert runs["run"].unique().tolist() == ["osprey-7b", "quill-large", "quill-mini"]
+    assert len(runs) == 9
+    assert all(path.read_text(encoding="utf-8") for path in runs["predicted"])
+
+
+def test_answers_of_a_folder(tmp_path: Path):
+    folder(tmp_path)
+    assert load(tmp_path).runs.empty
+    (tmp_path / "runs" / "m").mkdir(parents=True)
+    (tmp_path / "runs" / "m" / "one.csv").write_text("k,v", encoding="utf-8")
+    assert load(tmp_path).runs["table"].tolist() == ["one"]
+    (tmp_path / "runs" / "m" / "ona.txt").write_text("", encoding="utf-8")
+    with pytest.raises(DatasetError, match="did you mean 'one'"):
+        _ = load(tmp_path).runs

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.construction import Embedding, Retriever, load, retrieve, split
+from extractbench_nb.construction import Embedding, Retriever, load, retrieve, split_documents
 from extractbench_nb.construction.chunks import Chunk, texts_of, words
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
@@ -56,7 +56,7 @@ def cases(kind: str) -> list[Any]:
 def test_recorded_chunks(case: Any):
     given = case["input"]
     sizes = {"chunk_size": given["chunk_size"], "overlap": given["chunk_overlap"]}
-    found = split({"d": given["text"]}, **sizes)
+    found = split_documents({"d": given["text"]}, **sizes)
     assert [chunk.text for chunk in found] == case["expected"]["chunks"]
     for chunk in found:
         assert given["text"][chunk.start : chunk.end] == chunk.text
@@ -66,7 +66,7 @@ def test_recorded_chunks(case: Any):
 @pytest.mark.parametrize("case", cases("split_legal"))
 def test_recorded_chunks_of_legal_records(case: Any):
     texts = {one["案件名"]: case_text(one, indent=20) for one in case["input"]["input_doc"]}
-    found = split(texts)
+    found = split_documents(texts)
     assert [chunk.document for chunk in found] == case["expected"]["sources"]
     assert [len(chunk.text) for chunk in found] == case["expected"]["lengths"]
     assert len(found) == case["expected"]["n"]
@@ -106,7 +106,7 @@ def test_recorded_law_names(case: Any):
 )
 def test_chunks_are_parts_of_the_text(text: str, sizes: tuple[int, int]):
     size, overlap = sizes
-    chunks = split({"d": text}, chunk_size=size, overlap=overlap)
+    chunks = split_documents({"d": text}, chunk_size=size, overlap=overlap)
     covered = set()
     for number, chunk in enumerate(chunks):
         assert (chunk.document, chunk.number) == ("d", number)
@@ -135,7 +135,7 @@ def test_words(text: str, expected: list[str]):
 @pytest.mark.parametrize("size, overlap", [(0, 0), (10, 10), (10, -1), (1.5, 0), (True, 0)])
 def test_sizes_that_cannot_be_used(size: Any, overlap: Any):
     with pytest.raises(InputError, match="0 <= overlap < chunk_size"):
-        split("a", chunk_size=size, overlap=overlap)
+        split_documents("a", chunk_size=size, overlap=overlap)
 
 
 def test_forms_of_documents(tmp_path: Path):
@@ -298,6 +298,19 @@ def test_a_second_run_asks_nothing(server: LLMServer, tmp_path: Path):
     requests = len(server.requests)
     assert retriever(TEXTS, "ferry").chunks.equals(first)
     assert len(server.requests) == requests == 2
+
+
+def test_a_cache_that_cannot_be_read_is_not_used(server: LLMServer, tmp_path: Path):
+    (tmp_path / "judge_answers.sqlite").write_bytes(b"no database" * 100)
+    embedding = Embedding("openai/bge-m3", server.url, cache=JudgeCache(tmp_path))
+    with pytest.warns(RuntimeWarning, match="embeddings"):
+        assert embedding.vectors(["a"]).shape == (1, 256)
+
+
+def test_what_is_recorded_of_a_retriever(server: LLMServer):
+    common = {"k": 3, "chunk_size": 512, "overlap": 100, "profile": "strict"}
+    assert asked(server).described == {"method": "embedding", **common, "model": "openai/bge-m3"}
+    assert Retriever(k=3).described == {"method": "bm25", **common, "model": None}
 
 
 def test_transient_errors_are_tried_again(server: LLMServer):
