@@ -7,6 +7,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -249,6 +250,7 @@ def _select(
 #: Thousands separators.
 _SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_WORD = re.compile(rf"[^\W_{UNSPACED}]+")
 _BREAK = "\n"
 
 
@@ -265,26 +267,45 @@ def plain(text: str) -> str:
 
 
 class _Holders:
-    """Texts in which values are looked up."""
+    """Texts in which values are looked up.
+
+    The words of a value are words of the text that holds it, so that a value is compared at the
+    places of its rarest word; values without words are searched.
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
         parts = list(map(plain, texts))
         self._whole = _BREAK.join(["", *parts, ""])  # a value has no line break
         self._starts = [0, *accumulate(len(part) + 1 for part in parts)]
 
+    @cached_property
+    def _words(self) -> Mapping[str, list[int]]:
+        """Return the places of each word."""
+        places: dict[str, list[int]] = {}
+        for word in _WORD.finditer(self._whole):
+            places.setdefault(word[0], []).append(word.start())
+        return places
+
     def of(self, value: str) -> list[int]:
         """Return the places of the texts that hold a value, ascending."""
-        value, found = plain(value), list[int]()
+        value = plain(value)
+        places = [(self._words.get(word[0], []), word.start()) for word in _WORD.finditer(value)]
+        at: Iterable[int] = self._search(value)
+        if places:
+            rarest, offset = min(places, key=lambda one: len(one[0]))
+            at = (place - offset for place in rarest)
+        found = (
+            bisect_right(self._starts, place - 1) - 1
+            for place in at
+            if place > 0 and self._whole.startswith(value, place) and self._is_bounded(place, value)
+        )
+        return list(dict.fromkeys(found))
+
+    def _search(self, value: str) -> Iterator[int]:
         at = self._whole.find(value) if value else -1
         while at >= 0:
-            if self._is_bounded(at, value):
-                place = bisect_right(self._starts, at - 1) - 1
-                found.append(place)
-                at = self._starts[place + 1] if place + 1 < len(self._starts) else len(self._whole)
-                at = self._whole.find(value, at)
-            else:
-                at = self._whole.find(value, at + 1)
-        return found
+            yield at
+            at = self._whole.find(value, at + 1)
 
     def _is_bounded(self, at: int, value: str) -> bool:
         """Whether a value is not part of a longer word or number."""

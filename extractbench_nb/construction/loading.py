@@ -22,7 +22,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from io import StringIO
@@ -512,22 +512,17 @@ def _dataset(
 # --- the folder layout -----------------------------------------------------------------------
 
 
-class _Setting(NamedTuple):
-    """A key of ``task.yaml``: its type, and what it is."""
-
-    kind: type
-    meaning: str
-
-
-SETTINGS: Mapping[str, _Setting] = {
-    "domain": _Setting(str, "domain of the table"),
-    "task": _Setting(str, "kind of table, by default the folder's name"),
-    "language": _Setting(str, "language of query and documents"),
-    "query": _Setting(str, "what the table is asked with"),
-    "keys": _Setting(list, "columns that name a row"),
-    "values": _Setting(list, "columns that are scored, by default all others"),
-    "numeric": _Setting(list, "value columns that hold numbers"),
-    "disagreements": _Setting(list, "row, column, gold, says (document: value), reason"),
+#: The keys of ``task.yaml``. `task` is the folder's name, `values` all columns but the keys by
+#: default; a disagreement has the keys of `_DISAGREEMENT`, where `says` maps documents to values.
+SETTINGS: Mapping[str, type] = {
+    "domain": str,
+    "task": str,
+    "language": str,
+    "query": str,
+    "keys": list,
+    "values": list,
+    "numeric": list,
+    "disagreements": list,
 }
 _DISAGREEMENT = ("row", "column", "gold", "says", "reason")
 
@@ -568,13 +563,6 @@ def _folder_task(folder: Path) -> TableTask:
         header = task._table[0]
     except DatasetError:
         return task
-    return _with_values(task, header)
-
-
-def _with_values(task: TableTask, header: Iterable[str]) -> TableTask:
-    """Score all columns that are not keys."""
-    from dataclasses import replace
-
     return replace(task, values=tuple(name for name in header if name not in task.keys))
 
 
@@ -590,7 +578,7 @@ def _settings(path: Path) -> dict[str, Any]:
     for name, value in settings.items():
         if name not in SETTINGS:
             raise DatasetError(f"{path}: no setting {name!r}; {nearest(name, SETTINGS)}")
-        kind = SETTINGS[name].kind
+        kind = SETTINGS[name]
         texts = value if kind is list and name != "disagreements" else []
         if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
             expected = "a text" if kind is str else "a list of texts; quote numbers and yes/no"

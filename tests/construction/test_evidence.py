@@ -1,6 +1,7 @@
 """Which gold cells were in the retrieved chunks."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.construction import Retriever, evidence_recall, load, split_documents
-from extractbench_nb.construction.evidence import CELL_COLUMNS, RECALL_COLUMNS
+from extractbench_nb.construction.evidence import CELL_COLUMNS, RECALL_COLUMNS, _Holders, plain
 from extractbench_nb.errors import InputError
 from tests.construction.test_retrieval import Counting, embed
 from tests.llm_server import LLMServer
@@ -135,6 +136,34 @@ def test_recall_grows_with_k_and_ends_with_all_uncut_values(values: list[str]):
     assert found.by_k["retrieved"].is_monotonic_increasing
     assert set(found.cells["status"]) <= {"retrieved", "cut"}
     assert (found.cells["rank"].notna() == (found.cells["status"] == "retrieved")).all()
+
+
+@given(
+    st.text(alphabet="ab1.,- 中年_\n", max_size=40),
+    st.text(alphabet="ab1.,-中年_", min_size=1, max_size=4),
+)
+def test_words_are_looked_up_as_they_would_be_searched(text: str, value: str):
+    holders = _Holders([text, "b", text + value])
+    wanted = plain(value)
+    expected = [
+        place
+        for place, whole in enumerate(map(plain, [text, "b", text + value]))
+        if any(
+            _Holders([whole])._is_bounded(at + 1, wanted)
+            for at in range(len(whole))
+            if wanted and whole.startswith(wanted, at)
+        )
+    ]
+    assert holders.of(value) == expected
+
+
+def test_ten_thousand_rows_take_seconds():
+    gold = pd.DataFrame({"key": [f"name {n}" for n in range(10_000)], "value": range(10_000)})
+    text = "\n\n".join(f"name {n} has {n * 3} units" for n in range(10_000))
+    begun = time.process_time()
+    found = evidence_recall(gold, {"d": text}, k=[50], query="units")
+    assert time.process_time() - begun < 10
+    assert len(found.cells) == 20_000
 
 
 # --- DTBench ---------------------------------------------------------------------------------
