@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from extractbench_nb.construction.loading import TableTask
+from extractbench_nb.construction.dataset import TableTask
 from extractbench_nb.construction.sources import DOCUMENT_KINDS, SourceDocument
 from extractbench_nb.errors import InputError
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.construction.chunks import UNSPACED, Chunk, Documents, texts_of
-from extractbench_nb.construction.loading import TableTask
+from extractbench_nb.construction.dataset import TableTask
 from extractbench_nb.construction.retrieval import (
     DEFAULT_K,
     METHODS,

@@ -8,7 +8,11 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.construction import aoe, load
-from extractbench_nb.construction.aoe import owners_of_pass_rates
+from extractbench_nb.construction.aoe_figures import (
+    COMPARE_COLUMNS,
+    FIGURE_COLUMNS,
+    owners_of_pass_rates,
+)
 from extractbench_nb.construction.sources import aoe_columns
 from extractbench_nb.errors import InputError
 
@@ -139,7 +143,7 @@ def test_tables_that_do_not_exist():
 
 
 def test_frames_have_their_declared_columns():
-    assert list(aoe.figures().columns) == aoe.FIGURE_COLUMNS.names
-    assert list(aoe.compare("rag").columns) == aoe.COMPARE_COLUMNS.names
+    assert list(aoe.figures().columns) == FIGURE_COLUMNS.names
+    assert list(aoe.compare("rag").columns) == COMPARE_COLUMNS.names
     assert isinstance(aoe.published("cot"), pd.DataFrame)
     assert aoe.published("cot").shape == (18, 9)
