@@ -1,6 +1,12 @@
-"""Tables built from many documents (AOE): comparing them, and where the points were lost."""
+"""One table from many documents (AOE): comparing it, its data, retrieval, statistics, figures."""
 
+from extractbench_nb.construction import aoe
+from extractbench_nb.construction.chunks import Chunk, split_documents
 from extractbench_nb.construction.comparing import compare
+from extractbench_nb.construction.dataset import TableDataset, TableTask
+from extractbench_nb.construction.embeddings import Embedding
+from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
+from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.profiles import profiles, rules_of
 from extractbench_nb.construction.reading import Reading, read_answer
 from extractbench_nb.construction.released_texts import (
@@ -15,19 +21,43 @@ from extractbench_nb.construction.replies import (
     read_row_reply,
 )
 from extractbench_nb.construction.result import TableComparison
+from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
+from extractbench_nb.construction.statistics import (
+    fixed_level,
+    level_statistics,
+    quantile_levels,
+    released_statistics,
+)
 
 __all__ = [
+    "Chunk",
+    "Embedding",
+    "EvidenceRecall",
+    "Index",
     "Reading",
     "RecordedAnswers",
+    "Retrieved",
+    "Retriever",
     "TableComparison",
+    "TableDataset",
+    "TableTask",
+    "aoe",
     "compare",
+    "evidence_recall",
+    "fixed_level",
     "gold_table",
+    "level_statistics",
+    "load",
     "profiles",
+    "quantile_levels",
     "read_answer",
     "read_cell_reply",
     "read_quality_reply",
     "read_row_reply",
     "released_answer",
+    "released_statistics",
     "released_truncation",
+    "retrieve",
     "rules_of",
+    "split_documents",
 ]
