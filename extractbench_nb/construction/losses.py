@@ -27,8 +27,8 @@ LOSS_COLUMNS = FrameSpec(
             "stage",
             "string",
             "answer: no table could be read; retrieval: the value was in no retrieved chunk; "
-            "columns: missing or extra; keys: no row matches, as a key column is missing; rows: missed "
-            "or spurious; cells: not right",
+            "columns: missing or extra; keys: no row matches, as a key column is missing; "
+            "rows: missed or spurious; cells: not right",
             ", ".join(STAGES),
         ),
         Column("lost", "float64", "points lost there, 1 per cell", "0 and up"),
@@ -42,7 +42,7 @@ _ROWS = ("row_missed", "row_spurious", "row_judge_failed")
 
 
 def losses(comparison: TableComparison, recall: EvidenceRecall | None = None) -> pd.DataFrame:
-    """Add up the points that were lost at each stage: retrieval, columns, keys, rows, cells.
+    r"""Add up the points that were lost at each stage: retrieval, columns, keys, rows, cells.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def losses(comparison: TableComparison, recall: EvidenceRecall | None = None) ->
     Examples
     --------
     >>> from extractbench_nb.construction import compare
-    >>> gold = "name,n,unit\\na,1,kg\\nb,2,kg\\n"
-    >>> losses(compare(gold, "name,n\\na,7\\n", keys="name")).query("side == 'recall'")
+    >>> gold = "name,n,unit\na,1,kg\nb,2,kg\n"
+    >>> losses(compare(gold, "name,n\na,7\n", keys="name")).query("side == 'recall'")
          side    stage  lost  left  share
     0  recall   answer   0.0   4.0    1.0
     1  recall  columns   1.0   3.0   0.75
