@@ -325,27 +325,31 @@ class TableComparison:
     def with_threshold(self, threshold: float) -> TableComparison:
         """Compare the same tables with another threshold of similarity between keys.
 
-                Parameters
-                ----------
-                threshold : float
-                    Similarity from which keys match, and cells where they are compared by ``fuzzy``; 0 to
-                    100. It has no effect under rules that match no similar keys (``aoe-readme``).
+        Parameters
+        ----------
+        threshold : float
+            Similarity from which keys match, and cells where they are compared by ``fuzzy``; 0 to
+            100. It has no effect under rules that match no similar keys (``aoe-readme``).
 
-                Returns
-                -------
-                TableComparison
-                    A new result, by the same judge; a model is asked again unless its answers are cached.
+        Returns
+        -------
+        TableComparison
+            A new result, by the same judge; a model is asked again unless its answers are cached.
 
-                Raises
-                ------
-                InputError
-                    The threshold is not from 0 to 100, or this result comes from a pickle, which holds
-                    neither the judge nor what was compared.
+        Raises
+        ------
+        InputError
+            The threshold is not from 0 to 100, or this result comes from a pickle, which holds
+            neither the judge nor what was compared.
 
-                Examples
-                --------
-                >>> from extractbench_nb.construction import compare
-        X"""
+        Examples
+        --------
+        >>> from extractbench_nb.construction import compare
+        >>> gold = [{"name": "Northwind Trading Group", "n": 1}]
+        >>> found = compare(gold, [{"name": "Northwind Traders Group", "n": 1}])
+        >>> [float(found.with_threshold(x).summary["matched_rows"]) for x in (90, 80)]
+        [0.0, 1.0]
+        """
         rules = rules_of(self._rules, threshold=threshold)
         if "_again" not in self.__dict__:
             raise InputError("a result from a pickle keeps its threshold; call compare() again")
