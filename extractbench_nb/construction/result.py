@@ -334,7 +334,7 @@ class TableComparison:
         Returns
         -------
         TableComparison
-            A new result, by the same judge; a model is asked again unless its answers are cached.
+            A new result, by the same judge, which is asked anew; this one if nothing changes.
 
         Raises
         ------
@@ -353,6 +353,8 @@ class TableComparison:
         rules = rules_of(self._rules, threshold=threshold)
         if "_again" not in self.__dict__:
             raise InputError("a result from a pickle keeps its threshold; call compare() again")
+        if rules == self._rules:
+            return self
         again = self._again(rules)
         labels = {name: self._meta[name] for name in self._meta if name not in again._meta}
         return again.labelled(**labels)
