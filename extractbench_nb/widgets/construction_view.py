@@ -325,11 +325,9 @@ class ConstructionView(View):
             whole_side = part_of["lost"].iloc[0] + part_of["left"].iloc[0]
             lost = part_of.set_index("stage")["lost"]
             share = part_of["share"].iloc[-1]
-            values = [f"{whole_side:g}", *(f"−{lost[s]:g}" if lost[s] else "0" for s in stages)]
-            values += [
-                f"{part_of['left'].iloc[-1]:g}",
-                score_text(None if pd.isna(share) else share),
-            ]
+            right = part_of["left"].iloc[-1]
+            values = [_points(whole_side), *(_points(-lost[stage]) for stage in stages)]
+            values += [_points(right), score_text(None if pd.isna(share) else share)]
             cells = [h("td", value, cls="xb-num") for value in values]
             rows.append(h("tr", h("th", str(side), scope="row"), cells, key=str(side)))
         heads = ["points lost", "of", *stages, "right", "score"]
@@ -521,6 +519,12 @@ class ConstructionView(View):
             f"Table construction · {self.comparison.profile.name} · cell F1 "
             f"{summary['cell_f1']:.3f} · row threshold {self.threshold:g}"
         )
+
+
+def _points(number: float) -> str:
+    """Write points: with two digits where judges gave parts of them."""
+    rounded = round(float(number), 2)
+    return f"{rounded:,.{0 if rounded.is_integer() else 2}f}".replace("-", "−") if rounded else "0"
 
 
 def _why_fixed(comparison: TableComparison) -> str:
