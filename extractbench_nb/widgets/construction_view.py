@@ -224,10 +224,20 @@ class ConstructionView(View):
 
     # --- events of the page -----------------------------------------------------------------------
 
-    def do_cell(self, position: Any) -> None:
+    def _asked_for(self, place: Any) -> list[Any] | None:
+        """Return the cell that the page names by its side, row, and place of the column."""
+        match place:
+            case [str(side), int(row), int(at)] if (
+                side in SIDES and type(at) is int and 0 <= at < len(self._board.slots)
+            ):
+                cell = [side, row, self._board.slots[at].name(SIDES.index(side))]
+                return None if self._problem_with(cell) else cell
+        return None
+
+    def do_cell(self, place: Any) -> None:
         """Choose a cell."""
-        if position is not None and not self._problem_with(position):
-            self.selected = position
+        if (cell := self._asked_for(place)) is not None:
+            self.selected = cell
 
     def do_clear(self, _: Any) -> None:
         """Choose nothing."""
@@ -240,18 +250,18 @@ class ConstructionView(View):
     def do_edge(self, asked: Any) -> None:
         """Go on from a cell at the end of the page to the next one behind it."""
         match asked:
-            case [position, str(key)] if key in _ARROWS and not self._problem_with(position):
+            case [place, str(key)] if key in _ARROWS and (cell := self._asked_for(place)):
                 pass
             case _:
                 return
         axis, step = _ARROWS[key]
-        side, cut = SIDES.index(position[0]), self._pages[axis]
+        side, cut = SIDES.index(cell[0]), self._pages[axis]
         every: Sequence[Line | Slot] = (self._lines, self._board.slots)[axis]
         behind = every[cut.last :] if step > 0 else every[: cut.first][::-1]
         names = (one.at(side) if isinstance(one, Line) else one.name(side) for one in behind)
         to = next((name for name in names if name is not None), None)
         if to is not None:
-            self.do_cell([*position[: axis + 1], to, *position[axis + 2 :]])
+            self.selected = [*cell[: axis + 1], to, *cell[axis + 2 :]]
 
     # --- what is shown ----------------------------------------------------------------------------
 
@@ -364,7 +374,9 @@ class ConstructionView(View):
             ]
             key = f"{line.gold} {line.predicted}"
             body.append(h("tr", _gutter(line, side, on=on), cells, key=key))
-        heads = [_head(slot, side, on=chosen is not None and chosen[1] == at) for at, slot in slots]
+        heads = [
+            _head(slot, at, side, on=chosen is not None and chosen[1] == at) for at, slot in slots
+        ]
         grid = h(
             "table",
             h("thead", h("tr", h("td", cls="xb-gutter xb-corner"), heads)),
@@ -414,13 +426,13 @@ class ConstructionView(View):
             key=f"{at}",
             item=True,
             do="cell",
-            send=[SIDES[side], line.at(side), slot.name(side)],
+            send=[SIDES[side], line.at(side), at],
             row=place[0],
             column=place[1],
             pair=f"{line.gold} {line.predicted} {at}",
             aria_selected="true" if on and chosen and chosen[2] == side else None,
             aria_current="true" if on and chosen and chosen[2] != side else None,
-            reveal=str(self.selected) if on else None,
+            reveal=f"{line.gold} {line.predicted} {at}" if on else None,
         )
 
     # --- the chosen cell --------------------------------------------------------------------------
@@ -448,7 +460,7 @@ class ConstructionView(View):
             cls="xb-detail",
             role="region",
             aria_label="Chosen cell",
-            reveal=str(self.selected),
+            reveal=f"{line.gold} {line.predicted} {at}",
         )
 
     def _stands(self, texts: Sequence[str | None], keys: Sequence[str]) -> Node | None:
@@ -480,7 +492,7 @@ class ConstructionView(View):
                 h("summary", _chunk_title(chunk, rank, evidence)),
                 h("div", _marked(chunk.text, value), cls="xb-value xb-whole", dir="auto"),
                 open=not at,
-                key=f"{side} {value} {chunk.document} {chunk.number}",
+                key=f"{side} {self.selected[1:]!r:.100} {at}",
             )
             for at, (chunk, rank) in enumerate(stands.chunks[:_MOST_CHUNKS])
         ]
@@ -558,9 +570,9 @@ def _row_text(line: Line) -> str:
     return f"matched by {line.rule} keys{alike}"
 
 
-def _head(slot: Slot, side: int, *, on: bool) -> Node:
+def _head(slot: Slot, at: int, side: int, *, on: bool) -> Node:
     name, other = slot.name(side), slot.name(1 - side)
-    key = f"head {slot.gold} {slot.predicted}"
+    key = f"head {at}"
     if name is None:
         return h("td", cls="xb-gutter xb-gap", key=key)
     alone = MARKS["missed" if side == 0 else "spurious"] if other is None else ""
@@ -578,7 +590,7 @@ def _head(slot: Slot, side: int, *, on: bool) -> Node:
 def _column_text(slot: Slot) -> str:
     said = slot.status.replace("_", " ")
     if slot.status == "renamed":
-        said = f"renamed: {slot.predicted}, aligned by {slot.rule}"
+        said = f"renamed: {one_line(str(slot.predicted))}, aligned by {slot.rule}"
     return f"{slot.role}, {said}"
 
 
