@@ -428,6 +428,11 @@ def test_repeated_keys_under_the_released_rules_are_no_error() -> None:
         Twin(view.to_html()).check()
 
 
+def test_amounts_in_dollars_are_no_formulas(view: ConstructionView) -> None:
+    classes = [(value or "").split() for _, value in Twin(view.to_html()).attributes]
+    assert any({"mathjax_ignore", "tex2jax_ignore"} <= set(names) for names in classes)
+
+
 def test_show_takes_comparisons_and_saves_pages(
     comparison: TableComparison, tmp_path: Path
 ) -> None:
