@@ -6,13 +6,13 @@ is shown where there is no kernel. `keep_static` drops the live parts from a sav
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pandas as pd
 
 from extractbench_nb.batch.results import Evaluations
-from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.schema.parse import parse_schema
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.construction.chunks import Documents
+    from extractbench_nb.construction.result import TableComparison
     from extractbench_nb.construction.retrieval import Retriever
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.gold.annotations import Annotations
@@ -97,10 +98,8 @@ def show(  # noqa: PLR0913 - options, all but two by name
     ConfigError
         ipywidgets or anywidget are not installed.
     """
-    if (
-        isinstance(subject, Evaluation | Evaluations | GriTS | TableComparison)
-        and evaluation is not None
-    ):
+    is_result = isinstance(subject, Evaluation | Evaluations | GriTS) or _is_comparison(subject)
+    if is_result and evaluation is not None:
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
             "show(schema, evaluation) colours a schema's tree"
@@ -118,7 +117,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
             pdf=pdf,
             annotations=annotations,
         )
-    if isinstance(subject, TableComparison):
+    if _is_comparison(subject):
         from extractbench_nb.widgets.construction_view import ConstructionView
 
         return ConstructionView(
@@ -144,6 +143,12 @@ def show(  # noqa: PLR0913 - options, all but two by name
     from extractbench_nb.widgets.schema_view import SchemaExplorer
 
     return SchemaExplorer(parse_schema(subject), evaluation)
+
+
+def _is_comparison(subject: Any) -> TypeGuard[TableComparison]:
+    """Whether something is a TableComparison: whoever has one has imported its module."""
+    result = sys.modules.get("extractbench_nb.construction.result")
+    return result is not None and isinstance(subject, result.TableComparison)
 
 
 def show_matches(

@@ -129,7 +129,8 @@ class Board:
 def _values(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[list[Any]]:
     """Yield columns as lists, with None for what is missing."""
     for name in names:
-        yield frame[name].to_numpy(dtype=object, na_value=None).tolist()
+        column = frame[name]
+        yield column.astype(object).where(column.notna(), None).tolist()
 
 
 def is_right(outcome: str) -> bool:
