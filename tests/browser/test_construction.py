@@ -110,6 +110,7 @@ def test_arrow_keys_choose_cells_and_tab_goes_to_the_partner(notebook: Notebook,
         expect(cell(out, *place)).to_be_focused()
         if key != "Tab":
             notebook.wait_python("view.selected", [*place[:2], names[place[2]]])
+            expect(cell(out, *place)).to_have_attribute("aria-selected", "true")
     keyboard.press("Escape")
     notebook.wait_python("view.selected", None)
 
