@@ -52,6 +52,7 @@ _NUMBERS = {
     False: Verdict("incorrect", 0.0, "number_differs"),
 }
 _EXTRA = Verdict("hallucination", 0.0, "column_extra")
+_OPEN_COLUMN = Verdict("judge_error", None, "column_judge_failed")
 
 
 class _Cell(NamedTuple):
@@ -115,12 +116,12 @@ def judge_cells(
         metric = METRICS["number" if cell.column in numeric else rules.cells]
         names, texts = (cell.column, cell.other), (cell.gold, cell.predicted)
         found.append(cell_row(cell.match, names, texts, metric, verdict))
-    extra = [match.predicted for match in columns if match.gold is None]
+    extra = [(match.predicted, match.status) for match in columns if match.gold is None]
     for match in rows:
-        for name in extra if match.predicted is not None else ():
+        for name, status in extra if match.predicted is not None else ():
             text = tables.predicted.columns[str(name)][match.predicted or 0]
             if not is_absent(text):
-                verdict = OF_ROWS["spurious"] if match.status == "spurious" else _EXTRA
+                verdict = OF_ROWS.get(match.status, _EXTRA if status == "extra" else _OPEN_COLUMN)
                 found.append(cell_row(match, (None, name), (None, text), METRIC, verdict))
     return found
 
@@ -145,10 +146,10 @@ def _plan(
 
 def _without_column(cell: _Cell, status: str) -> Verdict:
     """Judge a cell whose column the prediction lacks; where gold holds nothing, nothing is lost."""
+    if status == "judge_error":
+        return _OPEN_COLUMN
     if is_absent(cell.gold or ""):
         return Verdict("both_absent", 1.0, "column_missing")
-    if status == "judge_error":
-        return Verdict("judge_error", None, "column_judge_failed")
     return Verdict("omission", 0.0, "column_missing")
 
 

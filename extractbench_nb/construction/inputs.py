@@ -12,6 +12,8 @@ from extractbench_nb.construction.values import is_absent, number_of
 from extractbench_nb.errors import InputError, nearest
 
 _MOST_SHOWN = 5
+#: Stands for the keys of a column that a table lacks: like no key, not even a blank one.
+ABSENT_KEY = "\ue000"
 
 
 class Tables(NamedTuple):
@@ -149,6 +151,6 @@ def keys_of(table: Reading, keys: Sequence[str | None]) -> list[tuple[str, ...]]
     list of tuple of str
         One text per key column.
     """
-    blank = [""] * table.size
+    blank = [ABSENT_KEY] * table.size
     columns = [blank if key is None else map(str.strip, table.columns[key]) for key in keys]
     return list(zip(*columns, strict=True))
