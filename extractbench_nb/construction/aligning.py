@@ -277,24 +277,25 @@ def align_rows(
         for n, (side, left) in enumerate(((gold, ours), (predicted, theirs))):
             for row in left:
                 groups[key(side.keys[row])][n].append(row)
-        pairs = [
+        equal = [
             pair
             for one, other in groups.values()
             if one and other
             for pair in _by_cells(one, other, gold, predicted)
         ]
-        matches += [(i, j, rule, 1.0) for i, j in pairs]
-        ours, theirs = _unmatched(ours, theirs, pairs)
-    failed: tuple[set[int], set[int]] = (set(), set())
+        matches += [(i, j, rule, 1.0) for i, j in equal]
+        ours, theirs = _unmatched(ours, theirs, equal)
+    pairs = []
     for rows, others in _blocks(gold, predicted, ours, theirs):
+        left, right = rows, others
         if threshold is not None:
             found = _similar(rows, others, gold, predicted, threshold)
             matches += found
-            rows, others = _unmatched(rows, others, [(i, j) for i, j, *_ in found])  # noqa: PLW2901
-        judged, is_open = _judged_rows(rows, others, gold, predicted, judge)
-        matches += judged
-        for side, rows_of in zip(failed, is_open, strict=True):
-            side.update(rows_of)
+            left, right = _unmatched(rows, others, [(i, j) for i, j, *_ in found])
+        if left and right:
+            pairs += _likeliest(left, right, gold, predicted)
+    judged, failed = _judged_rows(pairs, (ours, theirs), gold, predicted, judge)
+    matches += judged
     return _all_rows(len(gold.keys), len(predicted.keys), matches, failed)
 
 
@@ -461,7 +462,7 @@ def _components(
 def _likeliest(
     ours: Sequence[int], theirs: Sequence[int], gold: Side, predicted: Side
 ) -> list[Pair]:
-    """Return the places of the most similar keys, a few for each row of either side."""
+    """Return the pairs with the most similar keys, a few for each row of either side."""
     step = max(1, _BLOCK // len(theirs))
     pairs: set[Pair] = set()
     best: list[npt.NDArray[np.float32]] = []
@@ -484,7 +485,7 @@ def _likeliest(
     ):
         if value > 0:
             pairs.add((place, column))
-    return sorted(pairs)
+    return [(ours[a], theirs[b]) for a, b in pairs]
 
 
 def _top(table: npt.NDArray[np.float32], axis: int) -> npt.NDArray[np.intp]:
@@ -495,18 +496,21 @@ def _top(table: npt.NDArray[np.float32], axis: int) -> npt.NDArray[np.intp]:
 
 
 def _judged_rows(
-    ours: list[int], theirs: list[int], gold: Side, predicted: Side, judge: Ask
+    pairs: Sequence[Pair],
+    order: tuple[list[int], list[int]],
+    gold: Side,
+    predicted: Side,
+    judge: Ask,
 ) -> tuple[list[tuple[int, int, str, float]], tuple[set[int], set[int]]]:
-    """Ask a judge about the likeliest of the rows that are left; also return what stays open."""
-    if not ours or not theirs:
-        return [], (set(), set())
-    pairs = _likeliest(ours, theirs, gold, predicted)
+    """Ask a judge about pairs of rows; also return the rows of each side that stay open."""
+    ours, theirs = order
+    ranks = [{row: n for n, row in enumerate(rows)} for rows in order]
+    ranked = sorted((ranks[0][i], ranks[1][j]) for i, j in pairs)  # ties are broken by content
     texts = [
         ("key", " | ".join(gold.keys[ours[a]]), " | ".join(predicted.keys[theirs[b]]))
-        for a, b in pairs
+        for a, b in ranked
     ]
-    verdicts = judge(texts) if texts else []
-    found, failed = _judged(pairs, verdicts)
+    found, failed = _judged(ranked, judge(texts) if texts else [])
     matches = [(ours[a], theirs[b], "judge", score) for a, b, score in found]
     return matches, ({ours[a] for a in failed[0]}, {theirs[b] for b in failed[1]})
 

@@ -78,7 +78,7 @@ def read_tables(
         compared = [name for name in names if name not in chosen] or chosen
     else:
         asked = _folded(values)
-        compared = [name for name in asked if name in names]
+        compared = [name for name in dict.fromkeys(asked) if name in names]
         absent = [name for name in asked if name not in names]
         if absent:
             message = f"gold has no column {', '.join(map(repr, absent[:_MOST_SHOWN]))}; left out"
@@ -90,6 +90,10 @@ def read_tables(
         numbers = [name for name in compared if _is_numeric(ours.columns[name], name)]
     else:
         numbers = [name for name in _folded(numeric) if name in compared]
+        unknown = [name for name in _folded(numeric) if name not in names]
+        if unknown:
+            message = f"numeric: gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}"
+            notes.append(("gold", "$", "numeric_unknown", message, unknown))
     notes += key_notes("gold", ours, chosen)
     return Tables(ours, theirs, chosen, compared, numbers, notes, why)
 
