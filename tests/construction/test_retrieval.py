@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -213,16 +212,6 @@ def test_options_that_cannot_be_used(options: dict[str, Any], message: str):
 def test_a_query_is_a_text():
     with pytest.raises(InputError, match="query is list"):
         retrieve(TEXTS, ["ferry"])  # type: ignore[arg-type]
-
-
-def test_three_megabytes_take_less_than_five_seconds():
-    text = "".join(TEXTS.values()) + "\n\n"
-    documents = {str(n): text * (100_000 // len(text)) for n in range(30)}
-    begun = time.process_time()
-    index = Retriever().index(documents)
-    index.search("When does the ferry leave?")
-    assert sum(len(text) for text in documents.values()) > 2_990_000
-    assert time.process_time() - begun < 5
 
 
 # --- embeddings ------------------------------------------------------------------------------
