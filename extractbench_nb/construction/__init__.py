@@ -24,6 +24,7 @@ from extractbench_nb.construction.replies import (
 )
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
+from extractbench_nb.construction.runs import construct
 from extractbench_nb.construction.statistics import (
     fixed_level,
     level_statistics,
@@ -46,6 +47,7 @@ __all__ = [
     "TableTask",
     "aoe",
     "compare",
+    "construct",
     "evaluate_tables",
     "evidence_recall",
     "fixed_level",

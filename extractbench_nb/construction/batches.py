@@ -96,8 +96,8 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     --------
     >>> from extractbench_nb.construction import evaluate_tables, load
     >>> found = evaluate_tables(load(), progress=False)
-    >>> found.by_run[["run", "tables", "direct", "mapped"]].values.tolist()
-    [['osprey-7b', 3, 0.333..., 1.0], ['quill-large', 3, 1.0, 1.0], ['quill-mini', 3, 0.666..., 1.0]]
+    >>> found.by_run[["run", "tables", "direct"]].round(2).values.tolist()
+    [['osprey-7b', 3, 0.33], ['quill-large', 3, 1.0], ['quill-mini', 3, 0.67]]
     """
     rules, chosen = rules_of(profile), choose_judge(judge)
     rater = None if quality is None else quality_judge(quality)
