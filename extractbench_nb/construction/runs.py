@@ -198,7 +198,9 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
 
     def request(task: TableTask) -> ModelRequest:
         messages = (message("user", asked.text(task)),)
-        return ModelRequest(model, messages, temperature, max_tokens, timeout, api_base, None, False)
+        return ModelRequest(
+            model, messages, temperature, max_tokens, timeout, api_base, None, False
+        )
 
     def prepare(unanswered: Described) -> list[Request]:
         if unanswered:
