@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -22,6 +23,7 @@ from extractbench_nb.display.text import cut, one_line
 from extractbench_nb.errors import DatasetError, InputError
 
 _FILE = click.Path(path_type=Path)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Largest number of wrong cells to print, and of characters of a value.
 _MOST, _LONGEST = 20, 60
 _BY_RUN = (
@@ -42,7 +44,7 @@ def construct() -> None:
     """Compare tables built from documents."""
 
 
-def _columns_option(name: str, meaning: str) -> Any:
+def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]:
     return click.option(f"--{name}", multiple=True, metavar="COLUMN", help=meaning)
 
 
@@ -66,8 +68,9 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
     source: Path | str = predicted
     if str(predicted) == "-":
         source = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
-    columns = {name: list(options.pop(name)) or None for name in ("keys", "values", "numeric")}
-    found = compare_tables(gold, source, **columns, **options)
+    for name in ("keys", "values", "numeric"):
+        options[name] = list(options[name]) or None
+    found = compare_tables(gold, source, **options)
     if as_json:
         frames = {n: records(getattr(found, n)) for n in ("columns", "rows", "cells", "warnings")}
         about = {name: found.meta[name] for name in ("keys", "direct", "mapped", "failure_mode")}
@@ -121,8 +124,8 @@ def batch(runs: str, *, progress: bool, as_json: bool, **options: Any) -> None:
     modes = found.summary[["run", "failure_mode"]].dropna().value_counts(sort=False).reset_index()
     for run, mode, count in modes.itertuples(index=False):
         print_text(f"note: run {run}: {count} not direct: {mode}")
-    for run, group in found.missing.groupby("run"):
-        print_text(f"note: run {run} has no answer for {', '.join(group['document'])}")
+    for name, group in found.missing.groupby("run"):
+        print_text(f"note: run {name!s} has no answer for {', '.join(group['document'])}")
 
 
 @construct.command()

@@ -184,15 +184,16 @@ def _answer(
         found = {name: getattr(task, name) for name in _OF_TABLES if name != "gold"}
         found = {name: value for name, value in found.items() if value}
         given = {**given, **found, "gold": gold}
+        if rules.released:  # no column of numbers is named: there is none
+            given["numeric"] = task.numeric
     predicted = row["predicted"]
     if predicted is pd.NA or (isinstance(predicted, float) and pd.isna(predicted)):
         predicted = None
     if isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES:
         predicted = read_text(predicted, "answer")
-    texts = [str(given[name] or "") for name in ("domain", "task", "language")]
-    labels = Labels(
-        str(row["run"]), document, *texts, *sizes, tuple((name, row[name]) for name in extras)
-    )
+    domain, kind, language = (str(given[name] or "") for name in ("domain", "task", "language"))
+    own = tuple((name, row[name]) for name in extras)
+    labels = Labels(str(row["run"]), document, domain, kind, language, *sizes, own)
     roles = {
         name: list(value) if isinstance(value := given[name], tuple) else value
         for name in ("keys", "values", "numeric")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from io import StringIO
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -328,7 +329,8 @@ class TableDataset:
         DatasetError
             If an answer's name is not a table of this dataset.
         """
-        return answers_in(self.root / RUN_FOLDER, {task.id for task in self._tasks})
+        folder = self.root if self.root.is_dir() else self.root.parent
+        return answers_in(folder / RUN_FOLDER, {task.id for task in self._tasks})
 
     @property
     def problems(self) -> pd.DataFrame:
@@ -417,7 +419,7 @@ def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:
             if name not in tables:
                 raise DatasetError(f"{path or run}: no table {name!r}; {nearest(name, tables)}")
             rows.append((run.name, name, path))
-    return RUN_COLUMNS.from_rows(sorted(rows, key=lambda row: row[:2]))
+    return RUN_COLUMNS.from_rows(sorted(rows, key=itemgetter(0, 1)))
 
 
 def task_text(path: Path) -> str:

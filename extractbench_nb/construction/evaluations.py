@@ -397,15 +397,17 @@ class TableEvaluations:
 def _summary_row(scored: Scored) -> dict[str, Any]:
     labels, found, rating = scored
     meta, scores = found.meta, found.summary.to_dict()
-    is_table = bool(len(found.predicted.columns))
-    warnings = found.warnings
-    told = warnings[(warnings["side"] == "predicted") & warnings["kind"].isin(FAILURES)]["message"]
-    row = {
-        **dict(zip([column.name for column in IDS], labels.ids, strict=True)),
+    is_table = meta["mapped"] or bool(len(found.predicted.columns))
+    message = None
+    if not is_table:
+        told = dict(zip(found.warnings["kind"], found.warnings["message"], strict=True))
+        message = next((told[kind] for kind in FAILURES if kind in told), None)
+    row: dict[str, Any] = {
+        **{column.name: cell for column, cell in zip(IDS, labels.ids, strict=True)},
         "task": labels.task or None,
         "language": labels.language or None,
         "outcome": "evaluated" if is_table else "invalid",
-        "message": None if is_table or told.empty else told.iloc[-1],
+        "message": message,
         "direct": meta["direct"],
         "mapped": meta["mapped"],
         "failure_mode": meta["failure_mode"],
@@ -437,7 +439,7 @@ def _with_rating(calls: pd.DataFrame, rating: Rating | None) -> pd.DataFrame:
     return pd.concat([calls, added], ignore_index=True) if len(calls) else added
 
 
-def _record(scored: Scored, row: Mapping[str, Any]) -> dict[str, Any]:
+def _record(scored: Scored, row: Mapping[Any, Any]) -> dict[str, Any]:
     """Write an answer as a record of AOE's evaluation."""
     labels, found, rating = scored
     cell_scores: dict[str, Any] = {"error": "there is no table"}

@@ -1,5 +1,6 @@
 """Many answers against many tables: frames for the statistics, averages, and what is refused."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,66 @@ def test_aoe_tables(small: TableEvaluations) -> None:
     overall = found["overall"].set_index("model")["cell_scores_cell_f1"]
     assert overall["one"] == 43.75  # mean of two tasks
     assert set(found) == set(released_statistics({}))
+
+
+RECORD = {
+    "record_id": "financial_3_0_zh",
+    "language": "zh",
+    "query": "收入?",
+    "input_doc": ["a.md", "b.md"],
+    "average_length": 12_000,
+}
+ROWS = [
+    {"文档名称": "a", "营业收入(元)": 1.5, "报表所属期": "2020"},
+    {"文档名称": "b", "营业收入(元)": 2, "报表所属期": "2021"},
+]
+
+
+def test_aoe_records(tmp_path: Path) -> None:
+    record = {**RECORD, "answers": ROWS}
+    (tmp_path / "all_AOE_tables.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    answers = {
+        "bad": "```csv\n文档名称,营业收入(元)\nb,3\n```",
+        "good": "```csv\n文档名称,营业收入(元),报表所属期\na,1.50,2020\nb.md,2.0,2021年\n```",
+    }
+    for run, text in answers.items():
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        path = tmp_path / "runs" / run / "financial_3_0_zh.txt"
+        path.write_text(text, encoding="utf-8")
+    task = load(tmp_path)["financial_3_0_zh"]
+    roles = {"keys": task.keys, "values": task.values, "numeric": task.numeric}
+    dataset = load(tmp_path)
+    found = evaluate_tables(dataset, profile="aoe-282e688d", progress=False)
+    for run, text in answers.items():
+        alone = compare(ROWS, text, profile="aoe-282e688d", **roles)
+        assert found.comparison(run, task.id).released == alone.released
+    assert found.summary["cell_f1"].tolist() == pytest.approx([0.0, 0.5])
+    items = {
+        run: {
+            "financial": [
+                {
+                    **record,
+                    "scores": {
+                        "predict_answer": {
+                            "if_csv_parsed": {"direct": 1, "mapped": 1},
+                            "cell_scores": found.comparison(run, task.id).released,
+                        }
+                    },
+                }
+            ]
+        }
+        for run in answers
+    }
+    for name in ("domain", "task", "overall", "answers_count_fixed"):
+        ours, theirs = (
+            one[name] for one in (found.released_statistics(), released_statistics(items))
+        )
+        pd.testing.assert_frame_equal(ours, theirs)
+    assert found.released_statistics()["task"]["task_name"].tolist() == ["financial_0"] * 2
+    assert found.summary["average_length"].tolist() == [12_000.0] * 2
+    assert found.summary["documents"].tolist() == [2, 2]
+    levels = found.statistics(by="run", metrics=["direct"], measures=["average_length"])
+    assert levels["level"].tolist() == ["10000-20000"] * 2
 
 
 @pytest.mark.parametrize("profile", ["aoe-282e688d", "aoe-readme"])
