@@ -396,7 +396,7 @@ class TableEvaluations:
 
 def _summary_row(scored: Scored) -> dict[str, Any]:
     labels, found, rating = scored
-    meta, scores = found.meta, found.summary.to_dict()
+    meta, scores = found.meta, {str(name): value for name, value in found.summary.items()}
     is_table = meta["mapped"] or bool(len(found.predicted.columns))
     message = None
     if not is_table:

@@ -411,7 +411,8 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     """
     drawing = Drawing(confidence, resamples, seed)
     names = (by,) if isinstance(by, str) else tuple(by)
-    measures = getattr(source, "measures", _MEASURES) if measures is None else measures
+    if measures is None:
+        measures = getattr(type(source), "measures", _MEASURES)
     asked = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")
