@@ -26,6 +26,7 @@ from extractbench_nb.extraction.runs import Run
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import check_judge, choose_judge
 from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.stats.breakdowns import refuse_missing
 
 _CHUNK = 16
 _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
@@ -241,6 +242,9 @@ def _named(source: Any) -> Any:
             *(name for name in ("error_reason", "error") if frame[name].notna().any()),
         ]
         return frame[["run", "document", "raw", *kept]]
-    if isinstance(source, pd.DataFrame) and "document" not in source.columns:
-        return source.rename(columns={"table": "document"})
-    return source
+    if not isinstance(source, pd.DataFrame):
+        return source
+    frame = source if "document" in source.columns else source.rename(columns={"table": "document"})
+    if "raw" not in frame.columns:
+        refuse_missing(frame, ("run", "document", "predicted"), "runs")
+    return frame

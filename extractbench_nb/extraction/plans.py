@@ -70,7 +70,7 @@ _DECIDING_OF_DOCUMENTS = (
     ("schema_sha256", "schema"),
     ("pdf_sha256", "PDF"),
     ("query_sha256", "query"),
-    ("texts_sha256", "documents"),
+    ("texts_sha256", "text"),
 )
 _DECIDING = (
     *("kind", "model", "mode", "prompt_version", "document_input", "parameters"),

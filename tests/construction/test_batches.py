@@ -264,8 +264,8 @@ def test_folders(tmp_path: Path, sample: TableEvaluations) -> None:
     "runs, options, problem",
     [
         (frame().drop(columns="gold"), {}, "pass dataset="),
-        (frame().drop(columns="predicted"), {}, "'raw'"),
-        (frame().drop(columns="run"), {}, "'run'"),
+        (frame().drop(columns="predicted"), {}, "runs: there is no column 'predicted'"),
+        (frame().drop(columns="run"), {}, "runs: there is no column 'run'"),
         (frame().assign(run="one"), {}, "more than once"),
         (frame().iloc[:0], {}, "no answers"),
         (frame().assign(cell_f1=1.0), {}, "'cell_f1' is also a column"),

@@ -1,6 +1,7 @@
 """Models build tables and rate them, through a server on 127.0.0.1."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.extraction import Run
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.llm import LLMJudge
-from tests.llm_server import HANG, LLMServer, Reply, Request, failure
+from tests.llm_server import HANG, LLMServer, Reply, Request, answer, failure
 from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="needs LiteLLM")
@@ -150,6 +151,18 @@ def test_passages_in_place_of_documents(
         start()
 
 
+def test_a_changed_document_is_another_run(tmp_path: Path) -> None:
+    shutil.copytree(load().root / "retailer_results", tmp_path / "own")
+    options: dict[str, Any] = {"model": "openai/test-model", "folder": tmp_path / "run"}
+    with LLMServer(lambda _: "none") as server:
+        options |= {"api_base": server.url, "progress": False}
+        construct(tmp_path / "own", **options)
+        path = next((tmp_path / "own/documents").iterdir())
+        path.write_text("Nothing is left.", encoding="utf-8")
+        with pytest.raises(InputError, match="the text of 'own' was different"):
+            construct(tmp_path / "own", **options)
+
+
 def test_prompts(start: Start, server: LLMServer, dataset: TableDataset, tmp_path: Path) -> None:
     task = dataset["retailer_results"]
     names = ", ".join((*task.keys, *task.values))
@@ -225,6 +238,18 @@ def test_ratings(server: LLMServer, judge: LLMJudge, reply: str) -> None:
     assert again.judge_calls["cached"].all()
     overall = rated.released_statistics()["overall"]
     assert overall["one_piece_overall_total_score"].tolist() == [79.5] * 3
+
+
+def test_a_model_judges_the_cells(server: LLMServer, judge: LLMJudge) -> None:
+    server.respond = lambda _: answer(0.0)
+    found = evaluate_tables("sample", judge=judge, n_jobs=2, progress=False)
+    assert len(server.requests) == len(found.judge_calls) > 0
+    assert found.by_run["llm_calls"].sum() == len(found.judge_calls)
+    server.respond = lambda _: failure(500, "down")
+    down = LLMJudge("openai/test-model", api_base=server.url, cache=False, max_attempts=1)
+    lower = evaluate_tables("sample", judge=down, progress=False)
+    assert (lower.summary["cell_f1"] <= found.summary["cell_f1"]).all()
+    assert "scores are lower bounds" in repr(lower)
 
 
 @pytest.mark.parametrize(
