@@ -9,6 +9,7 @@ from extractbench_nb.construction.embeddings import Embedding
 from extractbench_nb.construction.evaluations import TableEvaluations
 from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
 from extractbench_nb.construction.loading import load
+from extractbench_nb.construction.losses import losses
 from extractbench_nb.construction.profiles import profiles, rules_of
 from extractbench_nb.construction.reading import Reading, read_answer
 from extractbench_nb.construction.released_texts import (
@@ -54,6 +55,7 @@ __all__ = [
     "gold_table",
     "level_statistics",
     "load",
+    "losses",
     "profiles",
     "quantile_levels",
     "read_answer",

@@ -6,9 +6,10 @@ ties in an assignment are then broken by content.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import permutations
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ Pair = tuple[int, int]
 _FEW = 4
 #: The score of a judge from which two texts mean the same.
 PASS_MARK = 0.7
-#: Up to this many pairs of columns are all judged; of rows, this many of the likeliest for each.
+#: Up to this many pairs of columns are all judged; else, as of rows, a few of the likeliest.
 _MOST_COLUMN_PAIRS = 900
 _LIKELIEST = 3
 _FAINTLY_ALIKE = 40.0
@@ -108,7 +109,7 @@ def align_columns(gold: Sequence[str], predicted: Sequence[str], ask: Ask) -> li
         ours, theirs = _left(gold, predicted, found)
     found |= _of_bases(ours, theirs)
     ours, theirs = _left(gold, predicted, found)
-    judged, failed = _judged_columns(ours, theirs, ask)
+    judged, *failed = _judged_columns(ours, theirs, ask)
     found |= judged
     used = {other: name for name, (other, _) in found.items()}
     rows = []
@@ -117,8 +118,12 @@ def align_columns(gold: Sequence[str], predicted: Sequence[str], ask: Ask) -> li
             other, rule = found[name]
             rows.append(ColumnMatch(name, other, "matched" if other == name else "renamed", rule))
         else:
-            rows.append(ColumnMatch(name, None, "judge_error" if name in failed else "missing", ""))
-    rows += [ColumnMatch(None, name, "extra", "") for name in predicted if name not in used]
+            status = "judge_error" if name in failed[0] else "missing"
+            rows.append(ColumnMatch(name, None, status, ""))
+    for name in predicted:
+        if name not in used:
+            status = "judge_error" if name in failed[1] else "extra"
+            rows.append(ColumnMatch(None, name, status, ""))
     return rows
 
 
@@ -148,26 +153,36 @@ def _of_bases(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, tuple[str
 
 def _judged_columns(
     ours: Sequence[str], theirs: Sequence[str], ask: Ask
-) -> tuple[dict[str, tuple[str, str]], set[str]]:
-    """Ask a judge about the names that are left; also return those of gold without a verdict."""
+) -> tuple[dict[str, tuple[str, str]], set[str], set[str]]:
+    """Ask a judge about the names that are left; also return those of each side that stay open."""
     pairs = [
         (one, other)
         for one in ours
         for other in theirs
         if protected(one) == protected(other) and _units_agree(one, other)
     ]
-    if not pairs or len(pairs) > _MOST_COLUMN_PAIRS:
-        return {}, set()
+    if not pairs:
+        return {}, set(), set()
+    if len(pairs) > _MOST_COLUMN_PAIRS:
+        pairs = _likeliest_names(pairs)
     verdicts = ask([("column", one, other) for one, other in pairs])
-    worth = np.zeros((len(ours), len(theirs)))
-    failed = set()
-    for (one, other), score in zip(pairs, verdicts, strict=True):
-        if score is None:
-            failed.add(one)
-        elif score >= PASS_MARK:
-            worth[ours.index(one), theirs.index(other)] = 1 + score
-    chosen = {ours[i]: (theirs[j], "judge") for i, j in _assigned(worth)}
-    return chosen, failed - chosen.keys()
+    places = [(ours.index(one), theirs.index(other)) for one, other in pairs]
+    found, failed = _judged(places, verdicts)
+    chosen = {ours[i]: (theirs[j], "judge") for i, j, _ in found}
+    return chosen, {ours[i] for i in failed[0]}, {theirs[j] for j in failed[1]}
+
+
+def _likeliest_names(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Keep a few pairs for each name of either side, the most similar ones."""
+    from rapidfuzz import fuzz
+
+    counts: Counter[tuple[int, str]] = Counter()
+    kept = []
+    for one, other in sorted(pairs, key=lambda pair: (-fuzz.ratio(*pair), pair)):
+        if min(counts[0, one], counts[1, other]) < _LIKELIEST:
+            counts.update([(0, one), (1, other)])
+            kept.append((one, other))
+    return sorted(kept)
 
 
 def _units_agree(one: str, other: str) -> bool:
@@ -262,44 +277,47 @@ def align_rows(
         for n, (side, left) in enumerate(((gold, ours), (predicted, theirs))):
             for row in left:
                 groups[key(side.keys[row])][n].append(row)
-        pairs = [
+        equal = [
             pair
             for one, other in groups.values()
             if one and other
             for pair in _by_cells(one, other, gold, predicted)
         ]
-        matches += [(i, j, rule, 1.0) for i, j in pairs]
-        ours, theirs = _unmatched(ours, theirs, pairs)
-    failed: set[Pair] = set()
+        matches += [(i, j, rule, 1.0) for i, j in equal]
+        ours, theirs = _unmatched(ours, theirs, equal)
+    pairs = []
     for rows, others in _blocks(gold, predicted, ours, theirs):
+        left, right = rows, others
         if threshold is not None:
             found = _similar(rows, others, gold, predicted, threshold)
             matches += found
-            rows, others = _unmatched(rows, others, [(i, j) for i, j, *_ in found])  # noqa: PLW2901
-        judged, open_pairs = _judged_rows(rows, others, gold, predicted, judge)
-        matches += judged
-        failed |= open_pairs
+            left, right = _unmatched(rows, others, [(i, j) for i, j, *_ in found])
+        if left and right:
+            pairs += _likeliest(left, right, gold, predicted)
+    judged, failed = _judged_rows(pairs, (ours, theirs), gold, predicted, judge)
+    matches += judged
     return _all_rows(len(gold.keys), len(predicted.keys), matches, failed)
 
 
 def _all_rows(
-    gold: int, predicted: int, matches: Sequence[tuple[int, int, str, float]], failed: set[Pair]
+    gold: int,
+    predicted: int,
+    matches: Sequence[tuple[int, int, str, float]],
+    failed: tuple[set[int], set[int]],
 ) -> list[RowMatch]:
     by_gold = {i: (j, rule, similarity) for i, j, rule, similarity in matches}
     used = {j for _, j, *_ in matches}
-    is_open = [(i, j) for i, j in failed if i not in by_gold and j not in used]
-    open_rows = {i for i, _ in is_open}, {j for _, j in is_open}
     rows = []
     for i in range(gold):
         if i in by_gold:
             j, rule, similarity = by_gold[i]
             rows.append(RowMatch(i, j, "matched", rule, similarity))
         else:
-            status = "judge_error" if i in open_rows[0] else "missed"
+            status = "judge_error" if i in failed[0] else "missed"
             rows.append(RowMatch(i, None, status, "", None))
     for j in range(predicted):
         if j not in used:
-            status = "judge_error" if j in open_rows[1] else "spurious"
+            status = "judge_error" if j in failed[1] else "spurious"
             rows.append(RowMatch(None, j, status, "", None))
     return rows
 
@@ -444,7 +462,7 @@ def _components(
 def _likeliest(
     ours: Sequence[int], theirs: Sequence[int], gold: Side, predicted: Side
 ) -> list[Pair]:
-    """Return the places of the most similar keys, a few for each row of either side."""
+    """Return the pairs with the most similar keys, a few for each row of either side."""
     step = max(1, _BLOCK // len(theirs))
     pairs: set[Pair] = set()
     best: list[npt.NDArray[np.float32]] = []
@@ -467,7 +485,7 @@ def _likeliest(
     ):
         if value > 0:
             pairs.add((place, column))
-    return sorted(pairs)
+    return [(ours[a], theirs[b]) for a, b in pairs]
 
 
 def _top(table: npt.NDArray[np.float32], axis: int) -> npt.NDArray[np.intp]:
@@ -478,30 +496,45 @@ def _top(table: npt.NDArray[np.float32], axis: int) -> npt.NDArray[np.intp]:
 
 
 def _judged_rows(
-    ours: list[int], theirs: list[int], gold: Side, predicted: Side, judge: Ask
-) -> tuple[list[tuple[int, int, str, float]], set[Pair]]:
-    """Ask a judge about the likeliest of the rows that are left; also return the open pairs."""
-    if not ours or not theirs:
-        return [], set()
-    pairs = _likeliest(ours, theirs, gold, predicted)
+    pairs: Sequence[Pair],
+    order: tuple[list[int], list[int]],
+    gold: Side,
+    predicted: Side,
+    judge: Ask,
+) -> tuple[list[tuple[int, int, str, float]], tuple[set[int], set[int]]]:
+    """Ask a judge about pairs of rows; also return the rows of each side that stay open."""
+    ours, theirs = order
+    ranks = [{row: n for n, row in enumerate(rows)} for rows in order]
+    ranked = sorted((ranks[0][i], ranks[1][j]) for i, j in pairs)  # ties are broken by content
     texts = [
         ("key", " | ".join(gold.keys[ours[a]]), " | ".join(predicted.keys[theirs[b]]))
-        for a, b in pairs
+        for a, b in ranked
     ]
-    verdicts = judge(texts) if texts else []
-    passed = [
-        (a, b, score)
+    found, failed = _judged(ranked, judge(texts) if texts else [])
+    matches = [(ours[a], theirs[b], "judge", score) for a, b, score in found]
+    return matches, ({ours[a] for a in failed[0]}, {theirs[b] for b in failed[1]})
+
+
+def _judged(
+    pairs: Sequence[Pair], verdicts: Sequence[float | None]
+) -> tuple[list[tuple[int, int, float]], tuple[set[int], set[int]]]:
+    """Assign pairs that a judge accepted; also return what stays open on each side.
+
+    Whatever an open verdict could change stays open: all that accepted and open pairs connect. So
+    a judge that fails never makes room for a pair that it would have ruled out.
+    """
+    edges = [
+        (a, b, nan if score is None else score)
         for (a, b), score in zip(pairs, verdicts, strict=True)
-        if score is not None and score >= PASS_MARK
+        if score is None or score >= PASS_MARK
     ]
-    found = []
-    for left, right, worth in _components(*(zip(*passed, strict=True) if passed else ((),) * 3)):
+    found: list[tuple[int, int, float]] = []
+    failed: tuple[set[int], set[int]] = (set(), set())
+    for left, right, worth in _components(*(zip(*edges, strict=True) if edges else ((),) * 3)):
+        if np.isnan(worth).any():
+            failed[0].update(left)
+            failed[1].update(right)
+            continue
         bonus = np.where(worth > 0, 10.0 * min(worth.shape) + worth, 0.0)
-        found += [
-            (ours[left[i]], theirs[right[j]], "judge", float(worth[i, j]))
-            for i, j in _assigned(bonus)
-        ]
-    open_pairs = {
-        (ours[a], theirs[b]) for (a, b), score in zip(pairs, verdicts, strict=True) if score is None
-    }
-    return found, open_pairs
+        found += [(left[i], right[j], float(worth[i, j])) for i, j in _assigned(bonus)]
+    return found, failed

@@ -25,7 +25,7 @@ METRICS = {
 }
 
 
-class Verdict(NamedTuple):
+class CellVerdict(NamedTuple):
     """The verdict on one cell: outcome, score, reason, a judge's similarity and words."""
 
     outcome: str
@@ -37,21 +37,22 @@ class Verdict(NamedTuple):
 
 #: Verdicts on all cells of a row without a partner.
 OF_ROWS = {
-    "missed": Verdict("omission", 0.0, "row_missed"),
-    "spurious": Verdict("hallucination", 0.0, "row_spurious"),
-    "judge_error": Verdict("judge_error", None, "row_judge_failed"),
+    "missed": CellVerdict("omission", 0.0, "row_missed"),
+    "spurious": CellVerdict("hallucination", 0.0, "row_spurious"),
+    "judge_error": CellVerdict("judge_error", None, "row_judge_failed"),
 }
-_BOTH_NULL = Verdict("both_absent", 1.0, "both_null")
-_GOLD_NULL = Verdict("hallucination", 0.0, "gold_null")
-_PREDICTED_NULL = Verdict("omission", 0.0, "predicted_null")
-_IDENTICAL = Verdict("correct", 1.0, "identical", 1.0)
-_NORMALISED = Verdict("correct", 1.0, "normalised", 1.0)
-_NO_NUMBER = Verdict("incorrect", 0.0, "not_a_number")
+_BOTH_NULL = CellVerdict("both_absent", 1.0, "both_null")
+_GOLD_NULL = CellVerdict("hallucination", 0.0, "gold_null")
+_PREDICTED_NULL = CellVerdict("omission", 0.0, "predicted_null")
+_IDENTICAL = CellVerdict("correct", 1.0, "identical", 1.0)
+_NORMALISED = CellVerdict("correct", 1.0, "normalised", 1.0)
+_NO_NUMBER = CellVerdict("incorrect", 0.0, "not_a_number")
 _NUMBERS = {
-    True: Verdict("correct", 1.0, "number_equal", 1.0),
-    False: Verdict("incorrect", 0.0, "number_differs"),
+    True: CellVerdict("correct", 1.0, "number_equal", 1.0),
+    False: CellVerdict("incorrect", 0.0, "number_differs"),
 }
-_EXTRA = Verdict("hallucination", 0.0, "column_extra")
+_EXTRA = CellVerdict("hallucination", 0.0, "column_extra")
+_OPEN_COLUMN = CellVerdict("judge_error", None, "column_judge_failed")
 
 
 class _Cell(NamedTuple):
@@ -105,7 +106,7 @@ def judge_cells(
     found = []
     for cell in plan:
         if failure is not None:
-            verdict = Verdict("structural", 0.0, failure)
+            verdict = CellVerdict("structural", 0.0, failure)
         elif cell.is_pair:
             verdict = verdicts.of(cell)
         elif cell.match.status == "matched":
@@ -115,12 +116,12 @@ def judge_cells(
         metric = METRICS["number" if cell.column in numeric else rules.cells]
         names, texts = (cell.column, cell.other), (cell.gold, cell.predicted)
         found.append(cell_row(cell.match, names, texts, metric, verdict))
-    extra = [match.predicted for match in columns if match.gold is None]
+    extra = [(match.predicted, match.status) for match in columns if match.gold is None]
     for match in rows:
-        for name in extra if match.predicted is not None else ():
+        for name, status in extra if match.predicted is not None else ():
             text = tables.predicted.columns[str(name)][match.predicted or 0]
             if not is_absent(text):
-                verdict = OF_ROWS["spurious"] if match.status == "spurious" else _EXTRA
+                verdict = OF_ROWS.get(match.status, _EXTRA if status == "extra" else _OPEN_COLUMN)
                 found.append(cell_row(match, (None, name), (None, text), METRIC, verdict))
     return found
 
@@ -143,13 +144,13 @@ def _plan(
             )
 
 
-def _without_column(cell: _Cell, status: str) -> Verdict:
+def _without_column(cell: _Cell, status: str) -> CellVerdict:
     """Judge a cell whose column the prediction lacks; where gold holds nothing, nothing is lost."""
-    if is_absent(cell.gold or ""):
-        return Verdict("both_absent", 1.0, "column_missing")
     if status == "judge_error":
-        return Verdict("judge_error", None, "column_judge_failed")
-    return Verdict("omission", 0.0, "column_missing")
+        return _OPEN_COLUMN
+    if is_absent(cell.gold or ""):
+        return CellVerdict("both_absent", 1.0, "column_missing")
+    return CellVerdict("omission", 0.0, "column_missing")
 
 
 class _Verdicts:
@@ -157,7 +158,7 @@ class _Verdicts:
 
     def __init__(self, rules: TableRules, asker: Asker, numeric: set[str]) -> None:
         self._rules, self._asker, self._numeric = rules, asker, numeric
-        self._known: dict[tuple[str, str | None, str | None], Verdict] = {}
+        self._known: dict[tuple[str, str | None, str | None], CellVerdict] = {}
 
     def look_at(self, cells: Sequence[_Cell]) -> None:
         """Judge all pairs of texts."""
@@ -174,18 +175,18 @@ class _Verdicts:
         for question, answer in zip(questions, self._asker.answers(list(questions)), strict=True):
             score, reason, words = answer
             if score is None:
-                self._known[question] = Verdict("judge_error", None, reason, None, words)
+                self._known[question] = CellVerdict("judge_error", None, reason, None, words)
                 continue
             passes = score >= PASS_MARK
             worth = score if self._rules.partial_credit else float(passes)
             outcome = "correct" if passes else "incorrect"
-            self._known[question] = Verdict(outcome, worth, reason, score, words)
+            self._known[question] = CellVerdict(outcome, worth, reason, score, words)
 
-    def of(self, cell: _Cell) -> Verdict:
+    def of(self, cell: _Cell) -> CellVerdict:
         """Return the verdict on a pair that was looked at."""
         return self._known[cell.column, cell.gold, cell.predicted]
 
-    def _by_rules(self, column: str, gold: str, predicted: str) -> Verdict | None:
+    def _by_rules(self, column: str, gold: str, predicted: str) -> CellVerdict | None:
         """Judge a pair by rules; None where the judge is to decide."""
         nothing = is_absent(gold), is_absent(predicted)
         if any(nothing):
@@ -201,17 +202,17 @@ class _Verdicts:
         is_no_number = one is not None and column in self._numeric
         return _NO_NUMBER if is_no_number else self._by_similarity(gold, predicted)
 
-    def _by_similarity(self, gold: str, predicted: str) -> Verdict | None:
+    def _by_similarity(self, gold: str, predicted: str) -> CellVerdict | None:
         if self._rules.cells == "judge":
             return None
         if self._rules.cells == "exact":
-            return Verdict("incorrect", 0.0, "text_differs")
+            return CellVerdict("incorrect", 0.0, "text_differs")
         from rapidfuzz import fuzz
 
         alike = fuzz.ratio(sorted_words(gold), sorted_words(predicted))
         passes = round(alike) >= self._rules.threshold
         outcome = "correct" if passes else "incorrect"
-        return Verdict(outcome, float(passes), "similarity", alike / 100)
+        return CellVerdict(outcome, float(passes), "similarity", alike / 100)
 
 
 def _equal(gold: Decimal, predicted: Decimal, tolerance: float) -> bool:
@@ -226,7 +227,7 @@ def cell_row(
     names: tuple[str | None, str | None],
     texts: tuple[str | None, str | None],
     metric: str,
-    verdict: Verdict,
+    verdict: CellVerdict,
 ) -> CellRow:
     """Write one row of ``cells``.
 
@@ -238,7 +239,7 @@ def cell_row(
         The column's name, and the cell's text, in gold and in the prediction.
     metric : str
         What it was compared by.
-    verdict : Verdict
+    verdict : CellVerdict
         The verdict.
 
     Returns

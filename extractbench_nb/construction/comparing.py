@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from extractbench_nb.construction.aligning import (
@@ -97,13 +98,23 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     >>> wrong[["path", "gold", "predicted"]].values.tolist()
     [['$[0].sales', '1,200', '1300']]
     """
-    started = time.perf_counter()
     rules = rules_of(profile)
-    asker = Asker(judge)
     tables = read_tables(gold, predicted, keys, values, numeric, required=not rules.released)
+    return _compared(rules, judge, tables, (keys, values, numeric), (gold, predicted))
+
+
+def _compared(
+    rules: TableRules,
+    judge: str | Judge,
+    tables: Tables,
+    roles: tuple[str | Sequence[str] | None, ...],
+    given: tuple[Any, Any],
+) -> TableComparison:
+    """Compare two tables that were read, from what the user gave."""
+    started = time.perf_counter()
+    asker = Asker(judge)
     if rules.released:
-        given = (keys, values, numeric)
-        found = compare_released(tables, given, (gold, predicted), rules, asker)
+        found = compare_released(tables, roles, given, rules, asker)
     else:
         found = _compare_optimally(tables, rules, asker)
     meta = {
@@ -130,6 +141,7 @@ def compare(  # noqa: PLR0913 - options, all but two by name
         roles=(tables.keys, tables.values, tables.numeric),
         released=found.released,
         meta=meta,
+        again=partial(_compared, judge=asker.judge, tables=tables, roles=roles, given=given),
     )
 
 

@@ -180,7 +180,7 @@ def evidence_recall(
     values = {value for _, _, value in cells}
     in_documents, in_chunks = (
         {value: holders.of(value) for value in values}
-        for holders in (_Holders(list(texts.values())), _Holders([text for *_, text in chunks]))
+        for holders in (Holders(list(texts.values())), Holders([text for *_, text in chunks]))
     )
     ranks = {place: rank for rank, place in enumerate(selected[counts[-1]], 1)}
     names = list(texts)
@@ -266,11 +266,16 @@ def plain(text: str) -> str:
     return _SEPARATOR.sub("", " ".join(folded.split()))
 
 
-class _Holders:
-    """Texts in which values are looked up.
+class Holders:
+    """Texts in which values are looked up; ``of(value)`` has the places of those that hold it.
 
     The words of a value are words of the text that holds it, so that a value is compared at the
     places of its rarest word; values without words are searched.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -287,7 +292,18 @@ class _Holders:
         return places
 
     def of(self, value: str) -> list[int]:
-        """Return the places of the texts that hold a value, ascending."""
+        """Return the places of the texts that hold a value, ascending.
+
+        Parameters
+        ----------
+        value : str
+            The value; case, width, white space and thousands separators do not count.
+
+        Returns
+        -------
+        list of int
+            Places in the given texts.
+        """
         value = plain(value)
         places = [(self._words.get(word[0], []), word.start()) for word in _WORD.finditer(value)]
         at: Iterable[int] = self._search(value)

@@ -12,6 +12,8 @@ from extractbench_nb.construction.values import is_absent, number_of
 from extractbench_nb.errors import InputError, nearest
 
 _MOST_SHOWN = 5
+#: Stands for the keys of a column that a table lacks: like no key, not even a blank one.
+ABSENT_KEY = "\ue000"
 
 
 class Tables(NamedTuple):
@@ -76,7 +78,7 @@ def read_tables(
         compared = [name for name in names if name not in chosen] or chosen
     else:
         asked = _folded(values)
-        compared = [name for name in asked if name in names]
+        compared = [name for name in dict.fromkeys(asked) if name in names]
         absent = [name for name in asked if name not in names]
         if absent:
             message = f"gold has no column {', '.join(map(repr, absent[:_MOST_SHOWN]))}; left out"
@@ -88,6 +90,10 @@ def read_tables(
         numbers = [name for name in compared if _is_numeric(ours.columns[name], name)]
     else:
         numbers = [name for name in _folded(numeric) if name in compared]
+        unknown = [name for name in _folded(numeric) if name not in names]
+        if unknown:
+            message = f"numeric: gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}"
+            notes.append(("gold", "$", "numeric_unknown", message, unknown))
     notes += key_notes("gold", ours, chosen)
     return Tables(ours, theirs, chosen, compared, numbers, notes, why)
 
@@ -149,6 +155,6 @@ def keys_of(table: Reading, keys: Sequence[str | None]) -> list[tuple[str, ...]]
     list of tuple of str
         One text per key column.
     """
-    blank = [""] * table.size
+    blank = [ABSENT_KEY] * table.size
     columns = [blank if key is None else map(str.strip, table.columns[key]) for key in keys]
     return list(zip(*columns, strict=True))

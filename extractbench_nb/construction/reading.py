@@ -64,7 +64,11 @@ _ANSWER = re.compile(r"<(output|answer)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNOR
 _CODE = ("python", "py", "sql", "bash", "sh", "r", "yaml", "xml-schema")
 _OTHER_FORMATS = {"json", "jsonl", "ndjson", "markdown", "md", "html", "xml"}
 _FEW_DIGITS, _GROUP = re.compile(r"[¥$€£]?[+-]?\d{1,3}"), re.compile(r"\d{3}(?:\.\d+)?%?")
+#: The line of dashes below the header of a Markdown table.
+_RULE = re.compile(r"^[ \t|:]*+-{2,}+[-: ]*+\|[-:| ]*+$", re.MULTILINE)
 _MOST_WAYS = 64
+#: A number of this many groups of digits is the longest that is put together.
+_MOST_PARTS = 6
 _MOST_FIELD = 10_000_000
 
 
@@ -264,7 +268,7 @@ def _of_block(
 def _is_other(text: str) -> bool:
     first = text.lstrip()
     return first.startswith(("[", "{", "|", "<table", "<html", "<!DOCTYPE")) or bool(
-        re.search(r"^\s*\|?[ :]*-{2,}[-:| ]*\|[-:| ]*$", text, re.MULTILINE)
+        _RULE.search(text)
     )
 
 
@@ -335,7 +339,7 @@ def _with_thousands(
     """Put numbers together that commas have split, where that gives the header's width."""
     joined, unclear, found = 0, 0, []
     for row in body:
-        ways = _joinings(row, width) if len(row) > width else []
+        ways = _joinings(row, width) if width < len(row) <= _MOST_PARTS * width else []
         if ways:
             joined += 1
             unclear += len(ways) > 1

@@ -11,7 +11,7 @@ import pandas as pd
 from extractbench_nb._json import read_text
 from extractbench_nb.construction.aligning import PASS_MARK, ColumnMatch, RowMatch
 from extractbench_nb.construction.asking import Asker
-from extractbench_nb.construction.cells import METRICS, OF_ROWS, Verdict, cell_row
+from extractbench_nb.construction.cells import METRICS, OF_ROWS, CellVerdict, cell_row
 from extractbench_nb.construction.inputs import Tables
 from extractbench_nb.construction.profiles import TableRules
 from extractbench_nb.construction.reading import Reading
@@ -223,16 +223,16 @@ def _written(frame: pd.DataFrame, name: str) -> list[str]:
 
 def _verdict(
     score: float | None, gold: str | None, predicted: str | None, method: str, rules: TableRules
-) -> Verdict:
+) -> CellVerdict:
     if score is None:
-        return Verdict("judge_error", rules.failure_score, "judge_failed")
+        return CellVerdict("judge_error", rules.failure_score, "judge_failed")
     if score >= PASS_MARK:
         if not gold and not predicted:
-            return Verdict("both_absent", score, "both_null")
+            return CellVerdict("both_absent", score, "both_null")
         is_lenient = method == "number" and not (gold and predicted)
-        return Verdict("correct", score, "both_unreadable" if is_lenient else method)
+        return CellVerdict("correct", score, "both_unreadable" if is_lenient else method)
     if not gold:
-        return Verdict("hallucination", score, "gold_null")
+        return CellVerdict("hallucination", score, "gold_null")
     if not predicted:
-        return Verdict("omission", score, "predicted_null")
-    return Verdict("incorrect", score, method)
+        return CellVerdict("omission", score, "predicted_null")
+    return CellVerdict("incorrect", score, method)

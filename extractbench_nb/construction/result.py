@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,10 +14,11 @@ from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import PASS_MARK, ColumnMatch, RowMatch
 from extractbench_nb.construction.asking import METRIC
-from extractbench_nb.construction.profiles import TableRules
+from extractbench_nb.construction.profiles import TableRules, rules_of
 from extractbench_nb.construction.reading import Reading
 from extractbench_nb.display.html import card_html, document_text, element, more_html, table_html
 from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, FIELD_COLUMNS, OUTCOMES, total_cost
 from extractbench_nb.evaluation.mismatches import reason_details
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
@@ -172,6 +173,8 @@ class TableComparison:
         What AOE's released code returns, with its names; None under other profiles.
     meta : mapping
         Profile, judge, keys and why they were chosen, parsability, seconds.
+    again : callable
+        Compares the same tables by other rules.
 
     Attributes
     ----------
@@ -199,6 +202,7 @@ class TableComparison:
         roles: tuple[list[str], list[str], list[str]],
         released: dict[str, Any] | None,
         meta: Mapping[str, Any],
+        again: Callable[[TableRules], TableComparison],
     ) -> None:
         self.__dict__.update(
             _column_matches=tuple(columns),
@@ -212,6 +216,7 @@ class TableComparison:
             _roles=roles,
             _released=released,
             _meta=dict(meta),
+            _again=again,
         )
 
     _column_matches: tuple[ColumnMatch, ...]
@@ -225,6 +230,7 @@ class TableComparison:
     _roles: tuple[list[str], list[str], list[str]]
     _released: dict[str, Any] | None
     _meta: dict[str, Any]
+    _again: Callable[[TableRules], TableComparison]
 
     def __setattr__(self, name: str, value: object) -> None:
         """Raise `AttributeError`: a result is frozen."""
@@ -232,7 +238,7 @@ class TableComparison:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the records; frames are made again."""
-        made = ("_rows", "_cells", "_columns", "_judge_calls", "_summary")
+        made = ("_rows", "_cells", "_columns", "_judge_calls", "_summary", "_again")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -315,6 +321,43 @@ class TableComparison:
         same = object.__new__(type(self))
         same.__dict__.update(self.__dict__, _meta={**self._meta, **labels})
         return same
+
+    def with_threshold(self, threshold: float) -> TableComparison:
+        """Compare the same tables with another threshold of similarity between keys.
+
+        Parameters
+        ----------
+        threshold : float
+            Similarity from which keys match, and cells where they are compared by ``fuzzy``; 0 to
+            100. It has no effect under rules that match no similar keys (``aoe-readme``).
+
+        Returns
+        -------
+        TableComparison
+            A new result, by the same judge, which is asked anew; this one if nothing changes.
+
+        Raises
+        ------
+        InputError
+            The threshold is not from 0 to 100, or this result comes from a pickle, which holds
+            neither the judge nor what was compared.
+
+        Examples
+        --------
+        >>> from extractbench_nb.construction import compare
+        >>> gold = [{"name": "Northwind Trading Group", "n": 1}]
+        >>> found = compare(gold, [{"name": "Northwind Traders Group", "n": 1}])
+        >>> [float(found.with_threshold(x).summary["matched_rows"]) for x in (90, 80)]
+        [0.0, 1.0]
+        """
+        rules = rules_of(self._rules, threshold=threshold)
+        if "_again" not in self.__dict__:
+            raise InputError("a result from a pickle keeps its threshold; call compare() again")
+        if rules == self._rules:
+            return self
+        again = self._again(rules)
+        labels = {name: self._meta[name] for name in self._meta if name not in again._meta}
+        return again.labelled(**labels)
 
     @staticmethod
     def describe() -> pd.DataFrame:

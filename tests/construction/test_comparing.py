@@ -287,6 +287,15 @@ def test_options(options: dict[str, Any], message: str) -> None:
         compare("name,sales\na,1\n", "name,sales\na,1\n", **options)
 
 
+def test_unknown_columns_are_warnings() -> None:
+    tables = "k,v\na,1\n", "k,v\na,1\n"
+    found = compare(*tables, keys="k", values=["v", "w"], numeric=["vv"])
+    assert found.warnings["kind"].tolist() == ["not_in_gold", "numeric_unknown"]
+    assert "did you mean 'v'" in found.warnings.loc[1, "message"]
+    readme = compare(*tables, keys="k", values=["v", "w"], profile="aoe-readme")
+    assert readme.summary["column_recall"] == 0.5
+
+
 def test_gold_must_be_a_table() -> None:
     for gold in (None, "", "words only"):
         with pytest.raises(InputError, match="gold holds no table"):

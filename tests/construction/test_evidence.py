@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.construction import Retriever, evidence_recall, load, split_documents
-from extractbench_nb.construction.evidence import CELL_COLUMNS, RECALL_COLUMNS, _Holders, plain
+from extractbench_nb.construction.evidence import CELL_COLUMNS, RECALL_COLUMNS, Holders, plain
 from extractbench_nb.errors import InputError
 from tests.construction.test_retrieval import Counting, embed
 from tests.llm_server import LLMServer
@@ -143,13 +143,13 @@ def test_recall_grows_with_k_and_ends_with_all_uncut_values(values: list[str]):
     st.text(alphabet="ab1.,-中年_", min_size=1, max_size=4),
 )
 def test_words_are_looked_up_as_they_would_be_searched(text: str, value: str):
-    holders = _Holders([text, "b", text + value])
+    holders = Holders([text, "b", text + value])
     wanted = plain(value)
     expected = [
         place
         for place, whole in enumerate(map(plain, [text, "b", text + value]))
         if any(
-            _Holders([whole])._is_bounded(at + 1, wanted)
+            Holders([whole])._is_bounded(at + 1, wanted)
             for at in range(len(whole))
             if wanted and whole.startswith(wanted, at)
         )

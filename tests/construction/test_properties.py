@@ -1,6 +1,7 @@
 """What holds for all tables: F1 at most 1, no order matters, no judge that fails raises a score."""
 
 import random
+import zlib
 from typing import Any
 
 import pandas as pd
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.construction import compare
 from extractbench_nb.judges.base import JudgeError, Verdict
+from extractbench_nb.judges.offline import OfflineJudge
 
 KEYS = (
     "Report 2020",
@@ -39,13 +41,17 @@ NAMES = ("key", "Key", "sales (元)", "sales（元）", "sales", "note", "notes"
 MEASURES = ("cell_f1", "cell_precision", "cell_recall", "row_f1", "column_recall")
 
 
+RENAMED = {("name", "nom"), ("note", "key"), ("sales (元)", "Key"), ("Report", "reports")}
+
+
 @st.composite
-def tables(draw: st.DrawFn) -> pd.DataFrame:
+def tables(draw: st.DrawFn, keys_named: tuple[str, ...] = ("name",)) -> pd.DataFrame:
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True))
     rows = draw(st.integers(0, 7))
     cells = st.lists(st.sampled_from(CELLS), min_size=rows, max_size=rows)
     keys = st.lists(st.sampled_from(KEYS), min_size=rows, max_size=rows)
-    return pd.DataFrame({"name": draw(keys), **{name: draw(cells) for name in names}}, dtype=object)
+    key = draw(st.sampled_from(keys_named))
+    return pd.DataFrame({key: draw(keys), **{name: draw(cells) for name in names}}, dtype=object)
 
 
 def shuffled(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -64,7 +70,7 @@ def content(frame: pd.DataFrame, found: Any) -> list[Any]:
 
 
 class Sulking:
-    """A judge that fails on some questions."""
+    """A judge that fails on one question in some, or on none, and accepts odd pairs."""
 
     name = "sulking"
 
@@ -72,11 +78,15 @@ class Sulking:
         self.every = every
 
     def compare(self, gold: str, predicted: str) -> Verdict:
-        from extractbench_nb.judges.offline import OfflineJudge
-
-        if (len(gold) + len(predicted)) % self.every == 0:
+        if self.every and hash_of(gold, predicted) % self.every == 0:
             raise JudgeError("sulks")
+        if (gold, predicted) in RENAMED or hash_of(predicted, gold) % 3 == 0:
+            return Verdict(0.7 + hash_of(gold, gold + predicted) % 30 / 100, "odd")
         return OfflineJudge().compare(gold, predicted)
+
+
+def hash_of(*texts: str) -> int:
+    return zlib.crc32("|".join(texts).encode())
 
 
 @settings(max_examples=60)
@@ -118,13 +128,20 @@ def test_strict_is_at_most_one_for_the_same_table(
 
 
 @settings(max_examples=60)
-@given(tables(), tables(), st.integers(1, 4), st.sampled_from(["strict", "aoe-readme"]))
+@given(
+    tables(),
+    tables(("name", "names", "nom")),
+    st.integers(1, 4),
+    st.sampled_from(["strict", "aoe-readme"]),
+)
 def test_a_judge_that_fails_never_raises_a_score(
     gold: pd.DataFrame, predicted: pd.DataFrame, every: int, profile: str
 ) -> None:
-    with_answers = compare(gold, predicted, profile=profile, keys="name").summary
-    judge: Any = Sulking(every)
-    without = compare(gold, predicted, profile=profile, keys="name", judge=judge).summary
+    judges: tuple[Any, Any] = Sulking(0), Sulking(every)
+    with_answers, without = (
+        compare(gold, predicted, profile=profile, keys="name", judge=judge).summary
+        for judge in judges
+    )
     assert without["cell_f1"] <= with_answers["cell_f1"] + 1e-12
     assert without["cell_recall"] <= with_answers["cell_recall"] + 1e-12
 
