@@ -1,10 +1,12 @@
 """One table from many documents (AOE): comparing it, its data, retrieval, statistics, figures."""
 
 from extractbench_nb.construction import aoe
+from extractbench_nb.construction.batches import evaluate_tables
 from extractbench_nb.construction.chunks import Chunk, split_documents
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.dataset import TableDataset, TableTask
 from extractbench_nb.construction.embeddings import Embedding
+from extractbench_nb.construction.evaluations import TableEvaluations
 from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
 from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.losses import losses
@@ -23,6 +25,7 @@ from extractbench_nb.construction.replies import (
 )
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
+from extractbench_nb.construction.runs import construct
 from extractbench_nb.construction.statistics import (
     fixed_level,
     level_statistics,
@@ -41,9 +44,12 @@ __all__ = [
     "Retriever",
     "TableComparison",
     "TableDataset",
+    "TableEvaluations",
     "TableTask",
     "aoe",
     "compare",
+    "construct",
+    "evaluate_tables",
     "evidence_recall",
     "fixed_level",
     "gold_table",

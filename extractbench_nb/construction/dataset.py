@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from io import StringIO
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from extractbench_nb.construction.sources import DOCUMENT_KINDS, SourceDocument
 from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import DatasetError, InputError, nearest
+from extractbench_nb.extraction.folders import RunFolder, is_run
 
 #: Suffixes of answers.
 _ANSWERS = (".txt", ".csv", ".md", ".json")
@@ -91,7 +93,7 @@ RUN_COLUMNS = FrameSpec(
     (
         Column("run", "string", "name of the run"),
         _ID,
-        Column("predicted", "object", "where the raw answer is; it may not parse", "pathlib.Path"),
+        Column("predicted", "object", "file with the raw answer; None if a call failed", "", True),
     ),
 )
 
@@ -320,23 +322,15 @@ class TableDataset:
 
     @property
     def runs(self) -> pd.DataFrame:
-        """One row per answer in ``runs/{run}/{table}.*`` (see `RUN_COLUMNS`).
+        """One row per answer in ``runs/{run}/`` (see `RUN_COLUMNS`): files, or a run's folder.
 
         Raises
         ------
         DatasetError
             If an answer's name is not a table of this dataset.
         """
-        known = {task.id for task in self._tasks}
-        rows = []
-        for run in list_folders(self.root / RUN_FOLDER):
-            for path in (file for suffix in _ANSWERS for file in list_files(run, suffix)):
-                if path.stem not in known:
-                    raise DatasetError(
-                        f"{path}: no table {path.stem!r}; {nearest(path.stem, known)}"
-                    )
-                rows.append((run.name, path.stem, path))
-        return RUN_COLUMNS.from_rows(sorted(rows))
+        folder = self.root if self.root.is_dir() else self.root.parent
+        return answers_in(folder / RUN_FOLDER, {task.id for task in self._tasks})
 
     @property
     def problems(self) -> pd.DataFrame:
@@ -409,6 +403,23 @@ class TableDataset:
         documents = sum(len(task.documents) for task in self._tasks)
         counts = f"{plural(len(self), 'table')}, {plural(documents, 'document')}"
         return counts + (f", {plural(len(self._found), 'problem')}" if self._found else "")
+
+
+def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:
+    """List the answers of runs in a folder: ``{run}/{table}.*``, or folders of `construct`."""
+    rows: list[tuple[str, str, Path | None]] = []
+    for run in list_folders(folder):
+        if is_run(run):
+            files = {name: run / f"{name}.raw.txt" for name in RunFolder.open(run).documents}
+            answers = [(name, file if file.is_file() else None) for name, file in files.items()]
+        else:
+            paths = (file for suffix in _ANSWERS for file in list_files(run, suffix))
+            answers = [(path.stem, path) for path in paths]
+        for name, path in answers:
+            if name not in tables:
+                raise DatasetError(f"{path or run}: no table {name!r}; {nearest(name, tables)}")
+            rows.append((run.name, name, path))
+    return RUN_COLUMNS.from_rows(sorted(rows, key=itemgetter(0, 1)))
 
 
 def task_text(path: Path) -> str:

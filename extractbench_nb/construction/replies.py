@@ -86,7 +86,15 @@ class Quality(NamedTuple):
     kept: bool
 
 
+#: The parts of a quality score, in order, and their weights.
+QUALITY_PARTS = ("intent", "columns", "content", "format")
 _QUALITY_WEIGHTS = (2, 3, 3, 2)
+
+
+def quality_of(scores: Sequence[int | None]) -> Quality:
+    """Weigh four scores; a missing one counts as 0."""
+    total = sum(w * (s or 0) for w, s in zip(_QUALITY_WEIGHTS, scores, strict=True)) / 10
+    return Quality(tuple(scores), total, None not in scores)
 
 
 def read_quality_reply(reply: str | None) -> Quality:
@@ -109,9 +117,7 @@ def read_quality_reply(reply: str | None) -> Quality:
     79.5
     """
     found = [re.search(rf"<score{n}>(\d+)</score{n}>", reply or "") for n in range(1, 5)]
-    scores = tuple(None if match is None else int(match[1]) for match in found)
-    total = sum(w * (s or 0) for w, s in zip(_QUALITY_WEIGHTS, scores, strict=True)) / 10
-    return Quality(scores, total, None not in scores)
+    return quality_of([None if match is None else int(match[1]) for match in found])
 
 
 class RecordedAnswers:
