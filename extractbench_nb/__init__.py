@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from extractbench_nb import (
         benchmark,
         compat,
+        construction,
         extraction,
         field_metrics,
         gold,
@@ -86,6 +87,7 @@ __all__ = [
     "breakdown",
     "compare_runs",
     "compat",
+    "construction",
     "difficulty",
     "estimate_cost",
     "evaluate",

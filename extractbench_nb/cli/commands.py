@@ -1,25 +1,34 @@
-"""The commands: evaluate, report, batch, compare, and lists of what is available."""
+"""The commands: evaluate, report, batch, compare, construct, and lists of what is available."""
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from math import isfinite
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from extractbench_nb._json import canonical
 from extractbench_nb._version import __version__
 from extractbench_nb.batch.rows import UNITS
-from extractbench_nb.display.text import cut, document_json
+from extractbench_nb.cli.construction import construct
+from extractbench_nb.cli.output import (
+    OrderedGroup,
+    json_option,
+    judge_option,
+    one_line_errors,
+    plain,
+    print_frame,
+    print_json,
+    print_table,
+    print_text,
+    records,
+)
+from extractbench_nb.display.text import cut
 from extractbench_nb.engine.profiles import PROFILES
-from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import scores_text
 
@@ -49,16 +58,8 @@ _EPILOG = (
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class _Group(click.Group):
-    """Lists commands in the order of their definition, not alphabetically."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in that order."""
-        return list(self.commands)
-
-
 @click.group(
-    cls=_Group,
+    cls=OrderedGroup,
     help=_HELP,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -68,7 +69,6 @@ def commands() -> None:
     """Gather the commands."""
 
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _profile_option = click.option(
     "--profile",
     type=click.Choice(list(PROFILES)),
@@ -76,18 +76,11 @@ _profile_option = click.option(
     show_default=True,
     help="The scoring rules; the command `profiles` shows them side by side.",
 )
-_judge_option = click.option(
-    "--judge",
-    default="offline",
-    show_default=True,
-    metavar="NAME",
-    help="Decides whether two texts mean the same; 'offline' is deterministic.",
-)
 
 
 def _scoring_options(command: _Function) -> _Function:
     """Add the options of every evaluation: profile, judge, and JSON output."""
-    return _profile_option(_judge_option(_json_option(command)))
+    return _profile_option(judge_option(json_option(command)))
 
 
 def _document_files(command: _Function) -> _Function:
@@ -97,80 +90,15 @@ def _document_files(command: _Function) -> _Function:
     return command
 
 
-#: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
-FAILED, INTERRUPTED = 1, 130
 #: Entries of a summary that are counts.
 _COUNTED = set(SUMMARY.names) - {*UNITS, "llm_cost_usd"}
 
 
-def _print_text(text: str) -> None:
-    """Print text that may come from documents; control characters are replaced."""
-    click.echo("".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
-
-
-def _print_table(table: pd.DataFrame) -> None:
-    """Print a frame; a missing cell is a dash."""
-    cells = table.astype(object).where(table.notna(), "-")
-    _print_text(cells.to_string(index=False, float_format="{:.3f}".format))
-
-
-def _print_json(value: Any) -> None:
-    """Print one strict JSON document; ASCII, so that any terminal and any text survive."""
-    click.echo(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2))
-
-
-def _print_frame(frame: pd.DataFrame, *, as_json: bool, shown: Sequence[str] | None = None) -> None:
-    """Print a frame as JSON, or some of its columns as a table."""
-    if as_json:
-        _print_json(_records(frame))
-    else:
-        _print_table(frame if shown is None else frame[list(shown)])
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Turn a frame into JSON objects, one per row."""
-    rows = frame.astype(object).to_dict("records")
-    return [{str(name): _plain(cell) for name, cell in row.items()} for row in rows]
-
-
 def _counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
     """Write entries of a summary: counts as integers, scores as they are."""
-    values = {str(name): _plain(value) for name, value in summary.items()}
+    values = {str(name): plain(value) for name, value in summary.items()}
     counts = {n: int(v) for n, v in values.items() if n in _COUNTED and v is not None}
     return values | counts
-
-
-def _plain(cell: Any) -> Any:
-    """Turn a cell into valid JSON: NaN and missing become null, unknown types their text."""
-    import pandas as pd
-
-    value = cell.item() if hasattr(cell, "item") else cell
-    if value is pd.NA or value is pd.NaT or (isinstance(value, float) and not isfinite(value)):
-        return None
-    return document_json(value)
-
-
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Report an expected error as one line on standard error, and exit with its status."""
-    try:
-        yield
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:  # the reader has gone, as in `... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILED)
-    except (ExtractBenchError, OSError) as error:
-        _fail(str(error), FAILED)
-
-
-def _fail(problem: str, status: int) -> NoReturn:
-    line = " ".join(problem.split())
-    click.echo("error: " + "".join(c if c.isprintable() else "?" for c in line), err=True)
-    sys.exit(status)
 
 
 # --- one document -----------------------------------------------------------------------------
@@ -197,18 +125,18 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
     """
     ev = _evaluated(**inputs)
     if as_json:
-        frames = {name: _records(getattr(ev, name)) for name in ("fields", "arrays", "matches")}
-        warnings = _records(ev.warnings)
-        _print_json({"summary": _counts_and_scores(ev.summary), **frames, "warnings": warnings})
+        frames = {name: records(getattr(ev, name)) for name in ("fields", "arrays", "matches")}
+        warnings = records(ev.warnings)
+        print_json({"summary": _counts_and_scores(ev.summary), **frames, "warnings": warnings})
     else:
-        _print_text(scores_text(ev))
+        print_text(scores_text(ev))
         if ev.inputs.problem is not None:
-            _print_text(f"  not JSON: {ev.inputs.problem}")
+            print_text(f"  not JSON: {ev.inputs.problem}")
         _print_arrays(ev)
         _print_failures(ev)
         counts = ev.warnings[["side", "kind"]].value_counts(sort=False).reset_index()
         for side, kind, count in counts.itertuples(index=False):
-            _print_text(f"  warning: {side}: {count} x {kind}")
+            print_text(f"  warning: {side}: {count} x {kind}")
     if fail_under is not None:
         if not ev.summary["evaluated"]:
             raise InputError("no field is scored, so there is no score to check")
@@ -241,11 +169,9 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
     built = builder.from_evaluation(_evaluated(**inputs))
     folder = builder.save(built)
     if as_json:
-        _print_json(
-            {"folder": str(folder), "summary": _counts_and_scores(built.evaluation.summary)}
-        )
+        print_json({"folder": str(folder), "summary": _counts_and_scores(built.evaluation.summary)})
     else:
-        _print_text(str(folder))
+        print_text(str(folder))
 
 
 def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: str) -> Evaluation:
@@ -266,9 +192,9 @@ def _print_arrays(ev: Evaluation) -> None:
         counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
         if not isinstance(a.matched, Integral):  # without an alignment, counts are missing
             counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
-        _print_text(f"  {'array':<13} {a.path}: {counts}")
+        print_text(f"  {'array':<13} {a.path}: {counts}")
     if len(differ) > _MOST:
-        _print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")
+        print_text(f"  ... {len(differ) - _MOST} more arrays that differ; --json has all")
 
 
 def _print_failures(ev: Evaluation) -> None:
@@ -278,9 +204,9 @@ def _print_failures(ev: Evaluation) -> None:
     wrong = wrong[~wrong["path"].isin(ev.arrays["path"])]
     for path, outcome, gold, predicted in wrong[list(_FAILURE)].head(_MOST).itertuples(index=False):
         sides = " -> ".join(cut(canonical(side), _LONGEST) for side in (gold, predicted))
-        _print_text(f"  {outcome:<13} {path}: {sides}")
+        print_text(f"  {outcome:<13} {path}: {sides}")
     if len(wrong) > _MOST:
-        _print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
+        print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
 
 
 # --- many documents ---------------------------------------------------------------------------
@@ -348,15 +274,15 @@ def batch(
     )
     by_run, missing = evs.by_run, evs.missing
     if as_json:
-        runs_json = [_counts_and_scores(row) for row in _records(by_run)]
-        _print_json({"runs": runs_json, "missing": _records(missing)})
+        runs_json = [_counts_and_scores(row) for row in records(by_run)]
+        print_json({"runs": runs_json, "missing": records(missing)})
         return
     shown = by_run[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
-    _print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
+    print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
     for run, group in missing.groupby("run"):
         names = ", ".join(group["document"].head(_NAMED))
         names += ", ..." if len(group) > _NAMED else ""
-        _print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
+        print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
 
 
 def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
@@ -404,7 +330,7 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     help="Confidence level of the intervals.",
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the resampling.")
-@_json_option
+@json_option
 def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     """Compare runs, with confidence intervals.
 
@@ -417,9 +343,9 @@ def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None
     comparison = compare_runs(_summaries(folders), **options)
     if as_json:
         names = ("scores", "differences", "domains", "domain_differences")
-        _print_json({name: _records(getattr(comparison, name)) for name in names})
+        print_json({name: records(getattr(comparison, name)) for name in names})
     else:
-        _print_text(repr(comparison))
+        print_text(repr(comparison))
 
 
 def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
@@ -441,6 +367,9 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     return summaries
 
 
+commands.add_command(construct)
+
+
 # --- lists --------------------------------------------------------------------------------------
 
 #: Columns of the documents' table.
@@ -456,7 +385,7 @@ fish:  extractbench-nb completion fish | source     in ~/.config/fish/config.fis
 
 @commands.command()
 @click.argument("schema", type=_FILE)
-@_json_option
+@json_option
 def schema(schema: Path, *, as_json: bool) -> None:
     """Print a schema as a tree.
 
@@ -466,14 +395,14 @@ def schema(schema: Path, *, as_json: bool) -> None:
 
     tree = parse_schema(schema)
     if as_json:
-        _print_json(_records(tree.to_frame()))
+        print_json(records(tree.to_frame()))
     else:
-        _print_text(repr(tree))
+        print_text(repr(tree))
 
 
 @commands.command()
 @click.argument("name", required=False)
-@_json_option
+@json_option
 def datasets(name: str | None, *, as_json: bool) -> None:
     """List datasets, or the documents of one.
 
@@ -486,12 +415,12 @@ def datasets(name: str | None, *, as_json: bool) -> None:
         return
     dataset = load_dataset(name)
     if as_json:
-        documents, runs = _records(dataset.documents), _records(dataset.runs)
+        documents, runs = records(dataset.documents), records(dataset.runs)
         about = {"name": dataset.name, "root": str(dataset.root)}
-        _print_json({**about, "documents": documents, "runs": runs})
+        print_json({**about, "documents": documents, "runs": runs})
     else:
-        _print_text(repr(dataset))
-        _print_table(dataset.documents[list(_SHOWN)])
+        print_text(repr(dataset))
+        print_table(dataset.documents[list(_SHOWN)])
 
 
 def _print_datasets(*, as_json: bool) -> None:
@@ -510,28 +439,28 @@ def _print_datasets(*, as_json: bool) -> None:
             text = f"{name}: not available; {error}"
         rows.append(row)
         if not as_json:
-            _print_text(text)
+            print_text(text)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
 
 
 @commands.command()
-@_json_option
+@json_option
 def metrics(*, as_json: bool) -> None:
     """List the metrics that an evaluation_config can name."""
     from extractbench_nb.field_metrics.registry import metrics as all_metrics
 
     shown = ("metric", "applies_to", "pass_rule", "summary")
-    _print_frame(all_metrics(), as_json=as_json, shown=shown)
+    print_frame(all_metrics(), as_json=as_json, shown=shown)
 
 
 @commands.command()
-@_json_option
+@json_option
 def profiles(*, as_json: bool) -> None:
     """Show the scoring rules of all profiles, side by side."""
     from extractbench_nb.engine.profiles import profiles as all_rules
 
-    _print_frame(all_rules().reset_index(), as_json=as_json)
+    print_frame(all_rules().reset_index(), as_json=as_json)
 
 
 @commands.command()
@@ -546,7 +475,7 @@ def static(notebooks: tuple[Path, ...]) -> None:
 
     for path in notebooks:
         changed = keep_static(path)
-        _print_text(f"{path}: {changed} view{'' if changed == 1 else 's'}")
+        print_text(f"{path}: {changed} view{'' if changed == 1 else 's'}")
 
 
 @commands.command(help=_COMPLETION_HELP)
@@ -558,4 +487,4 @@ def completion(shell: str) -> None:
     script_class = get_completion_class(shell)
     assert script_class is not None  # noqa: S101 - click knows the three
     variable = f"_{COMMAND.upper().replace('-', '_')}_COMPLETE"
-    _print_text(script_class(commands, {}, COMMAND, variable).source())
+    print_text(script_class(commands, {}, COMMAND, variable).source())

@@ -79,10 +79,7 @@ class Prompt:
     @property
     def version(self) -> str:
         """Version of the built-in prompts, or ``custom-`` and the start of the SHA-256."""
-        if self.template is None:
-            return PROMPT_VERSION
-        data = self.template.encode("utf-8", "surrogatepass")
-        return f"custom-{hashlib.sha256(data).hexdigest()[:_HASHED]}"
+        return prompt_version(self.template)
 
     def messages(
         self,
@@ -116,6 +113,14 @@ class Prompt:
         file["file_data"] = f"data:application/pdf;base64,{data}"
         parts = [{"type": "file", "file": file}, {"type": "text", "text": prompt}]
         return ({"role": "user", "content": parts},)
+
+
+def prompt_version(template: str | None, built_in: str = PROMPT_VERSION) -> str:
+    """Return the version of the built-in prompt, or one that is made of a template's hash."""
+    if template is None:
+        return built_in
+    data = template.encode("utf-8", "surrogatepass")
+    return f"custom-{hashlib.sha256(data).hexdigest()[:_HASHED]}"
 
 
 def document_text(pdf: Path) -> str:

@@ -30,7 +30,7 @@ from extractbench_nb.errors import InputError, OutputError, nearest
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
-KINDS = ("extraction", "simulation")
+KINDS = ("extraction", "simulation", "construction")
 RUN_FILE = "run.json"
 
 _RAW, _META = ".raw.txt", ".meta.json"

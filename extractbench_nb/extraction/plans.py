@@ -56,7 +56,7 @@ def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
 
 INPUTS = ("auto", "file", "text")
 
-_NO_KEY = "A model on your own server needs no key: pass its address as api_base="
+NO_KEY = "A model on your own server needs no key: pass its address as api_base="
 _HASHED = 16
 #: Maximum tokens of the image of a page: the providers document 258 (Gemini) to 4,784 (Claude), and
 #: 25,501 for a high-detail image with gpt-4o-mini.
@@ -69,8 +69,13 @@ _DECIDING_OF_DOCUMENTS = (
     ("schema", "name of the schema"),
     ("schema_sha256", "schema"),
     ("pdf_sha256", "PDF"),
+    ("query_sha256", "query"),
+    ("texts_sha256", "text"),
 )
-_DECIDING = ("kind", "model", "mode", "prompt_version", "document_input", "parameters")
+_DECIDING = (
+    *("kind", "model", "mode", "prompt_version", "document_input", "parameters"),
+    "retriever",  # of tables
+)
 
 
 class Task(NamedTuple):
@@ -109,7 +114,7 @@ class Options:
 
     def check(self) -> None:
         """Check, offline, that the model supports this mode, or raise `InputError`."""
-        check_model(self.settings, otherwise=_NO_KEY)
+        check_model(self.settings, otherwise=NO_KEY)
         if not self.is_structured:
             return
         model = self.settings.model
@@ -281,9 +286,10 @@ def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Desc
     """Raise `InputError` that names the first difference from the run in a folder."""
     theirs, where = folder.description, repr(str(folder.path))
     for name in _DECIDING:
-        if theirs.get(name) != ours[name]:
+        before, wanted = theirs.get(name), ours.get(name)
+        if before != wanted:
             raise InputError(
-                f"{where} holds a run whose {name} is {theirs.get(name)!r}, not {ours[name]!r}; "
+                f"{where} holds a run whose {name} is {before!r}, not {wanted!r}; "
                 "resume with the same settings, or use another folder"
             )
     stored = theirs.get("documents", {})

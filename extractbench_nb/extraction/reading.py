@@ -161,7 +161,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
         A column is missing, a run has a document twice, a document is not in the dataset, or a file
         cannot be read.
     """
-    frame = _frame_of(outputs)
+    frame = frame_of_outputs(outputs)
     dataset = documents_of(dataset)
     listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
     allowed: dict[str, Conformance] = {}
@@ -195,7 +195,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     return ATTEMPT_COLUMNS.from_rows(rows)
 
 
-def _frame_of(outputs: Any) -> pd.DataFrame:
+def frame_of_outputs(outputs: Any) -> pd.DataFrame:
     """Return outputs of any kind as one frame, one row per attempt."""
     frames: list[pd.DataFrame] = []
     for source in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -28,8 +29,8 @@ from extractbench_nb.extraction.folders import (
     refuse_outputs,
 )
 from extractbench_nb.extraction.plans import (
+    Described,
     Options,
-    Task,
     choose_documents,
     describe_documents,
     make_tasks,
@@ -37,6 +38,7 @@ from extractbench_nb.extraction.plans import (
 )
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.calls import CallQueue
+from extractbench_nb.judges.client import ModelRequest
 from extractbench_nb.judges.settings import Settings, read_environment
 
 RUN_OUTPUT_COLUMNS = FrameSpec(
@@ -189,7 +191,8 @@ class Run:
             lines.append(f"{unknown} of unknown cost: no price, or no usage reported")
         if unasked:
             why = f": {self.stopped}" if self.stopped else ""
-            lines.append(f"{len(unasked)} not asked{why}; extract with the same folder continues")
+            call = _function_of(self.description)
+            lines.append(f"{len(unasked)} not asked{why}; {call} with the same folder continues")
         return lines
 
 
@@ -308,36 +311,80 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
     path = folder_path(folder)
     chosen, ids = choose_documents(documents, dataset)
-    check_names(path, ids)
-    begun = RunFolder.open(path) if is_run(path) else None
-    if begun is not None and not resume:
-        raise InputError(f"{str(path)!r} holds a run; pass resume=True, or use another folder")
+    begun = begun_run(path, ids, resume=resume)
     sent_as = options.input_of(begun.description if begun else {})
     description = options.describe(sent_as, chosen.name)
     documents_now = describe_documents(chosen, ids, structured=options.is_structured)
+
+    def prepare(unanswered: Described) -> list[Request]:
+        if unanswered:
+            options.check()
+        return [
+            Request(task.document, sent_as, partial(options.request, task))
+            for task in make_tasks(chosen, unanswered, sent_as)
+        ]
+
+    return ask_all(settings, path, begun, (description, documents_now), prepare, progress=progress)
+
+
+class Request(NamedTuple):
+    """A document to be asked about: in which form it is sent, and what makes its request."""
+
+    document: str
+    sent_as: str
+    make: Callable[[], ModelRequest]
+
+
+def begun_run(path: Path, documents: Sequence[str], *, resume: bool) -> RunFolder | None:
+    """Check the names of documents, and open the run that a folder holds, if it may be resumed."""
+    check_names(path, documents)
+    begun = RunFolder.open(path) if is_run(path) else None
+    if begun is not None and not resume:
+        raise InputError(f"{str(path)!r} holds a run; pass resume=True, or use another folder")
+    return begun
+
+
+def ask_all(
+    settings: Settings,
+    path: Path,
+    begun: RunFolder | None,
+    plan: tuple[Mapping[str, Any], Described],
+    prepare: Callable[[Described], list[Request]],
+    *,
+    progress: bool,
+) -> Run:
+    """Ask about all documents of a run that have no output yet.
+
+    `plan` is what ``run.json`` says of the run, and of each document. `prepare` makes the requests
+    for some documents; it raises if one of them cannot be asked about.
+    """
+    description, documents = plan
     if begun is not None:
-        refuse_other_run(begun, description, documents_now)
+        refuse_other_run(begun, description, documents)
     unanswered = {
-        name: documents_now[name] for name in ids if begun is None or _is_open(begun, name)
+        name: about for name, about in documents.items() if begun is None or _is_open(begun, name)
     }
-    if unanswered:
-        options.check()
-    tasks = make_tasks(chosen, unanswered, sent_as)
+    requests = prepare(unanswered)
     if begun is None:
         refuse_outputs(path)
-    elif not tasks and begun.description.get("ended"):
+    elif not requests and begun.description.get("ended"):
         begun.tidy()
         return Run(path)
     with RunFolder(make_folder(path), {}).alone():
         # another call may have begun the same run since
         run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, description)
-        refuse_other_run(run, description, documents_now)
+        refuse_other_run(run, description, documents)
         recorded = run.description.get("documents", {})
         run.update({"documents": {**recorded, **unanswered}})
-        open_tasks = [task for task in tasks if _is_open(run, task.document)]
-        stopped = run_anywhere(_ask_all(options, open_tasks, run, progress=progress))
+        still_open = [request for request in requests if _is_open(run, request.document)]
+        stopped = run_anywhere(_ask_each(settings, still_open, run, progress=progress))
         run.update({"ended": now()})
     return Run(path, stopped)
+
+
+def _function_of(description: Mapping[str, Any]) -> str:
+    """Return the name of the function that makes such a run."""
+    return "construct" if description["kind"] == "construction" else "extract"
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
@@ -351,29 +398,28 @@ def _is_open(folder: RunFolder, document: str) -> bool:
     return error.get("reason") in PASSING
 
 
-async def _ask_all(
-    options: Options, tasks: Sequence[Task], folder: RunFolder, *, progress: bool
+async def _ask_each(
+    settings: Settings, requests: Sequence[Request], folder: RunFolder, *, progress: bool
 ) -> str | None:
-    """Send all documents; return why some were not sent, or None."""
-    queue = CallQueue(options.settings, None)
-    turns = asyncio.Semaphore(options.settings.max_concurrency)
+    """Send all requests; return why some were not sent, or None."""
+    queue = CallQueue(settings, None)
+    turns = asyncio.Semaphore(settings.max_concurrency)
     stop_reasons: list[str] = []
 
-    async def ask(task: Task) -> None:
+    async def ask(request: Request) -> None:
         async with turns:
             if stop_reasons:
                 return
-            request = await asyncio.to_thread(options.request, task)
-            sent = "file" if task.text is None else "text"
+            made = await asyncio.to_thread(request.make)
             try:
-                output = await BACKGROUND.run(call_model(queue, request, sent))
+                output = await BACKGROUND.run(call_model(queue, made, request.sent_as))
             except NotAskedError as error:
                 stop_reasons.append(str(error))
                 return
-            folder.write(task.document, *output)
+            folder.write(request.document, *output)
             bar.update()
 
-    name = f"extract {options.settings.model}"
-    with progress_bar(shown=progress, total=len(tasks), desc=name, unit="document") as bar:
-        await asyncio.gather(*(ask(task) for task in tasks))
+    name, total = f"{_function_of(folder.description)} {settings.model}", len(requests)
+    with progress_bar(shown=progress, total=total, desc=name, unit="document") as bar:
+        await asyncio.gather(*(ask(request) for request in requests))
     return stop_reasons[0] if stop_reasons else None

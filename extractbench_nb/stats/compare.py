@@ -342,7 +342,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     source: object,
     *,
     by: str | Iterable[str] = "run",
-    measures: str | Sequence[str] = _MEASURES,
+    measures: str | Sequence[str] | None = None,
     baseline: object = None,
     confidence: float = 0.95,
     resamples: int = 9999,
@@ -363,7 +363,8 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     by : str or iterable of str, optional
         The column of `summary` that makes a group, or several of them.
     measures : str or sequence of str, optional
-        Columns of `summary` to compare.
+        Columns of `summary` to compare. By default ``pass_rate``, ``overall_score`` and
+        ``field_score``; of tables, the ``measures`` that the results name.
     baseline : object, optional
         The group to compare all others with (a tuple for several columns); by default all pairs
         are compared.
@@ -410,6 +411,8 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     """
     drawing = Drawing(confidence, resamples, seed)
     names = (by,) if isinstance(by, str) else tuple(by)
+    if measures is None:
+        measures = getattr(type(source), "measures", _MEASURES)
     asked = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")

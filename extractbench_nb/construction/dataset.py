@@ -1,0 +1,437 @@
+"""`TableDataset` and `TableTask`: tables to build from documents, read on first access."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from io import StringIO
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import read_text
+from extractbench_nb.benchmark.dataset import RUN_FOLDER, list_files, list_folders
+from extractbench_nb.construction.sources import DOCUMENT_KINDS, SourceDocument
+from extractbench_nb.display.html import table as html_table
+from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.errors import DatasetError, InputError, nearest
+from extractbench_nb.extraction.folders import RunFolder, is_run
+
+#: Suffixes of answers.
+_ANSWERS = (".txt", ".csv", ".md", ".json")
+
+_ID = Column("table", "string", "id of the table, unique in the dataset")
+
+TABLE_COLUMNS = FrameSpec(
+    "tables",
+    "one row per gold table, in the order of the dataset",
+    (
+        _ID,
+        Column("domain", "string", "finance, legal, academic, ..."),
+        Column("task", "string", "kind of table; tables of one task have the same columns"),
+        Column("language", "string", "language of query and documents", "en, zh, ..."),
+        Column("query", "string", "what the table is asked with"),
+        Column("keys", "object", "columns that name a row", "tuple of str"),
+        Column("values", "object", "columns that are scored", "tuple of str"),
+        Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
+        Column("documents", "int64", "documents to read", "0 or more"),
+        Column("average_length", "Float64", "mean length of a document as AOE states it", "", True),
+        Column("disagreements", "int64", "planted disagreements between documents", "0 or more"),
+    ),
+)
+
+SOURCE_COLUMNS = FrameSpec(
+    "documents",
+    "one row per table and document, in the order of the dataset",
+    (
+        _ID,
+        Column("document", "string", "name of the document, unique in the table"),
+        Column("kind", "string", "how it is read", ", ".join((*DOCUMENT_KINDS.values(), "text"))),
+        Column("path", "object", "file; missing where the text is in the dataset", "Path", True),
+        Column("bytes", "Int64", "size of the file or text; missing without a file", "", True),
+    ),
+)
+
+TASK_COLUMNS = FrameSpec(
+    "tasks",
+    "one row per domain, task and language, in the order of the dataset",
+    (
+        Column("domain", "string", "domain"),
+        Column("task", "string", "task"),
+        Column("language", "string", "language"),
+        Column("tables", "int64", "tables", "1 and up"),
+        Column("documents", "int64", "documents of all its tables", "0 or more"),
+        Column("keys", "object", "columns that name a row", "tuple of str"),
+        Column("values", "object", "columns that are scored", "tuple of str"),
+    ),
+)
+
+DISAGREEMENT_COLUMNS = FrameSpec(
+    "disagreements",
+    "one row per planted disagreement and document",
+    (
+        _ID,
+        Column("row", "object", "key values of the gold row", "dict"),
+        Column("column", "string", "column of the disputed cell"),
+        Column("gold", "string", "the value in gold"),
+        Column("document", "string", "a document that states a value"),
+        Column("says", "string", "what the document says"),
+        Column("reason", "string", "why gold follows the document that it follows"),
+    ),
+)
+
+RUN_COLUMNS = FrameSpec(
+    "runs",
+    "one row per model answer, ordered by run and table",
+    (
+        Column("run", "string", "name of the run"),
+        _ID,
+        Column("predicted", "object", "file with the raw answer; None if a call failed", "", True),
+    ),
+)
+
+PROBLEM_COLUMNS = FrameSpec(
+    "problems",
+    "one row per problem, in the order of the dataset",
+    (
+        Column("table", "string", "id of the table; missing for a line of a file", "", True),
+        Column("problem", "string", "short name of the problem"),
+        Column("detail", "string", "what was found, and where"),
+    ),
+)
+
+
+class Problem(NamedTuple):
+    """A problem of a dataset; the fields are the columns of `PROBLEM_COLUMNS`."""
+
+    table: str | None
+    problem: str
+    detail: str
+
+
+@dataclass(frozen=True, repr=False)
+class TableTask:
+    """One table to build: its query, documents and gold table.
+
+    Made by `load`.
+
+    Attributes
+    ----------
+    id : str
+        Unique in the dataset.
+    domain, task, language : str
+        Where it belongs; tables of one task have the same columns.
+    query : str
+        What the table is asked with.
+    keys, values, numeric : tuple of str
+        Columns that name a row, columns that are scored, and those of them that hold numbers.
+    documents : tuple of SourceDocument
+        The documents, unread.
+    disagreements : tuple of dict
+        Planted disagreements: row, column, gold, says (document: value), reason.
+    average_length : float or None
+        Mean length of a document as the dataset states it.
+    """
+
+    id: str
+    domain: str
+    task: str
+    language: str
+    query: str
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    numeric: tuple[str, ...] = ()
+    documents: tuple[SourceDocument, ...] = ()
+    disagreements: tuple[Mapping[str, Any], ...] = ()
+    average_length: float | None = None
+    _gold: Path | Sequence[Sequence[str]] = ()
+    _found: tuple[Problem, ...] = field(default=(), compare=False)
+
+    @property
+    def gold(self) -> pd.DataFrame:
+        """The gold table: texts as written; an absent value is an empty text.
+
+        Raises
+        ------
+        DatasetError
+            If the file cannot be read, has no header, or names a column twice.
+        """
+        header, rows = self._table
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
+        return pd.DataFrame(columns, columns=list(header), dtype=pd.StringDtype("python"))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of the documents by name, in order.
+
+        Raises
+        ------
+        DatasetError
+            If a document is missing or cannot be read.
+        """
+        return {document.name: document.text for document in self.documents}
+
+    @cached_property
+    def _table(self) -> tuple[tuple[str, ...], list[list[str]]]:
+        """Return the header and the rows of gold, all of the header's width."""
+        where = str(self._gold) if isinstance(self._gold, Path) else f"table {self.id!r}"
+        rows = _csv_rows(self._gold) if isinstance(self._gold, Path) else [*self._gold]
+        rows = [list(row) for row in rows if any(cell.strip() for cell in row)]
+        if not rows:
+            raise DatasetError(f"{where}: the gold table has no header")
+        header, body = tuple(name.strip() for name in rows[0]), rows[1:]
+        twice = [name for name, count in Counter(header).items() if count > 1]
+        if twice:
+            raise DatasetError(f"{where}: more than one gold column is named {twice[0]!r}")
+        for number, row in enumerate(body, 1):
+            if len(row) > len(header):
+                raise DatasetError(
+                    f"{where}: row {number} has {len(row)} cells, the header {len(header)}; a cell "
+                    "with a comma needs quotes"
+                )
+        return header, [row + [""] * (len(header) - len(row)) for row in body]
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What may be wrong with the task, found without reading the documents."""
+        return (*self._found, *self._problems())
+
+    def _problems(self) -> Iterator[Problem]:
+        for document in self.documents:
+            if document.problem:
+                yield Problem(self.id, *document.problem)
+        if not self.documents:
+            yield Problem(self.id, "no_documents", "the task has no documents")
+        try:
+            header, rows = self._table
+        except DatasetError as error:
+            yield Problem(self.id, "unreadable_gold", str(error))
+            return
+        if not rows:
+            yield Problem(self.id, "no_rows", "the gold table has a header and no rows")
+        for kind, names in (("key", self.keys), ("value", self.values), ("numeric", self.numeric)):
+            for name in names:
+                if name not in header:
+                    detail = f"gold has no column {name!r}; {nearest(name, header)}"
+                    yield Problem(self.id, f"missing_{kind}_column", detail)
+        yield from self._key_problems(header, rows)
+
+    def _key_problems(self, header: tuple[str, ...], rows: list[list[str]]) -> Iterator[Problem]:
+        places = [header.index(name) for name in self.keys if name in header]
+        if not self.keys:
+            yield Problem(self.id, "no_keys", "no column names the rows")
+        seen = Counter(tuple(row[i].strip() for i in places) for row in rows)
+        for key, count in seen.items() if places else ():
+            if count > 1:
+                yield Problem(self.id, "duplicate_key", f"{count} gold rows have the key {key}")
+            if not all(key):
+                yield Problem(self.id, "blank_key", f"a gold row has the key {key}")
+
+    def __repr__(self) -> str:
+        """Return id, query and counts."""
+        return (
+            f"TableTask {self.id!r}: {plural(len(self.documents), 'document')}, "
+            f"keys {', '.join(self.keys) or 'none'}; {one_line(self.query)}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class TableDataset:
+    """Tables to build from documents; made by `load`. Each access to a frame returns a new one.
+
+    Iterating gives the `TableTask` objects; ``dataset[id]`` gives one of them.
+
+    Attributes
+    ----------
+    name : str
+        ``"sample"``, ``"AOE"``, or the name of the folder.
+    root : pathlib.Path
+        The folder or file.
+    """
+
+    name: str
+    root: Path
+    _tasks: tuple[TableTask, ...] = ()
+    _found: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of tables."""
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[TableTask]:
+        """Iterate over the tables."""
+        return iter(self._tasks)
+
+    def __getitem__(self, table: str) -> TableTask:
+        """Return the table with an id."""
+        for task in self._tasks:
+            if task.id == table:
+                return task
+        raise DatasetError(f"no table {table!r}; {nearest(table, (t.id for t in self._tasks))}")
+
+    @property
+    def tables(self) -> pd.DataFrame:
+        """One row per table; no gold table or document is read (see `TABLE_COLUMNS`)."""
+        return TABLE_COLUMNS.from_rows(
+            (
+                *(t.id, t.domain, t.task, t.language, t.query, t.keys, t.values, t.numeric),
+                *(len(t.documents), t.average_length, len(t.disagreements)),
+            )
+            for t in self._tasks
+        )
+
+    @property
+    def documents(self) -> pd.DataFrame:
+        """One row per table and document; no document is read (see `SOURCE_COLUMNS`)."""
+        return SOURCE_COLUMNS.from_rows(
+            (task.id, document.name, document.kind, document.path, document.size)
+            for task in self._tasks
+            for document in task.documents
+        )
+
+    @property
+    def tasks(self) -> pd.DataFrame:
+        """One row per domain, task and language (see `TASK_COLUMNS`)."""
+        groups: dict[tuple[str, str, str], list[TableTask]] = {}
+        for task in self._tasks:
+            groups.setdefault((task.domain, task.task, task.language), []).append(task)
+        return TASK_COLUMNS.from_rows(
+            (
+                *(*name, len(group), sum(len(task.documents) for task in group)),
+                *(group[0].keys, group[0].values),
+            )
+            for name, group in groups.items()
+        )
+
+    @property
+    def disagreements(self) -> pd.DataFrame:
+        """One row per planted disagreement and document (see `DISAGREEMENT_COLUMNS`)."""
+        return DISAGREEMENT_COLUMNS.from_rows(
+            (task.id, one["row"], one["column"], one["gold"], document, said, one["reason"])
+            for task in self._tasks
+            for one in task.disagreements
+            for document, said in one["says"].items()
+        )
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """One row per answer in ``runs/{run}/`` (see `RUN_COLUMNS`): files, or a run's folder.
+
+        Raises
+        ------
+        DatasetError
+            If an answer's name is not a table of this dataset.
+        """
+        folder = self.root if self.root.is_dir() else self.root.parent
+        return answers_in(folder / RUN_FOLDER, {task.id for task in self._tasks})
+
+    @property
+    def problems(self) -> pd.DataFrame:
+        """One row per problem of the dataset; reads all gold tables (see `PROBLEM_COLUMNS`)."""
+        return PROBLEM_COLUMNS.from_rows(
+            (*self._found, *(problem for task in self._tasks for problem in task.problems))
+        )
+
+    def gold(self, table: str) -> pd.DataFrame:
+        """Return the gold table with an id.
+
+        Parameters
+        ----------
+        table : str
+            A value of ``tables["table"]``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Texts as written; an absent value is an empty text.
+
+        Raises
+        ------
+        DatasetError
+            If the id is unknown or the gold table cannot be read.
+        """
+        return self[table].gold
+
+    def texts(self, table: str) -> dict[str, str]:
+        """Return the texts of a table's documents.
+
+        Parameters
+        ----------
+        table : str
+            A value of ``tables["table"]``.
+
+        Returns
+        -------
+        dict of str to str
+            Name of the document: its text.
+
+        Raises
+        ------
+        DatasetError
+            If the id is unknown or a document cannot be read.
+        """
+        return self[table].texts
+
+    def __repr__(self) -> str:
+        """Return counts, the folder, and one line per domain, task and language."""
+        lines = [f"TableDataset {self.name!r}: {self._counts()}", f"  {self.root}"]
+        for row in self.tasks.to_dict("records"):
+            name = f"{row['domain']}/{row['task']} ({row['language']})"
+            lines.append(f"  {name:<40} {plural(row['tables'], 'table')}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the same as static HTML; every text is escaped."""
+        rows = [
+            tuple(escape(str(cell)) for cell in row[:5])
+            for row in self.tasks.itertuples(index=False)
+        ]
+        heads = ("domain", "task", "language", "tables", "documents")
+        return (
+            f"<div><strong>TableDataset {escape(self.name)}</strong>: {escape(self._counts())}"
+            f"<br><code>{escape(str(self.root))}</code>{html_table(heads, rows, (3, 4))}</div>"
+        )
+
+    def _counts(self) -> str:
+        documents = sum(len(task.documents) for task in self._tasks)
+        counts = f"{plural(len(self), 'table')}, {plural(documents, 'document')}"
+        return counts + (f", {plural(len(self._found), 'problem')}" if self._found else "")
+
+
+def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:
+    """List the answers of runs in a folder: ``{run}/{table}.*``, or folders of `construct`."""
+    rows: list[tuple[str, str, Path | None]] = []
+    for run in list_folders(folder):
+        if is_run(run):
+            files = {name: run / f"{name}.raw.txt" for name in RunFolder.open(run).documents}
+            answers = [(name, file if file.is_file() else None) for name, file in files.items()]
+        else:
+            paths = (file for suffix in _ANSWERS for file in list_files(run, suffix))
+            answers = [(path.stem, path) for path in paths]
+        for name, path in answers:
+            if name not in tables:
+                raise DatasetError(f"{path or run}: no table {name!r}; {nearest(name, tables)}")
+            rows.append((run.name, name, path))
+    return RUN_COLUMNS.from_rows(sorted(rows, key=itemgetter(0, 1)))
+
+
+def task_text(path: Path) -> str:
+    """Read a text file of a dataset, or raise a `DatasetError`."""
+    try:
+        return read_text(path, "task")
+    except InputError as error:
+        raise DatasetError(str(error)) from None
+
+
+def _csv_rows(path: Path) -> list[list[str]]:
+    try:
+        return list(csv.reader(StringIO(task_text(path), newline="")))
+    except csv.Error as error:
+        raise DatasetError(f"{path}: not CSV: {error}") from None

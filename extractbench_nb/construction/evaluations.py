@@ -1,0 +1,463 @@
+"""`TableEvaluations`: the comparisons of a batch as frames, and their averages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
+from extractbench_nb.construction.quality import Rating
+from extractbench_nb.construction.reading import FAILURES, READING_KINDS
+from extractbench_nb.construction.replies import QUALITY_PARTS
+from extractbench_nb.construction.result import (
+    CELL_COLUMNS,
+    COLUMN_COLUMNS,
+    ROW_COLUMNS,
+    SUMMARY,
+    TableComparison,
+)
+from extractbench_nb.construction.sources import split_record_id
+from extractbench_nb.construction.statistics import level_statistics, released_statistics
+from extractbench_nb.display.html import card_html, document_text, table_html
+from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
+from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
+
+IDS = (
+    Column("run", "string", "name of the run, usually a model's name"),
+    Column("document", "string", "id of the table"),
+    Column("domain", "string", "domain of the table, if known", nullable=True),
+    Column("schema", "string", "task and language: what decides the columns; else the table"),
+)
+_RATIOS = SUMMARY.names[: SUMMARY.names.index("score_sum")]
+_OWN = (
+    Column("task", "string", "kind of table, if known", nullable=True),
+    Column("language", "string", "language of query and documents, if known", nullable=True),
+    Column("outcome", "string", "whether there is a table", "evaluated, invalid"),
+    Column("message", "string", "why there is none", nullable=True),
+    Column("direct", "bool", "whether AOE's released code reads the answer as it is"),
+    Column("mapped", "bool", "whether there is a table with rows, read by rules"),
+    Column(
+        "failure_mode", "string", "why it is not direct", ", ".join(READING_KINDS), nullable=True
+    ),
+    Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
+    Column("average_length", "Float64", "mean length of a document as AOE states it", "", True),
+    Column("pass_rate", "float64", "passed / evaluated cells", "0 to 1"),
+)
+_QUALITY = (
+    Column("quality", "Float64", "weighted mean of the next four", "0 to 100", True),
+    *(
+        Column(f"quality_{name}", "Int64", f"{name}, as the model rates it", "0 to 100", True)
+        for name in QUALITY_PARTS
+    ),
+    Column("quality_problem", "string", "why there is no rating", nullable=True),
+)
+SUMMARY_COLUMNS = FrameSpec(
+    "summary", "one row per run and table", (*IDS, *_OWN, *SUMMARY.columns, *_QUALITY)
+)
+#: Names that a user's own columns cannot have.
+RESERVED = frozenset(SUMMARY_COLUMNS.names) - {"run", "document", "domain", "task", "language"}
+
+BY_RUN = FrameSpec(
+    "by_run",
+    "one row per run",
+    (
+        Column("run", "string", "name of the run"),
+        Column("tables", "int64", "answers of the run, those without a table included", "1 and up"),
+        Column("missing", "int64", "tables that only other runs have", "0 and up"),
+        Column("invalid", "int64", "answers without a table", "0 to tables"),
+        Column("direct", "float64", "share of direct answers", "0 to 1"),
+        Column("mapped", "float64", "share of answers with a table that has rows", "0 to 1"),
+        *(Column(n, "float64", f"mean over tables: {n}", "0 to 1") for n in _RATIOS),
+        Column("task_cell_f1", "float64", "mean over tasks of the mean cell_f1, as in AOE"),
+        Column("quality", "Float64", "mean over rated tables", "0 to 100", True),
+        Column("judge_errors", "int64", "cells without a verdict", "0 and up"),
+        Column("llm_calls", "int64", "calls of a language model", "0 and up"),
+        Column("llm_cost_usd", "Float64", "what they cost", "0 and up", True),
+    ),
+)
+_PARTS = {
+    "cells": CELL_COLUMNS,
+    "rows": ROW_COLUMNS,
+    "columns": COLUMN_COLUMNS,
+    "judge_calls": CALL_COLUMNS,
+    "warnings": WARNING_COLUMNS,
+}
+_SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
+_MOST_RUNS = 20
+
+
+class Labels(NamedTuple):
+    """What names an answer, and what is known of its table."""
+
+    run: str
+    document: str
+    domain: str = ""
+    task: str = ""
+    language: str = ""
+    documents: int | None = None
+    average_length: float | None = None
+    extras: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def schema(self) -> str:
+        """Task and language; the table if there is no task."""
+        return f"{self.task}{f' ({self.language})' if self.language else ''}" or self.document
+
+    @property
+    def ids(self) -> tuple[str, str, str | None, str]:
+        """The cells of `IDS`."""
+        return self.run, self.document, self.domain or None, self.schema
+
+
+class Scored(NamedTuple):
+    """One answer: its labels, its comparison with gold, and its rating if one was asked for."""
+
+    labels: Labels
+    comparison: TableComparison
+    rating: Rating | None = None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TableEvaluations:
+    """The comparisons of a batch; frozen. `evaluate_tables` makes it.
+
+    Attributes
+    ----------
+    summary : pandas.DataFrame
+        One row per run and table: parsability, scores, counts, and your own columns. For
+        `compare_runs`; a table is a ``document`` there.
+    fields : pandas.DataFrame
+        One row per cell of a run and table, as `breakdown`, `difficulty` and `explore` take it.
+    rows, columns, judge_calls, warnings : pandas.DataFrame
+        Those of `TableComparison`, led by run, document, domain and schema.
+    by_run : pandas.DataFrame
+        One row per run: means over its tables; an answer without a table counts as 0.
+    missing : pandas.DataFrame
+        Run and document of the answers that another run has and this one does not.
+    meta : dict
+        Profile, judge, counts.
+    """
+
+    _scored: tuple[Scored, ...]
+    _meta: Mapping[str, Any]
+
+    #: What `compare_runs` compares by default.
+    measures: ClassVar[tuple[str, ...]] = ("cell_f1", "row_f1", "column_recall")
+
+    def __len__(self) -> int:
+        """Count the answers."""
+        return len(self._scored)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Profile, judge, counts."""
+        return dict(self._meta)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per run and table."""
+        return self._summary.copy()
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """One row per cell of gold or the prediction, of a run and table."""
+        return self._frame("cells")
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per row of gold, plus one per spurious predicted row."""
+        return self._frame("rows")
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """One row per column of gold, plus one per extra predicted column."""
+        return self._frame("columns")
+
+    @property
+    def judge_calls(self) -> pd.DataFrame:
+        """One row per call of a model; those for ratings have the metric ``table_quality``."""
+        return self._frame("judge_calls")
+
+    @property
+    def warnings(self) -> pd.DataFrame:
+        """Repairs of answers, odd keys, failures of the judge."""
+        return self._frame("warnings")
+
+    @property
+    def by_run(self) -> pd.DataFrame:
+        """One row per run, in the order of the runs."""
+        summary, absent = self._summary, self.missing["run"].value_counts()
+        rows = []
+        for run, part in summary.groupby("run", sort=False):
+            means = part[["direct", "mapped", *_RATIOS]].mean()
+            of_tasks = part.groupby(["domain", "schema"], dropna=False)["cell_f1"].mean()
+            quality = part["quality"].mean() if "quality" in part else None
+            rows.append(
+                {
+                    **means,
+                    "run": run,
+                    "tables": len(part),
+                    "missing": int(absent.get(run, 0)),
+                    "invalid": int((part["outcome"] == "invalid").sum()),
+                    "task_cell_f1": of_tasks.mean(),
+                    "quality": None if quality is None or pd.isna(quality) else quality,
+                    "judge_errors": int(part["judge_errors"].sum()),
+                    "llm_calls": int(part["llm_calls"].sum()),
+                    "llm_cost_usd": part["llm_cost_usd"].sum(skipna=False),
+                }
+            )
+        return BY_RUN.from_records(rows)
+
+    @property
+    def missing(self) -> pd.DataFrame:
+        """One row per answer that another run has and this one does not."""
+        have = {(one.labels.run, one.labels.document) for one in self._scored}
+        documents = {one.labels.document: one.labels for one in self._scored}
+        runs = dict.fromkeys(one.labels.run for one in self._scored)
+        spec = FrameSpec("missing", "one row per answer that other runs have", IDS)
+        return spec.from_rows(
+            (run, *labels.ids[1:])
+            for run in runs
+            for document, labels in documents.items()
+            if (run, document) not in have
+        )
+
+    def comparison(self, run: str, document: str) -> TableComparison:
+        """Return the comparison of one answer.
+
+        Parameters
+        ----------
+        run, document : str
+            Values of ``summary["run"]`` and ``summary["document"]``.
+
+        Returns
+        -------
+        TableComparison
+            As `compare` returns it.
+
+        Raises
+        ------
+        InputError
+            There is no such answer.
+        """
+        found = {(one.labels.run, one.labels.document): one.comparison for one in self._scored}
+        if (run, document) in found:
+            return found[run, document]
+        if all(name != run for name, _ in found):
+            raise InputError(f"no run {run!r}; {nearest(run, {name for name, _ in found})}")
+        of_run = [table for name, table in found if name == run]
+        raise InputError(f"run {run!r} has no table {document!r}; {nearest(document, of_run)}")
+
+    def statistics(
+        self,
+        *,
+        by: str | Sequence[str] = ("run", "domain"),
+        metrics: Sequence[str] = ("cell_f1", "row_f1", "column_recall", "direct", "mapped"),
+        **options: Any,
+    ) -> pd.DataFrame:
+        """Average scores by number of documents, length of documents and number of gold rows.
+
+        Parameters
+        ----------
+        by : str or sequence of str, optional
+            Columns of `summary` that form groups.
+        metrics : sequence of str, optional
+            Columns of `summary` to average.
+        **options : object
+            ``levels`` (``"fixed"`` or ``"quantile"``), ``quantiles``, ``measures``, ``failures``;
+            see `level_statistics`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per group, measure, level and metric.
+        """
+        groups = [by] if isinstance(by, str) else list(by)
+        summary = self.summary.assign(rows=self._summary["gold_rows"])
+        names = [*groups, "documents", "average_length", "rows", *metrics]
+        for name in names:
+            if name not in summary.columns:
+                raise InputError(f"no column {name!r}; {nearest(name, map(str, summary.columns))}")
+        return level_statistics(summary[list(dict.fromkeys(names))], by=groups, **options)
+
+    def released_statistics(self, *, quantiles: int = 3) -> dict[str, pd.DataFrame]:
+        """Compute the tables of averages that AOE's released code writes.
+
+        Parameters
+        ----------
+        quantiles : int, optional
+            Number of levels by quantiles.
+
+        Returns
+        -------
+        dict of str to pandas.DataFrame
+            See `released_statistics`. An answer without a table counts as 0; so does a missing
+            rating.
+        """
+        items: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        for one, row in zip(self._scored, self._summary.to_dict("records"), strict=True):
+            of_run = items.setdefault(one.labels.run, {})
+            of_run.setdefault(one.labels.domain or "none", []).append(_record(one, row))
+        return released_statistics(items, quantiles=quantiles)
+
+    @staticmethod
+    def describe() -> pd.DataFrame:
+        """Describe every column of every frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per column: column, dtype, values, nullable, meaning, frame.
+        """
+        parts = (FrameSpec(name, "", (*IDS, *spec.columns)) for name, spec in _PARTS.items())
+        return describe_frames([SUMMARY_COLUMNS, BY_RUN, *parts])
+
+    @cached_property
+    def _summary(self) -> pd.DataFrame:
+        frame = SUMMARY_COLUMNS.from_records(map(_summary_row, self._scored))
+        if self._meta["quality"] is None:
+            frame = frame.drop(columns=[column.name for column in _QUALITY])
+        extras = pd.DataFrame([dict(one.labels.extras) for one in self._scored], index=frame.index)
+        return pd.concat([frame, extras.infer_objects()], axis=1)
+
+    def _frame(self, part: str) -> pd.DataFrame:
+        """Put the frames of all comparisons together, led by their ids; built on first use."""
+        frames: dict[str, pd.DataFrame] = self.__dict__.setdefault("_frames", {})
+        if part not in frames:
+            parts = [getattr(one.comparison, part) for one in self._scored]
+            if part == "judge_calls":
+                parts = [
+                    _with_rating(p, s.rating) for p, s in zip(parts, self._scored, strict=True)
+                ]
+            filled = [frame for frame in parts if len(frame)] or [_PARTS[part].build()]
+            table = pd.concat(filled, ignore_index=True)
+            counts = list(map(len, parts))
+            for at, column in enumerate(IDS):
+                cells = [
+                    one.labels.ids[at]
+                    for one, count in zip(self._scored, counts, strict=True)
+                    for _ in range(count)
+                ]
+                table.insert(at, column.name, pd.array(cells, dtype=TEXT))
+            frames[part] = table
+        return frames[part].copy()
+
+    def __repr__(self) -> str:
+        """Write one line of scores per run."""
+        lines = [self._title()]
+        for row in self.by_run.head(_MOST_RUNS).to_dict("records"):
+            scores = " · ".join(f"{name} {row[name]:.3f}" for name in _SHOWN)
+            lines.append(f"{one_line(row['run'], 40)}  {scores} · {plural(row['tables'], 'table')}")
+        return "\n  ".join([*lines, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        rows = [
+            [
+                document_text(row["run"], 40),
+                *(f"{row[name]:.3f}" for name in _SHOWN),
+                *(str(row[name]) for name in ("tables", "invalid", "missing")),
+            ]
+            for row in self.by_run.head(_MOST_RUNS).to_dict("records")
+        ]
+        heads = [name.replace("_", " ") for name in (*_SHOWN, "tables", "invalid", "missing")]
+        notes = (f'<div class="xb-note">{document_text(note, 400)}</div>' for note in self._notes())
+        return card_html(self._title(), table_html(["run"], heads, rows), *notes)
+
+    def _title(self) -> str:
+        runs, tables = (
+            plural(self._meta[n], w) for n, w in (("runs", "run"), ("documents", "table"))
+        )
+        return f"TableEvaluations ({self._meta['profile']}): {runs}, {tables}"
+
+    def _notes(self) -> list[str]:
+        summary, notes = self._summary, []
+        more = self._meta["runs"] - _MOST_RUNS
+        if more > 0:
+            notes.append(f"… {more} more runs; .by_run has them")
+        modes = summary["failure_mode"].dropna().value_counts()
+        if len(modes):
+            listed = ", ".join(f"{count} {mode}" for mode, count in modes.items())
+            notes.append(f"not direct: {listed}")
+        absent = len(self.missing)
+        if absent:
+            notes.append(f"{plural(absent, 'answer')} missing and in no mean; .missing has them")
+        errors = int(summary["judge_errors"].sum())
+        if errors:
+            notes.append(f"{plural(errors, 'cell')} without a verdict: scores are lower bounds")
+        return notes
+
+
+def _summary_row(scored: Scored) -> dict[str, Any]:
+    labels, found, rating = scored
+    meta, scores = found.meta, {str(name): value for name, value in found.summary.items()}
+    is_table = meta["mapped"] or bool(len(found.predicted.columns))
+    message = None
+    if not is_table:
+        told = dict(zip(found.warnings["kind"], found.warnings["message"], strict=True))
+        message = next((told[kind] for kind in FAILURES if kind in told), None)
+    row: dict[str, Any] = {
+        **{column.name: cell for column, cell in zip(IDS, labels.ids, strict=True)},
+        "task": labels.task or None,
+        "language": labels.language or None,
+        "outcome": "evaluated" if is_table else "invalid",
+        "message": message,
+        "direct": meta["direct"],
+        "mapped": meta["mapped"],
+        "failure_mode": meta["failure_mode"],
+        "documents": labels.documents,
+        "average_length": labels.average_length,
+        "pass_rate": scores["passed"] / scores["evaluated"] if scores["evaluated"] else 0.0,
+        **scores,
+    }
+    if rating is None:
+        return row
+    calls = _with_rating(found.judge_calls, rating)
+    row |= {"llm_calls": float(len(calls)), "llm_cost_usd": total_cost(calls)}
+    row["quality_problem"] = rating.problem
+    if rating.quality is not None:
+        names = (f"quality_{name}" for name in QUALITY_PARTS)
+        row |= {
+            "quality": rating.quality.total,
+            **dict(zip(names, rating.quality.scores, strict=True)),
+        }
+    return row
+
+
+def _with_rating(calls: pd.DataFrame, rating: Rating | None) -> pd.DataFrame:
+    """Add the calls for a rating to those of a comparison."""
+    if rating is None or not rating.calls:
+        return calls
+    of_rating = (("$", "$", "table_quality", *call, None) for call in rating.calls)
+    added = CALL_COLUMNS.from_rows(of_rating)
+    return pd.concat([calls, added], ignore_index=True) if len(calls) else added
+
+
+def _record(scored: Scored, row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Write an answer as a record of AOE's evaluation."""
+    labels, found, rating = scored
+    cell_scores: dict[str, Any] = {"error": "there is no table"}
+    if row["outcome"] == "evaluated":
+        cell_scores = found.released or {name: row[name] for name in _RATIOS}
+    scores: dict[str, Any] = {
+        "if_csv_parsed": {"direct": int(row["direct"]), "mapped": int(row["mapped"])},
+        "cell_scores": cell_scores,
+    }
+    if rating is not None:
+        values = (None,) * len(QUALITY_PARTS) if rating.quality is None else rating.quality.scores
+        scores["one_piece"] = {f"score{n}": value for n, value in enumerate(values, 1)}
+    is_aoe = split_record_id(labels.document)[0] == labels.domain
+    task = (labels.task or "table").replace("_", "-")
+    return {
+        "record_id": labels.document if is_aoe else f"{labels.domain}_{labels.document}_{task}",
+        "doc_length": dict.fromkeys(range(labels.documents or 0), 0),
+        "average_length": labels.average_length or 0.0,
+        "answers": [{}] * int(row["gold_rows"]),
+        "scores": {"predict_answer": scores},
+    }

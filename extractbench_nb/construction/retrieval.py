@@ -1,0 +1,429 @@
+"""`retrieve`: the chunks of documents that a query finds, by words or by embeddings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.construction.chunks import (
+    CHUNK_SIZE,
+    OVERLAP,
+    Chunk,
+    Documents,
+    needs,
+    split_documents,
+    words,
+)
+from extractbench_nb.construction.embeddings import Embedding, Model, Vectors, stored_vectors
+from extractbench_nb.display.html import table as html_table
+from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.judges.cache import JudgeCache
+
+METHODS = ("bm25", "embedding")
+#: How the ranked chunks are put together: by score, or as AOE's released code does it.
+PROFILES = ("strict", "aoe-282e688d")
+#: Chunks per table in AOE's runs.
+DEFAULT_K = 50
+_SHOWN = 5
+
+CHUNK_COLUMNS = FrameSpec(
+    "chunks",
+    "one row per retrieved chunk, in the order of the context",
+    (
+        Column("rank", "int64", "place in the order of the context", "1 and up"),
+        Column("document", "string", "name of the document"),
+        Column("chunk", "int64", "number of the chunk in its document", "0 and up"),
+        Column("start", "int64", "first character in the document's text", "0 and up"),
+        Column("end", "int64", "character after the last one", "1 and up"),
+        Column("score", "float64", "BM25 score, or cosine similarity"),
+        Column("text", "string", "the chunk"),
+    ),
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Retrieved:
+    """The chunks that a query found.
+
+    Attributes
+    ----------
+    query : str
+        The query.
+    chunks : pandas.DataFrame
+        One row per chunk (see `CHUNK_COLUMNS`).
+    searched : int
+        Number of chunks that were searched.
+    asked_for : int
+        Number of best chunks that were considered.
+    """
+
+    query: str
+    chunks: pd.DataFrame
+    searched: int
+    asked_for: int
+
+    @property
+    def context(self) -> str:
+        """The text that a model is given: each chunk under its document and running number."""
+        counts: Counter[str] = Counter()
+        parts = []
+        for document, text in zip(self.chunks["document"], self.chunks["text"], strict=True):
+            counts[document] += 1
+            parts.append(f"[Source: {document}, {counts[document]} chunks]\n{text}\n\n")
+        return "".join(parts)
+
+    @property
+    def by_document(self) -> pd.Series[int]:
+        """Number of retrieved chunks by document."""
+        counts = self.chunks["document"].value_counts(sort=False)
+        return counts.rename("chunks")
+
+    def __repr__(self) -> str:
+        """Return counts and the first chunks."""
+        lines = [f"Retrieved {len(self.chunks)} of {plural(self.searched, 'chunk')}: {self._query}"]
+        for row in self.chunks.head(_SHOWN).to_dict("records"):
+            text = one_line(row["text"], 60)
+            lines.append(f"  {row['rank']:>3} {row['score']:8.3f}  {row['document']}: {text}")
+        more = len(self.chunks) - _SHOWN
+        return "\n".join([*lines, f"  and {more} more"] if more > 0 else lines)
+
+    def _repr_html_(self) -> str:
+        """Return the same as static HTML; every text is escaped."""
+        rows = [
+            (
+                *(str(row["rank"]), f"{row['score']:.3f}"),
+                *(escape(row["document"]), escape(one_line(row["text"], 160))),
+            )
+            for row in self.chunks.head(_SHOWN).to_dict("records")
+        ]
+        title = f"Retrieved {len(self.chunks)} of {plural(self.searched, 'chunk')}"
+        heads = ("rank", "score", "document", "text")
+        return (
+            f"<div><strong>{title}</strong>: {escape(self._query)}"
+            f"{html_table(heads, rows, (0, 1))}</div>"
+        )
+
+    @property
+    def _query(self) -> str:
+        return one_line(self.query, 80)
+
+
+class Ranked(NamedTuple):
+    """A chunk with its score."""
+
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True)
+class Retriever:
+    r"""How chunks are found; call it with documents and a query, or `index` the documents once.
+
+    Parameters
+    ----------
+    method : str, optional
+        ``"bm25"``: words in common (Lucene's BM25, k1 1.5, b 0.75); offline. ``"embedding"``:
+        cosine similarity of embeddings.
+    k : int, optional
+        Number of chunks.
+    chunk_size, overlap : int, optional
+        Characters of a chunk, and those that it shares with the one before.
+    model : str, encoder or callable, optional
+        What makes the embeddings: a LiteLLM model id, an object with ``encode``
+        (sentence-transformers, model2vec), or a function from texts to vectors.
+    api_base : str, optional
+        Address of an OpenAI-compatible server for a model id.
+    cache : bool or JudgeCache, optional
+        Where the vectors of a model id are kept.
+    store : str or path, optional
+        Folder of a Chroma store that keeps the vectors of the chunks.
+    profile : str, optional
+        ``"strict"``: the `k` best chunks, best first. ``"aoe-282e688d"``: as AOE's released code
+        has it: of the ``max(5 k, 10)`` best chunks up to `k` per document, document by document,
+        each text once, so that more than `k` chunks may come back.
+
+    Examples
+    --------
+    >>> find = Retriever(k=1)
+    >>> find({"a": "The fee is 12 euros.", "b": "Rain is likely."}, "how high is the fee?").context
+    '[Source: a, 1 chunks]\nThe fee is 12 euros.\n\n'
+    """
+
+    method: str = "bm25"
+    k: int = DEFAULT_K
+    chunk_size: int = CHUNK_SIZE
+    overlap: int = OVERLAP
+    model: Model | None = None
+    api_base: str | None = None
+    cache: bool | JudgeCache = True
+    store: str | Path | None = None
+    profile: str = "strict"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for name, allowed in (("method", METHODS), ("profile", PROFILES)):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise InputError(f"{name}={value!r}; {nearest(value, allowed)}")
+        check_k(self.k)
+        if self.method == "bm25" and (self.model is not None or self.store is not None):
+            raise InputError("model= and store= go with method='embedding'")
+        if self.method == "embedding" and self.model is None:
+            raise InputError(
+                "method='embedding' needs model=: a LiteLLM model id such as 'openai/bge-m3' (with "
+                "api_base=), an object with encode(), or a function from texts to vectors"
+            )
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What decides the ranking, as JSON values: for the record of a run."""
+        names = ("method", "k", "chunk_size", "overlap", "profile")
+        model = None if self.model is None else Embedding(self.model).name
+        return {name: getattr(self, name) for name in names} | {"model": model}
+
+    def __call__(self, documents: Documents, query: str) -> Retrieved:
+        """Return the chunks of documents that a query finds."""
+        return self.index(documents).search(query, self.k)
+
+    def index(self, documents: Documents) -> Index:
+        """Cut documents into chunks and make them searchable.
+
+        Parameters
+        ----------
+        documents : TableTask, dict, list, str or path
+            A task; texts by name; texts or files; a folder; one text.
+
+        Returns
+        -------
+        Index
+            Searched with ``index.search(query, k)``.
+        """
+        chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
+        return Index(self, tuple(chunks))
+
+
+@dataclass(frozen=True, repr=False)
+class Index:
+    """Chunks that can be searched; made by `Retriever.index`.
+
+    Attributes
+    ----------
+    retriever : Retriever
+        How they are searched.
+    chunks : tuple of Chunk
+        All chunks, in the order of the documents.
+    """
+
+    retriever: Retriever
+    chunks: tuple[Chunk, ...]
+
+    def __repr__(self) -> str:
+        """Return the number of chunks and the method."""
+        documents = len({chunk.document for chunk in self.chunks})
+        counts = f"{plural(len(self.chunks), 'chunk')} of {plural(documents, 'document')}"
+        return f"Index of {counts}, {self.retriever.method}"
+
+    def search(self, query: str, k: int | None = None) -> Retrieved:
+        """Return the chunks that a query finds.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        k : int, optional
+            Number of chunks; the retriever's by default.
+
+        Returns
+        -------
+        Retrieved
+            Chunks with equal scores are in the order of the documents.
+        """
+        if not isinstance(query, str):
+            raise InputError(f"query is {type(query).__name__}; expected a text")
+        k = self.retriever.k if k is None else check_k(k)
+        asked_for = k if self.retriever.profile == "strict" else released_count(k)
+        kept = self.select(query, k)
+        rows = ((n, *one.chunk[:4], one.score, one.chunk.text) for n, one in enumerate(kept, 1))
+        return Retrieved(query, CHUNK_COLUMNS.from_rows(rows), len(self.chunks), asked_for)
+
+    def select(self, query: str, k: int) -> list[Ranked]:
+        """Return the chunks that the retriever's profile puts together, in their order.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        k : int
+            Number of chunks.
+
+        Returns
+        -------
+        list of Ranked
+            Chunks with their scores.
+        """
+        if self.retriever.profile == "strict":
+            return self.rank(query, k)
+        return grouped_by_document(self.rank(query, released_count(k)), k)
+
+    def rank(self, query: str, k: int) -> list[Ranked]:
+        """Return the `k` best chunks with their scores, best first.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        k : int
+            Number of chunks.
+
+        Returns
+        -------
+        list of Ranked
+            Chunks with their scores; equal scores in the order of the documents.
+        """
+        if not self.chunks:
+            return []
+        scores = self.scores(query)
+        best = np.argsort(-scores, kind="stable")[:k]
+        return [Ranked(self.chunks[i], float(scores[i])) for i in best]
+
+    def scores(self, query: str) -> npt.NDArray[np.float32]:
+        """Return the score of every chunk.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+
+        Returns
+        -------
+        numpy.ndarray
+            BM25 scores, 0 or more, or cosine similarities from -1 to 1.
+
+        Raises
+        ------
+        InputError
+            If there are no embeddings, or those of query and chunks have different lengths.
+        """
+        if self.retriever.method == "embedding":
+            vectors = self._vectors
+            (vector,) = self._embedding.vectors([query])
+            if len(vector) != vectors.shape[1]:
+                raise InputError(
+                    f"the query has a vector of {len(vector)} numbers, the chunks have "
+                    f"{vectors.shape[1]}: they come from different models"
+                )
+            similarities: npt.NDArray[np.float32] = vectors @ vector
+            return similarities
+        bm25, known = self._bm25
+        asked = [word for word in words(query) if word in known]
+        if not asked:
+            return np.zeros(len(self.chunks), dtype=np.float32)
+        scores: npt.NDArray[np.float32] = bm25.get_scores(asked)
+        return scores
+
+    @cached_property
+    def _bm25(self) -> tuple[Any, frozenset[str]]:
+        library = needs("bm25s", "retrieval", "bm25s")
+        library.logger.setLevel("WARNING")  # it logs each step to a user's handlers
+        found = [words(chunk.text) for chunk in self.chunks]
+        known = frozenset(word for some in found for word in some)
+        bm25 = library.BM25()
+        if known:
+            bm25.index(found, show_progress=False)
+        return bm25, known
+
+    @property
+    def _embedding(self) -> Embedding:
+        how = self.retriever
+        assert how.model is not None  # noqa: S101 - checked by the retriever
+        return Embedding(how.model, how.api_base, how.cache)
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        if self.retriever.store is not None:
+            return stored_vectors(self.retriever.store, self.chunks, self._embedding)[0]
+        return self._embedding.vectors([chunk.text for chunk in self.chunks])
+
+
+def check_k(k: Any) -> int:
+    """Return a number of chunks, or raise an `InputError`."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"k is {k!r}; expected a whole number of chunks, 1 or more")
+    return int(k)
+
+
+def released_count(k: int) -> int:
+    """Return how many chunks AOE's released code asks its store for."""
+    return max(5 * k, 10)
+
+
+def grouped_by_document(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+    """Put ranked chunks together as AOE's released code does it.
+
+    Up to `k` chunks of each document, document by document in the order of their best chunks. Of
+    equal texts the last one is kept, at the place of the first.
+    """
+    by_document: dict[str, list[Ranked]] = {}
+    for one in ranked:
+        by_document.setdefault(one.chunk.document, []).append(one)
+    kept = (one for group in by_document.values() for one in group[:k])
+    return list({one.chunk.text: one for one in kept}.values())
+
+
+def retrieve(
+    documents: Documents,
+    query: str,
+    *,
+    method: str = "bm25",
+    k: int = DEFAULT_K,
+    **options: Any,
+) -> Retrieved:
+    """Return the chunks of documents that a query finds.
+
+    Parameters
+    ----------
+    documents : TableTask, dict, list, str or path
+        A task; texts by name; texts or files; a folder; one text.
+    query : str
+        The query.
+    method : str, optional
+        ``"bm25"``, offline, or ``"embedding"``.
+    k : int, optional
+        Number of chunks.
+    **options
+        chunk_size, overlap, model, api_base, cache, store, profile: see `Retriever`.
+
+    Returns
+    -------
+    Retrieved
+        The chunks as a frame, best first, and the context that a model is given.
+
+    Raises
+    ------
+    InputError
+        If an option or a document cannot be used, or there are no embeddings.
+
+    Examples
+    --------
+    >>> from extractbench_nb.construction import load, retrieve
+    >>> task = load()["retailer_results"]
+    >>> found = retrieve(task, "Who chairs Ostrava Lane?", k=1)
+    >>> found.chunks["document"].tolist()
+    ['ostrava_press_release_2031.md']
+    """
+    allowed = ("chunk_size", "overlap", "model", "api_base", "cache", "store", "profile")
+    for name in options:
+        if name not in allowed:
+            raise InputError(f"no option {name!r}; {nearest(name, allowed)}")
+    return Retriever(method, k, **options)(documents, query)

@@ -1,0 +1,212 @@
+"""A compared table in JupyterLab: clicked, driven by keys, its rows matched anew, paged."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.widgets.hostile import HOSTILE
+
+sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
+
+WORST = [{"name": name, "text": text} for name, text in HOSTILE.items() if name != "surrogate"]
+CELLS = [
+    """
+import extractbench_nb as xb
+compare, task = xb.construction.compare, xb.construction.load()["retailer_results"]
+keys = list(task.keys)
+answer = task.gold.assign(company=task.gold["company"].str.replace("Lane", "Line & Sons"))
+answer = answer.assign(stores=answer["stores"].str.replace("66", "68")).drop(columns="auditor")
+answer = answer.rename(columns={"revenue_musd": "Revenue MUSD"}).iloc[::-1]
+comparison = compare(task.gold, answer, keys=keys)
+view = xb.show(comparison, documents=task, retriever="bm25")
+view
+""",
+    """
+gold = [{"name": f"row {n}", **{f"c{at}": n for at in range(32)}} for n in range(90)]
+large = xb.show(compare(gold, gold[:38] + gold[41:], keys="name"))
+large
+""",
+    f"""
+worst = {WORST!r}
+others = [{{**row, "text": row["text"][:-3] + "!"}} for row in worst[:-2]]
+hostile = xb.show(compare(worst, others, keys="name"))
+hostile
+""",
+    'empty = xb.show(compare(task.gold, "no table", keys=keys)); empty',
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Lab) -> Notebook:
+    return lab.open(CELLS)
+
+
+@pytest.fixture
+def out(notebook: Notebook) -> Any:
+    """The first view, as it was at the start."""
+    notebook.run("view.selected, view.only_lost, view.threshold = None, False, 90")
+    out = notebook.output(0)
+    expect(out.get_by_text("Choose a cell")).to_be_visible()
+    return out
+
+
+def grid(out: Any, side: str) -> Any:
+    return out.get_by_role("grid", name=f"{side} table")
+
+
+def cell(out: Any, side: str, row: int, at: int) -> Any:
+    return grid(out, side).locator(f"""[data-send='["{side}", {row}, {at}]']""")
+
+
+def test_a_click_outlines_the_partner_and_shows_both(notebook: Notebook, out: Any) -> None:
+    cell(out, "gold", 4, 4).click()
+    notebook.wait_python("view.selected", ["gold", 4, "stores"])
+    expect(cell(out, "gold", 4, 4)).to_have_attribute("aria-selected", "true")
+    expect(cell(out, "predicted", 0, 4)).to_have_attribute("aria-current", "true")
+    chosen = out.get_by_role("region", name="Chosen cell")
+    expect(chosen).to_contain_text("number_differs")
+    # the documents disagree: each text stands in one of them
+    expect(chosen.locator("mark.xb-found")).to_have_text(["66", "68"])
+    expect(chosen).to_contain_text(re.compile(r"trade_review_spring_2032.md, .* retrieved as \d"))
+    cell(out, "predicted", 0, 2).click()
+    notebook.wait_python("view.selected", ["predicted", 0, "Revenue MUSD"])
+    expect(chosen).to_contain_text("renamed: Revenue MUSD")
+
+
+def test_the_slider_matches_rows_anew(notebook: Notebook, out: Any) -> None:
+    heads = grid(out, "gold").locator("tbody th")
+    expect(heads).to_have_text(["0 → 4", "1 → 3", "− 2", "− 3", "4 → 0"])
+    slider = out.get_by_role("slider", name="Row threshold")
+    slider.focus()
+    for _ in range(25):
+        notebook.page.keyboard.press("ArrowLeft")
+    notebook.wait_python("view.threshold", 65.0)
+    expect(heads).to_have_text(["0 → 4", "1 → 3", "2 ≈ 2", "3 ≈ 1", "4 → 0"])
+    expect(out.get_by_text("rows: 5 matched")).to_be_visible()
+    notebook.run("view.threshold = 90")
+    expect(heads.nth(2)).to_have_text("− 2")
+
+
+def test_arrow_keys_choose_cells_and_tab_goes_to_the_partner(notebook: Notebook, out: Any) -> None:
+    keyboard = notebook.page.keyboard
+    cell(out, "gold", 1, 3).click()
+    walk = [
+        ("ArrowDown", ["gold", 2, 3]),
+        ("ArrowDown", ["gold", 3, 3]),
+        ("ArrowDown", ["gold", 4, 3]),
+        ("Tab", ["predicted", 0, 3]),
+        ("ArrowUp", ["predicted", 3, 3]),  # over the gaps of the missed rows
+        ("End", ["predicted", 3, 4]),
+        ("Home", ["predicted", 3, 0]),
+    ]
+    names = [*("company", "fiscal_year", "revenue_musd", "net_income_musd", "stores")]
+    for key, place in walk:
+        keyboard.press(key)
+        expect(cell(out, *place)).to_be_focused()
+        if key != "Tab":
+            notebook.wait_python("view.selected", [*place[:2], names[place[2]]])
+            expect(cell(out, *place)).to_have_attribute("aria-selected", "true")
+    keyboard.press("Escape")
+    notebook.wait_python("view.selected", None)
+
+
+def test_the_partner_of_the_cell_under_the_pointer_is_marked(out: Any) -> None:
+    cell(out, "gold", 1, 2).hover()
+    expect(cell(out, "predicted", 3, 2)).to_have_attribute("data-near", "")
+    expect(out.locator("[data-near]")).to_have_count(2)
+    cell(out, "gold", 2, 2).hover()  # a missed row
+    expect(out.locator("[data-near]")).to_have_count(1)
+
+
+def test_matched_rows_stand_at_one_height(out: Any) -> None:
+    for line in ("0 → 4", "1 → 3", "4 → 0"):
+        left, right = (
+            grid(out, side).locator("tbody th", has_text=line).bounding_box()["y"]
+            for side in ("gold", "predicted")
+        )
+        assert abs(left - right) < 1
+
+
+def test_rows_that_lost_nothing_can_be_left_out(notebook: Notebook, out: Any) -> None:
+    view = notebook.output(1)
+    view.get_by_role("combobox", name="Rows").select_option(label="that lost points (3)")
+    notebook.wait_python("large.only_lost", True)
+    expect(grid(view, "gold").locator("tbody th")).to_have_text(["− 38", "− 39", "− 40"])
+    notebook.run("large.only_lost = False")
+    expect(view.get_by_text("rows 1 to 40 of 90")).to_be_visible()
+
+
+def test_large_tables_are_turned_page_by_page(notebook: Notebook) -> None:
+    out = notebook.output(1)
+    notebook.run("large.selected, large.page, large.column_page = None, 0, 0")
+    out.get_by_role("button", name="Next rows").click()
+    notebook.wait_python("large.page", 1)
+    expect(out.get_by_text("rows 41 to 80 of 90")).to_be_visible()
+    notebook.run('large.selected = ["predicted", 37, "name"]')
+    expect(cell(out, "predicted", 37, 0)).to_have_attribute("aria-selected", "true")
+    cell(out, "predicted", 37, 0).focus()
+    notebook.page.keyboard.press("ArrowDown")  # rows 38 to 40 are missed: the next page
+    notebook.wait_python("[large.page, large.selected]", [1, ["predicted", 38, "name"]])
+    expect(cell(out, "predicted", 38, 0)).to_be_focused()
+
+
+def test_the_texts_are_visible_after_a_click(notebook: Notebook) -> None:
+    notebook.page.set_viewport_size({"width": 1400, "height": 900})
+    out = notebook.output(1)
+    notebook.run("large.selected, large.page, large.column_page = None, 0, 0")
+    cell(out, "gold", 9, 3).click()
+    expect(out.get_by_role("region", name="Chosen cell")).to_be_in_viewport(ratio=1)
+    expect(cell(out, "gold", 9, 3)).to_be_in_viewport(ratio=1)
+
+
+def test_the_code_is_that_of_the_selection(notebook: Notebook, out: Any) -> None:
+    out.get_by_text("Code", exact=True).click()
+    cell(out, "gold", 4, 4).click()
+    expected = "comparison.cells.set_index(\"path\").loc[['$[4].stores']]"
+    expect(out.locator("pre")).to_have_text(expected)
+
+
+def test_hostile_texts_stay_text(notebook: Notebook) -> None:
+    out = notebook.output(2)
+    expect(grid(out, "gold")).to_contain_text("<script>window")
+    for row in range(len(WORST)):
+        notebook.run(f'hostile.selected = ["gold", {row}, "text"]')
+        expect(cell(out, "gold", row, 1)).to_have_attribute("aria-selected", "true")
+        assert not re.search("[\x00\x07\x1b\u202e]", out.inner_text())
+    assert notebook.page.evaluate("window.hacked") is None
+
+
+def test_an_answer_without_a_table_says_so(notebook: Notebook) -> None:
+    out = notebook.output(3)
+    expect(out.get_by_text("No table was read: no table.")).to_be_visible()
+    cell(out, "gold", 0, 2).click()
+    expect(out.get_by_role("region", name="Chosen cell")).to_contain_text("no_table")
+
+
+@pytest.mark.parametrize("width", [1400, 900])
+def test_nothing_overflows(notebook: Notebook, width: int) -> None:
+    notebook.page.set_viewport_size({"width": width, "height": 1000})
+    for at in range(len(CELLS)):
+        out = notebook.output(at)
+        assert out.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+
+
+@pytest.mark.parametrize("at", range(len(CELLS)))
+def test_screen_readers_are_served(notebook: Notebook, at: int) -> None:
+    assert serious_findings(notebook, at) == []
+
+
+def test_the_dark_theme_is_readable(notebook: Notebook, out: Any) -> None:
+    with notebook.dark():
+        cell(out, "gold", 4, 4).click()
+        expect(out.locator("td[aria-current]")).to_have_count(1)
+        assert serious_findings(notebook, 0) == []
+
+
+def test_no_errors_on_the_console(notebook: Notebook) -> None:
+    notebook.check()

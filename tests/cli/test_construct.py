@@ -1,0 +1,121 @@
+"""The commands of `construct`: what they print, for people and for machines, and how they fail."""
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractbench_nb.construction import compare, evaluate_tables, load, retrieve
+from tests.cli.conftest import Done
+
+SAMPLE = Path(__file__).resolve().parents[2] / "dataset/construction"
+GOLD = SAMPLE / "retailer_results/gold.csv"
+ANSWER = SAMPLE / "runs/quill-mini/retailer_results.txt"
+KEYS = ["--keys", "company", "--keys", "fiscal_year"]
+COMMANDS = ["compare", "batch", "retrieve"]
+
+Call = Callable[..., Done]
+
+
+def test_help_lists_the_commands(call: Call) -> None:
+    done = call("construct", "--help")
+    listed = done.out.split("Commands:")[1].strip().splitlines()
+    assert [line.split()[0] for line in listed] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_says_what_it_does(command: str, call: Call) -> None:
+    from extractbench_nb.cli.construction import construct
+
+    assert call("construct", command, "--help").status == 0
+    for option in construct.commands[command].params:
+        if option.param_type_name == "option":
+            assert option.help, option.name
+
+
+def test_compare_prints_scores_and_what_is_wrong(call: Call) -> None:
+    done = call("construct", "compare", GOLD, ANSWER, *KEYS)
+    assert done.status == 0
+    assert "cell_f1 0.556" in done.out
+    assert "rows: 4 matched, 1 missed" in done.out
+    assert "incorrect     $[3].stores: '151' -> '154'" in done.out
+    assert "omission      $[2].revenue_musd: '918.4' -> nothing" in done.out
+
+
+@pytest.mark.parametrize("profile", ["strict", "aoe-282e688d", "aoe-readme"])
+def test_compare_json_is_what_the_library_says(profile: str, call: Call) -> None:
+    done = call("construct", "compare", GOLD, ANSWER, *KEYS, "--profile", profile, "--json").json
+    found = compare(GOLD, ANSWER, keys=["company", "fiscal_year"], profile=profile)
+    assert done["summary"] == found.summary.to_dict()
+    for name in ("columns", "rows", "cells", "warnings"):
+        assert len(done[name]) == len(getattr(found, name))
+    assert [cell["gold"] for cell in done["cells"]] == found.cells["gold"].tolist()
+    assert (done["direct"], done["mapped"], done["failure_mode"]) == (True, True, None)
+
+
+def test_predicted_from_standard_input(monkeypatch: Any, call: Call) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(ANSWER.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    piped = call("construct", "compare", GOLD, "-", *KEYS, "--json").json
+    assert piped == call("construct", "compare", GOLD, ANSWER, *KEYS, "--json").json
+
+
+def test_batch(call: Call) -> None:
+    done = call("construct", "batch", "sample")
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["osprey-7b", "quill-large", "quill-mini"]
+    assert "note: run quill-mini: 1 not direct: fence_unclosed" in lines
+    found = evaluate_tables(load(), progress=False)
+    for runs, options in ((SAMPLE, []), (SAMPLE / "runs", ["--dataset", "sample"])):
+        printed = call("construct", "batch", runs, *options, "--json").json
+        assert [row["cell_f1"] for row in printed["runs"]] == found.by_run["cell_f1"].tolist()
+        assert len(printed["answers"]) == 9
+        assert printed["missing"] == []
+
+
+def test_batch_names_missing_answers(tmp_path: Path, call: Call) -> None:
+    for run, tables in {"a": ["court_rulings", "retailer_results"], "b": ["court_rulings"]}.items():
+        (tmp_path / run).mkdir()
+        for table in tables:
+            (tmp_path / run / f"{table}.txt").write_text("nothing to say", encoding="utf-8")
+    done = call("construct", "batch", tmp_path, "--dataset", "sample")
+    assert "note: run b has no answer for retailer_results" in done.out
+    assert "note: run a: 2 not direct: no_table" in done.out
+
+
+def test_retrieve(call: Call) -> None:
+    query = "Who chairs Ostrava Lane?"
+    done = call("construct", "retrieve", "sample", query, "-k", 1)
+    assert "retailer_results/ostrava_press_release_2031.md" in done.out
+    options = ["--table", "retailer_results", "-k", 3, "--json"]
+    printed = call("construct", "retrieve", "sample", query, *options).json
+    found = retrieve(load()["retailer_results"], query, k=3).chunks
+    assert [row["text"] for row in printed] == found["text"].tolist()
+    folder = SAMPLE / "retailer_results/documents"
+    assert call("construct", "retrieve", folder, query, "-k", 3, "--json").json == printed
+
+
+@pytest.mark.parametrize(
+    "arguments, status, problem",
+    [
+        (["compare", GOLD, ANSWER, "--keys", "compny"], 1, "did you mean 'company'"),
+        (["compare", GOLD, ANSWER, "--profile", "stict"], 1, "did you mean 'strict'"),
+        (["compare", GOLD, SAMPLE / "none.csv"], 1, "none.csv"),
+        (["compare", GOLD], 2, "Missing argument"),
+        (["batch", SAMPLE / "runs"], 1, "found no all_AOE_tables.jsonl"),
+        (["batch", SAMPLE / "none"], 1, "none"),
+        (["retrieve", "sample", "q", "--table", "court"], 1, "court_rulings"),
+        (["retrieve", SAMPLE / "none", "q"], 1, "none"),
+        (["retrieve", SAMPLE / "runs", "q"], 1, "holds no documents"),
+        (["retrieve", "sample", "q", "-k", "0"], 1, "k is 0"),
+    ],
+)
+def test_failures(arguments: list[Any], status: int, problem: str, call: Call) -> None:
+    done = call("construct", *arguments)
+    assert done.status == status
+    assert problem in done.err
+    assert "Traceback" not in done.err

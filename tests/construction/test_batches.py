@@ -1,0 +1,289 @@
+"""Many answers against many tables: frames for the statistics, averages, and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.construction import (
+    TableEvaluations,
+    compare,
+    evaluate_tables,
+    load,
+    released_statistics,
+)
+from extractbench_nb.errors import DatasetError, InputError
+
+GOLD = "k,v,w\na,1,x\nb,2,y\n"
+RIGHT = f"```csv\n{GOLD}```"
+WRONG = "```csv\nk,v,w\na,1,x\nb,3,y\n```"
+MARKDOWN = "| k | v | w |\n|---|---|---|\n| a | 1 | x |\n"
+
+
+@pytest.fixture(scope="module")
+def sample() -> TableEvaluations:
+    return evaluate_tables(load(), progress=False)
+
+
+def frame(**more: Any) -> pd.DataFrame:
+    answers = {"one": [RIGHT, WRONG, "I cannot help.", None], "two": [RIGHT, RIGHT, MARKDOWN]}
+    rows = [
+        {"run": run, "table": f"t{n}", "domain": "d" if n < 2 else "e", "predicted": answer}
+        for run, given in answers.items()
+        for n, answer in enumerate(given)
+    ]
+    return pd.DataFrame(rows).assign(gold=GOLD, **more)
+
+
+@pytest.fixture(scope="module")
+def small() -> TableEvaluations:
+    return evaluate_tables(frame(task="prices", language="en"), progress=False)
+
+
+def test_the_sample(sample: TableEvaluations) -> None:
+    assert len(sample) == 9
+    summary = sample.summary
+    assert summary["domain"].tolist() == ["legal", "academic", "finance"] * 3
+    assert summary["documents"].tolist() == [5, 5, 6] * 3
+    dataset = load()
+    for row in summary.to_dict("records"):
+        task = dataset[row["document"]]
+        path = dataset.root / f"runs/{row['run']}/{row['document']}.txt"
+        alone = compare(
+            task.gold,
+            path.read_text(encoding="utf-8"),
+            keys=task.keys,
+            values=task.values,
+            numeric=task.numeric,
+        )
+        for name in alone.summary.index:
+            assert row[name] == alone.summary[name], (row["run"], row["document"], name)
+        assert row["direct"] == alone.meta["direct"]
+        one = sample.comparison(row["run"], row["document"])
+        pd.testing.assert_frame_equal(one.cells, alone.cells)
+        assert one.meta["run"] == row["run"]
+    by_mode = summary.set_index(["run", "document"])["failure_mode"]
+    assert by_mode["osprey-7b", "extraction_papers"] == "other_format"
+    assert by_mode["quill-mini", "extraction_papers"] == "fence_unclosed"
+
+
+def test_parsability_and_outcomes(small: TableEvaluations) -> None:
+    found = small.summary.set_index(["run", "document"])
+    assert found["outcome"].tolist() == ["evaluated"] * 2 + ["invalid"] * 2 + ["evaluated"] * 3
+    assert found["direct"].tolist() == [True, True, False, False, True, True, False]
+    assert found["mapped"].tolist() == [True, True, False, False, True, True, True]
+    modes = found["failure_mode"].fillna("").tolist()
+    assert modes == ["", "", "no_table", "no_answer", "", "", "other_format"]
+    assert "no table" in found.loc[("one", "t2"), "message"]
+    assert found["cell_f1"].tolist() == pytest.approx([1, 0.75, 0, 0, 1, 1, 2 / 3])
+    assert set(small.summary["schema"]) == {"prices (en)"}
+
+
+def test_averages(small: TableEvaluations) -> None:
+    by_run = small.by_run.set_index("run")
+    assert by_run["tables"].tolist() == [4, 3]
+    assert by_run["invalid"].tolist() == [2, 0]
+    assert by_run["missing"].tolist() == [0, 1]
+    assert small.missing[["run", "document"]].to_numpy().tolist() == [["two", "t3"]]
+    assert by_run["direct"].tolist() == pytest.approx([0.5, 2 / 3])
+    assert by_run["cell_f1"].tolist() == pytest.approx([1.75 / 4, (2 + 2 / 3) / 3])
+    # the mean of the means of tasks: here one task in each of two domains
+    assert by_run["task_cell_f1"].tolist() == pytest.approx([1.75 / 4, (1 + 2 / 3) / 2])
+    text = repr(small)
+    assert "2 runs, 4 tables" in text
+    assert "1 answer missing" in text
+    assert "two" in small._repr_html_()
+
+
+def test_the_statistics_take_the_frames(small: TableEvaluations) -> None:
+    compared = xb.compare_runs(small, resamples=200)
+    assert compared.measures == ("cell_f1", "row_f1", "column_recall")
+    scores = compared.scores.set_index(["group", "measure"])
+    assert scores.loc[("one", "cell_f1"), "mean"] == pytest.approx(1.75 / 4)
+    assert scores.loc[("one", "cell_f1"), "invalid"] == 2
+    assert compared.differences["documents"].tolist() == [3, 3, 3]
+    outcomes = xb.breakdown(small, ["run", "outcome"]).set_index(["run", "outcome"])["rows"]
+    assert outcomes["one", "correct"] == 7
+    assert outcomes["one", "incorrect"] == 1
+    assert outcomes["one", "structural"] == 8
+    assert xb.breakdown(small, "task")["rows"].tolist() == [len(small.fields)]
+    hardest = xb.difficulty(small)
+    assert hardest["field"].tolist() == ["[].v", "[].w"]
+    assert hardest["schema"].unique().tolist() == ["prices (en)"]
+    assert len(xb.agreement(small.fields, small.fields).disagreements) == 0
+
+
+def test_the_explorer_takes_the_frames(sample: TableEvaluations) -> None:
+    view = xb.explore(sample, name="found")
+    view.outcome = "hallucination"
+    chosen = sample.fields.query("outcome == 'hallucination'")
+    assert len(view.selection) == len(chosen) > 0
+    by_hand = eval(view.code, {"found": sample})  # noqa: S307
+    pd.testing.assert_frame_equal(by_hand, view.selection)
+
+
+def test_every_frame_has_the_declared_columns(sample: TableEvaluations) -> None:
+    declared = TableEvaluations.describe().groupby("frame", sort=False)["column"].agg(list)
+    for name, columns in declared.items():
+        found = sample.fields if name == "cells" else getattr(sample, str(name))
+        present = [c for c in columns if not c.startswith("quality") or name != "summary"]
+        assert found.columns.tolist() == present, name
+    assert sample.fields["run"].nunique() == 3
+
+
+def test_levels(small: TableEvaluations, sample: TableEvaluations) -> None:
+    found = sample.statistics(by="run", metrics=["cell_f1"], measures=["documents"])
+    assert found["level"].tolist() == ["0-5", "6-10"] * 3
+    assert found["tables"].tolist() == [2, 1] * 3
+    by_rows = small.statistics(by="run", metrics=["cell_f1"], measures=["rows"])
+    assert by_rows["mean"].tolist() == pytest.approx([1.75 / 4, (2 + 2 / 3) / 3])
+    with pytest.raises(InputError, match="did you mean 'cell_f1'"):
+        small.statistics(metrics=["cel_f1"])
+
+
+def test_aoe_tables(small: TableEvaluations) -> None:
+    found = small.released_statistics()
+    domain = found["domain"].set_index(["model", "domain"])
+    assert domain.loc[("one", "d"), "cell_scores_cell_f1"] == 87.5
+    assert domain.loc[("one", "e"), "cell_scores_cell_f1"] == 0.0
+    assert domain.loc[("one", "e"), "if_csv_direct"] == 0.0
+    assert domain.loc[("two", "e"), "if_csv_mapped"] == 100.0
+    overall = found["overall"].set_index("model")["cell_scores_cell_f1"]
+    assert overall["one"] == 43.75  # mean of two tasks
+    assert set(found) == set(released_statistics({}))
+
+
+RECORD = {
+    "record_id": "financial_3_0_zh",
+    "language": "zh",
+    "query": "收入?",
+    "input_doc": ["a.md", "b.md"],
+    "average_length": 12_000,
+}
+ROWS = [
+    {"文档名称": "a", "营业收入(元)": 1.5, "报表所属期": "2020"},
+    {"文档名称": "b", "营业收入(元)": 2, "报表所属期": "2021"},
+]
+
+
+def test_aoe_records(tmp_path: Path) -> None:
+    record = {**RECORD, "answers": ROWS}
+    (tmp_path / "all_AOE_tables.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    answers = {
+        "bad": "```csv\n文档名称,营业收入(元)\nb,3\n```",
+        "good": "```csv\n文档名称,营业收入(元),报表所属期\na,1.50,2020\nb.md,2.0,2021年\n```",
+    }
+    for run, text in answers.items():
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        path = tmp_path / "runs" / run / "financial_3_0_zh.txt"
+        path.write_text(text, encoding="utf-8")
+    task = load(tmp_path)["financial_3_0_zh"]
+    roles = {"keys": task.keys, "values": task.values, "numeric": task.numeric}
+    dataset = load(tmp_path)
+    found = evaluate_tables(dataset, profile="aoe-282e688d", progress=False)
+    for run, text in answers.items():
+        alone = compare(ROWS, text, profile="aoe-282e688d", **roles)
+        assert found.comparison(run, task.id).released == alone.released
+    assert found.summary["cell_f1"].tolist() == pytest.approx([0.0, 0.5])
+    items = {
+        run: {
+            "financial": [
+                {
+                    **record,
+                    "scores": {
+                        "predict_answer": {
+                            "if_csv_parsed": {"direct": 1, "mapped": 1},
+                            "cell_scores": found.comparison(run, task.id).released,
+                        }
+                    },
+                }
+            ]
+        }
+        for run in answers
+    }
+    for name in ("domain", "task", "overall", "answers_count_fixed"):
+        ours, theirs = (
+            one[name] for one in (found.released_statistics(), released_statistics(items))
+        )
+        pd.testing.assert_frame_equal(ours, theirs)
+    assert found.released_statistics()["task"]["task_name"].tolist() == ["financial_0"] * 2
+    assert found.summary["average_length"].tolist() == [12_000.0] * 2
+    assert found.summary["documents"].tolist() == [2, 2]
+    levels = found.statistics(by="run", metrics=["direct"], measures=["average_length"])
+    assert levels["level"].tolist() == ["10000-20000"] * 2
+
+
+@pytest.mark.parametrize("profile", ["aoe-282e688d", "aoe-readme"])
+def test_profiles(profile: str) -> None:
+    found = evaluate_tables(load(), profile=profile, progress=False)
+    assert found.meta["profile"] == profile
+    dataset = load()
+    task = dataset["court_rulings"]
+    path = dataset.root / "runs/quill-large/court_rulings.txt"
+    roles = {"keys": task.keys, "values": task.values, "numeric": task.numeric}
+    gold = task.gold.to_csv(index=False) if profile == "aoe-282e688d" else task.gold
+    alone = compare(gold, path.read_text(encoding="utf-8"), profile=profile, **roles)
+    row = found.summary.set_index(["run", "document"]).loc[("quill-large", "court_rulings")]
+    assert row["cell_f1"] == alone.summary["cell_f1"]
+
+
+def test_own_columns_are_kept() -> None:
+    found = evaluate_tables(frame(temperature=[0.0] * 4 + [1.0] * 3), progress=False)
+    assert found.summary["temperature"].tolist() == [0.0] * 4 + [1.0] * 3
+    by = xb.breakdown(found, "temperature").set_index("temperature")["rows"]
+    assert by[0.0] == (found.fields["run"] == "one").sum()
+
+
+def test_worker_processes_give_the_same() -> None:
+    runs = pd.concat([frame().assign(run=str(n)) for n in range(5)]).drop_duplicates(
+        ["run", "table"]
+    )
+    one, two = (evaluate_tables(runs, n_jobs=n, progress=False) for n in (1, 2))
+    pd.testing.assert_frame_equal(one.summary, two.summary)
+    pd.testing.assert_frame_equal(one.fields, two.fields)
+
+
+def test_folders(tmp_path: Path, sample: TableEvaluations) -> None:
+    root = load().root
+    from_root = evaluate_tables(str(root), progress=False)
+    pd.testing.assert_frame_equal(from_root.summary, sample.summary)
+    from_runs = evaluate_tables(root / "runs", dataset="sample", progress=False)
+    pd.testing.assert_frame_equal(from_runs.summary, sample.summary)
+    with pytest.raises(InputError, match="holds no answers"):
+        evaluate_tables(tmp_path, dataset="sample", progress=False)
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/retailer_result.txt").write_text(RIGHT)
+    with pytest.raises(DatasetError, match="did you mean 'retailer_results'"):
+        evaluate_tables(tmp_path, dataset="sample", progress=False)
+
+
+@pytest.mark.parametrize(
+    "runs, options, problem",
+    [
+        (frame().drop(columns="gold"), {}, "pass dataset="),
+        (frame().drop(columns="predicted"), {}, "runs: there is no column 'predicted'"),
+        (frame().drop(columns="run"), {}, "runs: there is no column 'run'"),
+        (frame().assign(run="one"), {}, "more than once"),
+        (frame().iloc[:0], {}, "no answers"),
+        (frame().assign(cell_f1=1.0), {}, "'cell_f1' is also a column"),
+        (frame().assign(keys="q"), {}, "run 'one', table 't0': keys: gold has no column 'q'"),
+        (frame(), {"profile": "stric"}, "did you mean 'strict'"),
+        (frame(), {"judge": "offlin"}, "offline"),
+        (frame(), {"quality": "offline"}, "expected a model"),
+        (frame(), {"n_jobs": 0}, "n_jobs is 0"),
+        (3, {}, "expected a DataFrame"),
+    ],
+)
+def test_refused(runs: Any, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        evaluate_tables(runs, progress=False, **options)
+
+
+def test_an_unknown_answer(small: TableEvaluations) -> None:
+    with pytest.raises(InputError, match="did you mean 'one'"):
+        small.comparison("onee", "t0")
+    with pytest.raises(InputError, match="has no table 't3'"):
+        small.comparison("two", "t3")

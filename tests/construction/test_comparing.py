@@ -1,0 +1,361 @@
+"""`compare` under ``strict`` and ``aoe-readme``: scores, outcomes, rows, columns, judges."""
+
+import pickle
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from extractbench_nb.construction import RecordedAnswers, compare, profiles, rules_of
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges.base import JudgeError, Verdict
+
+COLUMNS = (
+    "报表所属期,资产总额(元),资产总额增长率(%),营业收入(元),营业收入增长率(%),所有者权益(元),"
+    "加权平均净资产收益率(%)"
+)
+#: The example of AOE's README: years, and the values of seven columns.
+VALUES = {
+    2020: '"360,382,603,000",,"284,221,249,000",,"117,516,260,000",24.95',
+    2021: '"387,946,104,000",7.65,"341,233,208,000",20.06,"124,868,124,000",24.09',
+    2022: '"422,555,267,000",8.92,"343,917,531,000",0.79,"142,935,236,000",22.21',
+    2023: '"486,038,184,000",15.02,"372,037,280,000",8.18,"162,878,825,000",22.23',
+}
+GOLD = f"文档名称,{COLUMNS}\n" + "".join(
+    f"美的集团{year}年年度报告摘要,{year},{values}\n" for year, values in VALUES.items()
+)
+HEADER = f"文档名称,{COLUMNS.rpartition(',')[0]}\n"
+FILLED = VALUES | {2020: VALUES[2020].replace(',,"284', ',19.35,"284').replace(",,", ",2.16,")}
+NUMERIC = COLUMNS.split(",")
+
+
+def example(years: Any, suffix: str = ".md", mark: str = "年") -> str:
+    rows = [
+        f"美的集团{year}年年度报告摘要{suffix},{year}{mark},{FILLED[at].rpartition(',')[0]}\n"
+        for year, at in years
+    ]
+    return HEADER + "".join(rows)
+
+
+SAME_YEARS = [(year, year) for year in VALUES]
+#: Predicted for 2019 to 2022: an invented year, and three that gold has.
+SHIFTED = [(2019, 2020), (2020, 2020), (2021, 2021), (2022, 2022)]
+
+
+def f1(gold: Any, predicted: Any, **options: Any) -> float:
+    options = {"keys": "文档名称", "numeric": NUMERIC} | options
+    return float(compare(gold, predicted, **options).summary["cell_f1"])
+
+
+NOBODY = RecordedAnswers({"*": "<output>None</output>"}, 0.0)
+
+
+@pytest.mark.parametrize(
+    "profile, expected",
+    [
+        ("aoe-282e688d", 18 / 28),
+        ("strict", 22 / 28),
+        ("aoe-readme", 22 / 28),
+        (rules_of("aoe-282e688d", rows="exact"), 0.0),
+        (rules_of("aoe-282e688d", fuzzy_installed=False), 0.0),
+    ],
+)
+def test_example_of_the_readme(profile: Any, expected: float) -> None:
+    judge = "offline" if isinstance(profile, str) else NOBODY
+    assert f1(GOLD, example(SAME_YEARS), profile=profile, judge=judge) == pytest.approx(expected)
+
+
+def test_column_recall_of_the_example() -> None:
+    found = {
+        name: compare(GOLD, example(SAME_YEARS), keys="文档名称", profile=name)
+        for name in ("strict", "aoe-282e688d", "aoe-readme")
+    }
+    recalls = {name: result.summary["column_recall"] for name, result in found.items()}
+    assert recalls == pytest.approx({"strict": 6 / 7, "aoe-282e688d": 1.0, "aoe-readme": 1.0})
+
+
+def test_reports_of_other_years_do_not_match() -> None:
+    for order in (SHIFTED, SHIFTED[::-1], [SHIFTED[n] for n in (2, 0, 3, 1)]):
+        assert f1(GOLD, example(order, "", "")) == pytest.approx(16 / 28)
+    released = f1(GOLD, example(SHIFTED, "", ""), profile="aoe-282e688d", judge=NOBODY)
+    assert released == pytest.approx(10 / 28)
+
+
+def test_each_cell_says_what_it_is() -> None:
+    gold = "k,a,b,c\nr1,1,x,\nr2,2,y,z\nr3,3,w,v\n"
+    answer = "k,a,b,c,d\nr1,1,x1,5,extra\nr2,,y,z,\nr9,9,q,,e\n"
+    found = compare(gold, answer, keys="k")
+    outcomes = dict(zip(found.cells["path"], found.cells["outcome"], strict=True))
+    assert outcomes == {
+        "$[0].a": "correct",
+        "$[0].b": "incorrect",
+        "$[0].c": "hallucination",
+        "$[1].a": "omission",
+        "$[1].b": "correct",
+        "$[1].c": "correct",
+        "$[2].a": "omission",
+        "$[2].b": "omission",
+        "$[2].c": "omission",
+        "$[+2].a": "hallucination",
+        "$[+2].b": "hallucination",
+        "$[+2].c": "hallucination",
+        "$[0].d": "hallucination",
+        "$[+2].d": "hallucination",
+    }
+    s = found.summary
+    assert s["score_sum"] == 3
+    assert s["cell_recall"] == pytest.approx(3 / 9)
+    assert s["cell_precision"] == pytest.approx(3 / (9 + 2))
+    assert s["cell_f1"] == pytest.approx(6 / 20)
+    statuses = found.columns.set_index("predicted_column")["status"]
+    assert statuses["d"] == "extra"
+    assert found.rows["status"].tolist() == ["matched", "matched", "missed", "spurious"]
+
+
+@pytest.mark.parametrize(
+    "column, gold, predicted, outcome",
+    [
+        ("sales", "1,200", "1200.0", "correct"),
+        ("sales", "1,200", "１２００", "correct"),
+        ("sales", "1200", "1201", "incorrect"),
+        ("sales", "-5", "(5)", "correct"),
+        ("sales (元)", "500000000", "5亿元", "correct"),
+        ("sales (元)", "5", "5元", "correct"),
+        ("sales", "5", "5元", "incorrect"),
+        ("growth (%)", "7.65", "7.65%", "correct"),
+        ("growth", "7.65", "7.65%", "incorrect"),
+        ("growth", "0.0765", "7.65%", "correct"),
+        ("year", "2020", "2020年", "correct"),
+        ("code", "007", "7", "incorrect"),
+        ("note", "ACME Inc.", "acme  inc.", "correct"),
+        ("note", "ACME Inc.", "Acme Incorporated", "correct"),
+        ("note", "N/A", "", "both_absent"),
+        ("note", "", "null", "both_absent"),
+        ("note", "yes", "--", "omission"),
+        ("note", "-", "yes", "hallucination"),
+        ("note", "Figure 3", "Figure 4", "incorrect"),
+    ],
+)
+def test_cells(column: str, gold: str, predicted: str, outcome: str) -> None:
+    sides = [pd.DataFrame({"k": ["r"], column: [text]}) for text in (gold, predicted)]
+    assert compare(*sides, keys="k").cells.loc[0, "outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, rule",
+    [
+        ("Report A", "Report A", "exact"),
+        ("Report A", "report a.md", "normalised"),
+        ("2020", "2020年", "normalised"),
+        ("ACME annual report", "ACME anual report", "similar"),
+        ("J. Smith and Sons", "Smith and Sons J.", "similar"),
+        ("Report 2020", "Report 2021", None),
+        ("Report 07", "Report 7", None),
+        ("二〇二〇年年度报告全文", "二〇二一年年度报告全文", None),
+        ("ACME Incorporated", "Acme Inc", "judge"),
+        ("apples", "pears", None),
+    ],
+)
+def test_keys(gold: str, predicted: str, rule: str | None) -> None:
+    found = compare(f"k,v\n{gold},1\n", f"k,v\n{predicted},1\n", keys="k")
+    rules = found.rows["rule"].dropna().tolist()
+    assert rules == ([] if rule is None else [rule])
+
+
+def test_rows_are_matched_optimally() -> None:
+    gold = "k,v\nalpha report one,1\nalpha report ones,2\n"
+    answer = "k,v\nalpha report onesy,2\nalpha report one,1\n"
+    assert compare(gold, answer, keys="k").summary["cell_f1"] == 1.0
+
+
+def test_repeated_keys_are_matched_by_their_cells() -> None:
+    gold = "k,v,w\na,1,x\na,2,y\na,3,z\nb,4,u\n"
+    answer = "k,v,w\na,3,z\na,1,x\nb,4,u\na,2,q\n"
+    found = compare(gold, answer, keys="k")
+    assert found.summary["cell_f1"] == pytest.approx(7 / 8)
+    assert found.rows["predicted_row"].tolist() == [1, 3, 0, 2]
+    kinds = found.warnings.set_index("side")["kind"]
+    assert kinds["gold"] == kinds["predicted"] == "duplicate_key"
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, status, rule",
+    [
+        ("sales", "sales", "matched", "name"),
+        ("资产总额(元)", "资产总额（元）", "renamed", "normalised"),
+        ("Net Profit", "net_profit", "renamed", "normalised"),
+        ("Net Profit (CNY)", "Net Profit", "renamed", "unit"),
+        ("Net Profit (CNY)", "Net Profit (%)", "missing", None),
+        ("Revenue (2020)", "Revenue (2021)", "missing", None),
+        ("organisation", "organization", "renamed", "judge"),
+    ],
+)
+def test_columns(gold: str, predicted: str, status: str, rule: str | None) -> None:
+    found = compare(f"k,{gold}\nr,1\n", f"k,{predicted}\nr,1\n", keys="k")
+    row = found.columns.set_index("column").loc[gold]
+    assert (row["status"], None if row["rule"] is pd.NA else row["rule"]) == (status, rule)
+    assert found.summary["cell_f1"] == (1.0 if status != "missing" else 0.0)
+
+
+class Dead:
+    """A judge that never answers."""
+
+    name = "dead"
+
+    def compare(self, gold: str, predicted: str) -> Verdict:
+        raise JudgeError("no answer", reason="timeout")
+
+
+class Generous:
+    """A judge that accepts everything."""
+
+    name = "generous"
+
+    async def compare(self, gold: str, predicted: str) -> Verdict:
+        return Verdict(1.0, "fine")
+
+
+JUDGED = ("k,v,name\nalpha,x,ACME\nbeta,y,Big Co\n", "k,v,label\nalpha,z,ACME\nbetta 's,y,Big\n")
+
+
+def test_a_judge_that_fails_is_no_verdict() -> None:
+    dead = compare(*JUDGED, keys="k", judge=Dead())
+    assert dead.summary["cell_f1"] <= compare(*JUDGED, keys="k").summary["cell_f1"]
+    assert dead.summary["judge_errors"] > 0
+    errors = dead.cells[dead.cells["outcome"] == "judge_error"]
+    assert errors["score"].isna().all()
+    assert errors["passed"].isna().all()
+    assert dead.summary["evaluated"] == len(dead.cells)
+    assert "judge_failed" in set(dead.warnings["kind"])
+    assert "judge_error" in set(dead.rows["status"])
+    assert "without a verdict" in repr(dead)
+    generous = compare(*JUDGED, keys="k", judge=Generous())
+    assert generous.summary["cell_f1"] == 1.0
+
+
+def test_a_judge_that_fails_under_the_released_rules() -> None:
+    found = compare(*JUDGED, keys="k", judge=Dead(), profile="aoe-282e688d")
+    assert found.released is not None
+    assert found.released["cell_eval_stats"] == {"calls": 1, "failures": 1}
+    assert "judge_failed" in set(found.warnings["kind"])
+
+
+def test_partial_credit_is_a_rule_of_the_profile() -> None:
+    tables = "k,v\nr,abc def\n", "k,v\nr,abc xyz\n"
+    judge = RecordedAnswers(None, 0.5)
+    scores = {
+        name: compare(*tables, keys="k", judge=judge, profile=name).summary["cell_f1"]
+        for name in ("strict", "aoe-readme", "aoe-282e688d")
+    }
+    assert scores == {"strict": 0.0, "aoe-readme": 0.5, "aoe-282e688d": 0.5}
+
+
+def test_no_table_is_a_result() -> None:
+    gold = "k,v\na,1\nb,2\n"
+    for answer in (None, "", "I cannot do that.", "```csv\n```"):
+        found = compare(gold, answer, keys="k")
+        assert found.summary["cell_f1"] == 0.0
+        assert set(found.cells["outcome"]) == {"structural"}
+        assert found.meta["failure_mode"] in ("no_answer", "no_table")
+    header = compare(gold, "k,v\n", keys="k")
+    assert set(header.cells["outcome"]) == {"omission"}
+    assert "no_rows" in set(header.warnings["kind"])
+
+
+def test_keys_are_proposed() -> None:
+    found = compare(GOLD, example(SAME_YEARS))
+    assert found.meta["keys"] == ["文档名称"]
+    note = found.warnings.set_index("kind").loc["keys_proposed", "message"]
+    assert "4 different values" in note
+    both = compare("case,defendant,crime\nA,x,1\nA,y,1\nB,x,2\n", "case,defendant,crime\nA,x,1\n")
+    assert sorted(both.meta["keys"]) == ["case", "defendant"]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"keys": "nam"}, "gold has no column 'nam'; did you mean 'name'"),
+        ({"keys": []}, "keys is empty"),
+        ({"values": "salse"}, "gold has no column 'salse'"),
+        ({"profile": "strikt"}, "unknown profile 'strikt'; did you mean 'strict'"),
+        ({"judge": "ofline"}, "unknown judge 'ofline'"),
+    ],
+)
+def test_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        compare("name,sales\na,1\n", "name,sales\na,1\n", **options)
+
+
+def test_unknown_columns_are_warnings() -> None:
+    tables = "k,v\na,1\n", "k,v\na,1\n"
+    found = compare(*tables, keys="k", values=["v", "w"], numeric=["vv"])
+    assert found.warnings["kind"].tolist() == ["not_in_gold", "numeric_unknown"]
+    assert "did you mean 'v'" in found.warnings.loc[1, "message"]
+    readme = compare(*tables, keys="k", values=["v", "w"], profile="aoe-readme")
+    assert readme.summary["column_recall"] == 0.5
+
+
+def test_gold_must_be_a_table() -> None:
+    for gold in (None, "", "words only"):
+        with pytest.raises(InputError, match="gold holds no table"):
+            compare(gold, "k,v\na,1\n")
+
+
+def test_rules() -> None:
+    assert profiles().loc["count_extra_columns", "strict"] is True
+    with pytest.raises(InputError, match="unknown rule 'row'; did you mean 'rows'"):
+        rules_of("strict", row="exact")
+    with pytest.raises(InputError, match="cells is 'maybe'"):
+        rules_of("strict", cells="maybe")
+
+
+def test_the_result_is_frozen_and_complete() -> None:
+    found = compare("k,v\n<script>alert(1)</script>,1\n", "k,v\n<script>alert(1)</script>,2\n")
+    with pytest.raises(AttributeError, match="frozen"):
+        found.summary = 1  # type: ignore[misc]
+    page = found._repr_html_()
+    assert "<script>" not in page
+    assert "number_differs" in page
+    again = pickle.loads(pickle.dumps(found))  # noqa: S301
+    for name in ("rows", "cells", "columns", "warnings", "judge_calls"):
+        pd.testing.assert_frame_equal(getattr(again, name), getattr(found, name))
+    described = found.describe().groupby("frame", sort=False)["column"].apply(list)
+    for name in ("rows", "cells", "columns"):
+        assert list(getattr(found, name).columns) == described[name]
+    assert found.labelled(run="r").meta["run"] == "r"
+    assert found.cells.loc[0, "reason_detail"] == "off_by_one"
+
+
+def test_values_of_other_rows_are_recognised() -> None:
+    gold = "k,v\na,Alice Meyer\nb,Bob Stone\n"
+    found = compare(gold, "k,v\na,Bob Stone\nb,Bob Stone\n", keys="k")
+    assert found.cells.loc[0, "reason_detail"] == "other_item"
+
+
+def test_the_released_rules_where_nothing_can_be_compared() -> None:
+    for values in ([], ["no such column"]):
+        found = compare("k,v\na,1\n", "k,v\na,1\n", keys="k", values=values, profile="aoe-282e688d")
+        assert found.released is not None
+        assert found.released["num_gold_rows"] == found.released["num_original_mapped_rows"] == 1
+        assert "error" in found.released
+        assert found.summary["cell_f1"] == 0.0
+        assert "nothing_compared" in set(found.warnings["kind"])
+        assert repr(found)
+        with pytest.raises(InputError, match="values: "):
+            compare("k,v\na,1\n", "k,v\na,1\n", keys="k", values=values)
+
+
+@pytest.mark.parametrize(
+    "answer", ["k,v\na,1,2\na,3,4\n", pd.DataFrame([["a", 1, 2]], columns=[*"kvv"])]
+)
+def test_what_stops_the_released_code_is_named(answer: Any) -> None:
+    found = compare("k,v\na,1\n", answer, keys="k", profile="aoe-282e688d")
+    assert "released_raises" in set(found.warnings["kind"])
+    assert 0 <= found.summary["cell_f1"] <= 1
+
+
+def test_a_table_of_keys_alone() -> None:
+    found = compare("k\na\nb\n", "k\na\nc\n")
+    assert found.meta["values"] == ["k"]
+    assert found.summary["cell_f1"] == 0.5

@@ -1,0 +1,443 @@
+"""The view of a table comparison without a page: rows, columns, threshold, cells, documents."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import traitlets
+
+import extractbench_nb as xb
+from extractbench_nb.construction import Retriever, TableComparison, compare
+from extractbench_nb.errors import InputError
+from extractbench_nb.widgets.construction_view import ConstructionView
+from tests.widgets.hostile import HOSTILE, Twin
+
+GOLD = """name,year,sales,city
+Acme Holding,2020,10,Oslo
+Northwind Trading Group,2021,20,Rome
+Zenith,2022,30,Bern
+Only Gold,2023,40,
+"""
+PREDICTED = """Name,sales,year,chief
+Zenith,31,2022,Ann
+Acme Holding,10,2020,
+Northwind Traders Group,20,2021,
+Only Predicted,50,2024,
+"""
+DOCUMENTS = {
+    "report": "Zenith sold 30 units in 2022. Its offices are in Bern.",
+    "press": "Zenith sold 31 units, it says. Unlike Acme Holding.",
+    "other": "There are 31 days in May.",
+}
+
+
+@pytest.fixture(scope="module")
+def comparison() -> TableComparison:
+    return compare(GOLD, PREDICTED, keys="name")
+
+
+@pytest.fixture
+def view(comparison: TableComparison) -> ConstructionView:
+    return ConstructionView(comparison, documents=DOCUMENTS)
+
+
+def text(node: Any) -> str:
+    """All text of a tree."""
+    return node if isinstance(node, str) else "".join(map(text, node.children))
+
+
+def nodes(node: Any, tag: str) -> list[Any]:
+    """The elements of a kind in a tree, in order."""
+    if isinstance(node, str):
+        return []
+    return [
+        *([node] if node.tag == tag else []),
+        *(n for c in node.children for n in nodes(c, tag)),
+    ]
+
+
+def shown(view: ConstructionView) -> list[list[str]]:
+    """By side, what the rows begin with."""
+    tables = nodes(view.draw()["tables"], "table")
+    return [[text(row.children[0]) for row in nodes(table, "tr")[1:]] for table in tables]
+
+
+def heads(view: ConstructionView) -> list[list[str]]:
+    """By side, the names of the columns."""
+    parts = nodes(view.draw()["tables"], "thead")
+    return [[text(head) for head in nodes(part, "tr")[0].children[1:]] for part in parts]
+
+
+def cell(view: ConstructionView) -> str:
+    return text(view.draw()["cell"])
+
+
+def large(rows: int = 100) -> ConstructionView:
+    columns = [f"c{n}" for n in range(34)]
+    gold = pd.DataFrame({"name": [f"row {n}" for n in range(rows)], **dict.fromkeys(columns, "1")})
+    return ConstructionView(compare(gold, gold.drop(index=50), keys="name"))
+
+
+# --- what is shown -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("subject", [None, {}, [], pd.DataFrame()])
+def test_anything_but_a_comparison_is_refused(subject: Any) -> None:
+    with pytest.raises(InputError, match="expected a TableComparison"):
+        ConstructionView(subject)
+
+
+def test_matched_rows_stand_on_one_line(view: ConstructionView) -> None:
+    left, right = shown(view)
+    assert left == ["0 → 1", "− 1", "2 → 0", "− 3", "", ""]
+    assert right == ["0 → 1", "", "2 → 0", "", "+ 2", "+ 3"]
+
+
+def test_aligned_columns_have_one_place(view: ConstructionView) -> None:
+    left, right = heads(view)
+    assert left == ["name key", "year", "sales", "− city", ""]
+    assert right == ["≈ Name key", "year", "sales", "", "+ chief"]
+
+
+def test_cells_have_the_colour_of_their_outcome(view: ConstructionView) -> None:
+    table = nodes(view.draw()["tables"], "table")[0]
+    classes = {
+        text(cell): cell.attributes.get("class")
+        for row in nodes(table, "tr")[1:]
+        for cell in row.children[1:]
+    }
+    assert classes["10"] == "xb-tint xb-t-correct"
+    assert classes["30 ≠"] == "xb-tint xb-t-incorrect"
+    assert classes["20"] == "xb-tint xb-t-omission"  # the sign stands before the row
+    assert classes["Bern −"] == "xb-tint xb-t-omission"
+    assert classes["Zenith"] == "xb-key"
+
+
+def test_losses_are_those_of_the_api(view: ConstructionView, comparison: TableComparison) -> None:
+    table = nodes(view.draw()["page"], "table")[0]
+    rows = [[text(cell) for cell in row.children] for row in nodes(table, "tr")]
+    frame = xb.construction.losses(comparison)
+    assert rows[0] == ["points lost", "of", "columns", "rows", "cells", "right", "score"]
+    for name, *values in rows[1:]:
+        part = frame[frame["side"] == name].set_index("stage")
+        lost = [float(value.replace("−", "-")) for value in values[1:4]]
+        assert lost == (-part.loc[["columns", "rows", "cells"], "lost"]).tolist()
+        assert float(values[4]) == part["left"].iloc[-1]
+
+
+def test_rows_that_lost_nothing_can_be_left_out(view: ConstructionView) -> None:
+    gold = "name,n\na,1\nb,2\n"
+    view = ConstructionView(compare(gold, "name,n\na,1\nb,3\n", keys="name"))
+    view.perform("set:only_lost", True)
+    assert shown(view)[0] == ["1 → 1"]
+    assert view.rows["gold_row"].tolist() == [1]
+    view.selected = ["gold", 0, "n"]
+    assert not view.only_lost
+    same = ConstructionView(compare(gold, gold, keys="name"))
+    same.only_lost = True
+    assert "No row lost points" in Twin(same.to_html()).text
+
+
+# --- the threshold -----------------------------------------------------------------------------
+
+
+def test_another_threshold_matches_anew(
+    view: ConstructionView, comparison: TableComparison
+) -> None:
+    view.selected = ["gold", 1, "sales"]
+    view.perform("set:threshold", 80)
+    assert shown(view)[0][:3] == ["0 → 1", "1 ≈ 2", "2 → 0"]
+    assert view.comparison.summary["matched_rows"] == 3 == comparison.summary["matched_rows"] + 1
+    assert "matched by similar keys" in cell(view)
+    assert "row threshold 80" in repr(view)
+    view.perform("set:threshold", 90)
+    assert view.comparison is comparison
+
+
+@pytest.mark.parametrize("value", [-1, 101, float("nan")])
+def test_a_threshold_out_of_range_is_refused(view: ConstructionView, value: float) -> None:
+    with pytest.raises(traitlets.TraitError, match="expected a number from 0 to 100"):
+        view.threshold = value
+    for sent in (value, "80", None):
+        view.perform("set:threshold", sent)
+    assert view.threshold == 90
+
+
+class Kind:
+    """A judge of ours."""
+
+    name = "kind"
+
+    async def compare(self, question: Any) -> Any:
+        raise RuntimeError(question)
+
+
+def _exactly(profile: str) -> TableComparison:
+    return compare(GOLD, GOLD, keys="name", profile=profile)
+
+
+@pytest.mark.parametrize(
+    "made, why",
+    [
+        (lambda: _exactly("aoe-readme"), "match no similar keys"),
+        (lambda: pickle.loads(pickle.dumps(_exactly("strict"))), "comes from a pickle"),  # noqa: S301
+        (lambda: compare(GOLD, GOLD, keys="name", judge=Kind()), "would ask the judge again"),
+    ],
+)
+def test_a_threshold_that_is_fixed_says_why(made: Any, why: str) -> None:
+    view = ConstructionView(made())
+    assert why in text(view.draw()["page"])
+    assert not nodes(view.draw()["page"], "input")
+    with pytest.raises(traitlets.TraitError, match="threshold is fixed"):
+        view.threshold = 50
+
+
+# --- what is chosen ----------------------------------------------------------------------------
+
+
+def test_a_chosen_cell_shows_both_texts_and_why(view: ConstructionView) -> None:
+    view.perform("cell", ["predicted", 0, 2])
+    said = cell(view)
+    for words in ("gold row 2, sales and predicted row 0, sales", "incorrect", "number_differs"):
+        assert words in said
+    tables = view.draw()["tables"]
+    marked = {
+        name: cell.attributes["send"]
+        for cell in nodes(tables, "td")
+        for name in ("aria-selected", "aria-current")
+        if name in cell.attributes
+    }
+    assert marked == {
+        "aria-current": ["gold", 2, 2],
+        "aria-selected": ["predicted", 0, 2],
+    }
+
+
+@pytest.mark.parametrize(
+    "selected, words",
+    [
+        (["gold", 0, "name"], "a key: it names the row"),
+        (["gold", 3, "sales"], "row_missed"),
+        (["predicted", 3, "sales"], "row_spurious"),
+        (["gold", 2, "city"], "column_missing"),
+        (["predicted", 0, "chief"], "column_extra"),
+        (["predicted", 1, "Name"], "renamed: Name, aligned by normalised"),
+    ],
+)
+def test_each_kind_of_cell_says_what_it_is(
+    view: ConstructionView, selected: list[Any], words: str
+) -> None:
+    view.selected = selected
+    assert words in cell(view)
+
+
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        (["glod", 0, "sales"], "no side 'glod'; did you mean 'gold'"),
+        (["gold", 0, "sale"], "no gold column 'sale'; did you mean 'sales'"),
+        (["predicted", 0, "city"], "no predicted column 'city'"),
+        (["gold", 4, "sales"], "no gold row 4; there are 4, counted from 0"),
+        (["gold", True, "sales"], "expected"),
+        (["gold", 0], "expected"),
+        ("abc", r"expected \[side, row, column\]"),
+    ],
+)
+def test_what_is_no_cell_is_refused(view: ConstructionView, value: Any, told: str) -> None:
+    view.selected = ["gold", 0, "sales"]
+    with pytest.raises(traitlets.TraitError, match=told):
+        view.selected = value
+    assert view.selected == ["gold", 0, "sales"]
+
+
+# --- documents ---------------------------------------------------------------------------------
+
+
+def test_chunks_that_hold_the_texts_are_shown(view: ConstructionView) -> None:
+    view.selected = ["gold", 2, "sales"]
+    titles = [text(node) for node in nodes(view.draw()["cell"], "summary")]
+    # of the two chunks with 31, that which names the row comes first
+    assert titles == ["report, chunk 0", "press, chunk 0", "other, chunk 0"]
+    marks = [text(node) for node in nodes(view.draw()["cell"], "mark")]
+    assert marks[-3:] == ["30", "31", "31"]
+    assert "gold’s text in the documents: in 1 chunk of 1 document" in cell(view)
+    view.selected = ["gold", 1, "sales"]
+    assert "in none as it is written" in cell(view)
+
+
+def test_ranks_are_those_of_the_retriever(comparison: TableComparison) -> None:
+    find = Retriever(k=1)
+    view = ConstructionView(
+        comparison, documents=DOCUMENTS, retriever=find, query="Who sold 30 units in Bern?"
+    )
+    view.selected = ["gold", 2, "sales"]
+    titles = [text(node) for node in nodes(view.draw()["cell"], "summary")]
+    assert titles[0] == "report, chunk 0; retrieved as 1 of 1"
+    assert titles[1] == "press, chunk 0; not among 1 retrieved"
+
+
+def test_a_value_over_two_chunks_is_told(comparison: TableComparison) -> None:
+    words = " ".join(f"w{n}" for n in range(300)) + "\n\nNorthwind\n\nTrading Group"
+    view = ConstructionView(
+        comparison,
+        documents={"one": words},
+        retriever=Retriever(chunk_size=12, overlap=0),
+    )
+    view.selected = ["gold", 1, "name"]
+    assert "in one, but in no single chunk" in cell(view)
+
+
+def test_options_that_do_not_go_together_are_refused(comparison: TableComparison) -> None:
+    with pytest.raises(InputError, match="goes with documents"):
+        ConstructionView(comparison, retriever="bm25")
+    with pytest.raises(InputError, match="second argument beside TableComparison"):
+        xb.show(comparison, comparison)
+
+
+# --- pages -------------------------------------------------------------------------------------
+
+
+def test_large_tables_are_turned_page_by_page() -> None:
+    view = large()
+    for said in ("rows 1 to 40 of 100", "columns 1 to 30 of 35"):
+        assert said in text(view.draw()["page"])
+    view.perform("set:page", 1)
+    view.perform("set:column_page", 1)
+    left, right = shown(view)
+    assert left[9:12] == ["49 → 49", "− 50", "51 → 50"]
+    assert right[10] == ""
+    assert "Rows 41 to 80 of 100. Columns 31 to 35 of 35." in Twin(view.to_html()).text
+    view.selected = ["predicted", 98, "name"]
+    assert (view.page, view.column_page) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "start, key, to",
+    [
+        (["gold", 39, "c3"], "ArrowDown", ["gold", 40, "c3"]),
+        (["predicted", 40, "c3"], "ArrowUp", ["predicted", 39, "c3"]),
+        (["gold", 2, "c28"], "ArrowRight", ["gold", 2, "c29"]),
+        (["gold", 0, "name"], "ArrowUp", ["gold", 0, "name"]),
+        (["gold", 39, "c3"], "Home", ["gold", 39, "c3"]),
+    ],
+)
+def test_arrow_keys_turn_the_page(start: list[Any], key: str, to: list[Any]) -> None:
+    view = large()
+    view.selected = start
+    view.perform("edge", [[*start[:2], view._chosen[1]], key])
+    assert view.selected == to
+
+
+@pytest.mark.parametrize(
+    "event, value",
+    [
+        *(("set:page", value) for value in ("1", None, [1])),
+        *(("edge", value) for value in (None, "x", [], [None, "ArrowDown"], [["gold", 0, 0], 3])),
+        *(("cell", value) for value in (None, 3, ["gold"], ["gold", -1, 0], ["gold", 0, 99])),
+        *(("cell", value) for value in (["gold", 0, -1], ["gold", 0, True], ["gold", 0, "name"])),
+        ("cell", ["predicted", 99, 0]),
+        ("set:selected", ["gold", 0, "name"]),
+    ],
+)
+def test_events_without_sense_do_nothing(event: str, value: Any) -> None:
+    view = large()
+    view.perform(event, value)
+    assert (view.page, view.column_page, view.selected) == (0, 0, None)
+
+
+def test_ten_thousand_rows_are_a_small_page() -> None:
+    gold = pd.DataFrame({"name": [f"Company {n}" for n in range(10_000)], "n": "1"})
+    view = ConstructionView(compare(gold, gold[::-1], keys="name"))
+    assert len(view.to_html()) < 100_000
+    view.selected = ["predicted", 0, "n"]
+    assert view.page == 249
+    assert shown(view)[1][-1] == "9999 → 0"
+
+
+# --- code --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"only_lost": True},
+        {"threshold": 80.0, "only_lost": True},
+        {"selected": ["gold", 2, "sales"]},
+        {"selected": ["gold", 2, "name"]},
+        {"threshold": 80.0, "selected": ["predicted", 0, "chief"]},
+    ],
+)
+def test_the_code_gives_what_is_shown(
+    view: ConstructionView, comparison: TableComparison, state: dict[str, Any]
+) -> None:
+    for name, value in state.items():
+        setattr(view, name, value)
+    found = eval(view.code, {"comparison": comparison})  # noqa: S307 - ours
+    if "selected" in state:
+        assert len(found) == 1
+        assert found.iloc[0]["gold_row"] == 2
+    else:
+        pd.testing.assert_frame_equal(found, view.rows)
+
+
+# --- the static twin ---------------------------------------------------------------------------
+
+
+def test_the_twin_has_scores_tables_and_the_chosen_cell(view: ConstructionView) -> None:
+    view.selected = ["gold", 2, "sales"]
+    twin = Twin(view.to_html())
+    twin.check()
+    for words in ("Row threshold 90", "cell f1", "− 3", "number_differs", "sold 30 units"):
+        assert words in twin.text
+    assert not {"button", "input", "select"} & set(twin.tags)
+    data, _ = view._repr_mimebundle_()
+    assert data["text/plain"].startswith("Table construction · strict · cell F1 0.")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_stay_text(name: str) -> None:
+    bad = HOSTILE[name][:20_000]
+    named = "x" if name == "surrogate" else bad  # pandas has no such names of columns
+    gold = pd.DataFrame({"name": ["x"], "text": pd.Series([bad], dtype=object), named: ["1"]})
+    other = gold.assign(text=pd.Series([f"{bad}!"], dtype=object))
+    view = ConstructionView(compare(gold, other, keys="name"), documents={bad[:50]: bad})
+    view.selected = ["gold", 0, "text"]
+    Twin(view.to_html()).check()
+    assert "\\u202e" not in view._p1 + view._p2
+
+
+@pytest.mark.parametrize("predicted", ["", "no table here", "<think>\nname", "name,year\n"])
+@pytest.mark.parametrize("profile", ["strict", "aoe-282e688d", "aoe-readme"])
+def test_answers_without_rows_are_no_error(predicted: str, profile: str) -> None:
+    view = ConstructionView(compare(GOLD, predicted, keys="name", profile=profile))
+    Twin(view.to_html()).check()
+    view.selected = ["gold", 0, "sales"]
+    Twin(view.to_html()).check()
+
+
+def test_repeated_keys_under_the_released_rules_are_no_error() -> None:
+    gold = "name,n\na,1\na,2\nb,3\n"
+    view = ConstructionView(compare(gold, gold, keys="name", profile="aoe-282e688d"))
+    for row in range(3):
+        view.selected = ["gold", row, "n"]
+        Twin(view.to_html()).check()
+
+
+def test_amounts_in_dollars_are_no_formulas(view: ConstructionView) -> None:
+    classes = [(value or "").split() for _, value in Twin(view.to_html()).attributes]
+    assert any({"mathjax_ignore", "tex2jax_ignore"} <= set(names) for names in classes)
+
+
+def test_show_takes_comparisons_and_saves_pages(
+    comparison: TableComparison, tmp_path: Path
+) -> None:
+    view = xb.show(comparison, documents=DOCUMENTS, retriever="bm25", name="found['x']")
+    page = view.save(tmp_path / "comparison.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "Northwind Trading Group" in page
+    assert view.code == "found['x'].rows"
