@@ -87,7 +87,12 @@ def more_html(hidden: int, frame: str) -> str:
     return f"<div>{more_rows(hidden, frame)}</div>" if hidden > 0 else ""
 
 
+#: Classes that keep MathJax, in notebooks and their exports, from reading what stands between two
+#: paths, or amounts in dollars, as a formula.
+NO_MATHS = "mathjax_ignore tex2jax_ignore"
+
+
 def card_html(title: str, *parts: str, limit: int = 200) -> str:
     """Write a card: a title, which is escaped here, above parts that are HTML."""
     head = f'<div class="xb-title">{document_text(title, limit)}</div>'
-    return f"""<div class="xb-root">{STYLE}{head}{"".join(parts)}</div>"""
+    return f"""<div class="xb-root {NO_MATHS}">{STYLE}{head}{"".join(parts)}</div>"""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.display.html import STYLE
+from extractbench_nb.display.html import NO_MATHS, STYLE
 from extractbench_nb.errors import InputError, nearest
 
 #: x0, y0, x1, y1, in whatever unit the page has.
@@ -199,7 +199,7 @@ class Table:
         return f"Table({rows} x {columns} positions, {len(self.cells)} cells{more})"
 
     def _repr_html_(self) -> str:
-        return f'<div class="xb-root xb-cells">{STYLE}{_LINES}{self.to_html()}</div>'
+        return f'<div class="xb-root xb-cells {NO_MATHS}">{STYLE}{_LINES}{self.to_html()}</div>'
 
     def transposed(self) -> Table:
         """Return the table with rows for columns.

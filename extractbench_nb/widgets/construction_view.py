@@ -59,8 +59,6 @@ _LEGEND = (
     "are alike. Signs: − missing in the prediction, + only in the prediction, ≠ different, ? no "
     "verdict of the judge; a cell without a sign is right or was not compared."
 )
-#: Amounts in dollars are no formulas, for the MathJax of notebooks and of their exports.
-_NO_MATHS = "mathjax_ignore tex2jax_ignore"
 #: Arrow keys: rows (0) or columns (1), and the direction.
 _ARROWS = {
     "ArrowUp": (0, -1),
@@ -300,7 +298,7 @@ class ConstructionView(View):
             part("cell"),
             h("p", _LEGEND, cls="xb-quiet") if board.lines else None,
             part("code"),
-            cls=f"xb-tables {_NO_MATHS}",
+            cls="xb-tables",
         )
         code = h(
             "details",

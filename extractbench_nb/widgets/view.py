@@ -20,6 +20,7 @@ import anywidget
 import traitlets
 
 from extractbench_nb._files import write_texts
+from extractbench_nb.display.html import NO_MATHS
 from extractbench_nb.display.nodes import Node, h, static_html, wire
 from extractbench_nb.display.palette import DARK, LIGHT, css_variables
 from extractbench_nb.display.text import trimmed
@@ -256,7 +257,7 @@ class View(anywidget.AnyWidget):
         text = static_html(trees[page], {name: trees[name] for name in parts})
         sheet = style(shown, static=True)
         title = static_html(h("p", repr(shown), cls="xb-title"))
-        classes = f"xb-twin xb-theme xb-of-{shown.kind}"
+        classes = f"xb-twin xb-theme xb-of-{shown.kind} {NO_MATHS}"
         return f'<div class="{classes}"><style>{sheet}</style>{title}{text}</div>'
 
     def save(self, path: str | Path) -> Path:
