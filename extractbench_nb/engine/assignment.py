@@ -50,13 +50,13 @@ _LIKELY = 0.99
 HOPELESS = 0.1
 
 
-class OptimalAligner:
+class OptimalAligner(ItemComparer):
     """Aligns arrays under one scorer; a callable ``(node, gold, predicted) -> index pairs``."""
 
     name = "optimal"
 
     def __init__(self, scorer: Scorer) -> None:
-        self.compare = ItemComparer(scorer, self)
+        super().__init__(scorer)
         self._known: dict[tuple[Node, int, int], Pairs] = {}
         self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
@@ -153,21 +153,23 @@ class OptimalAligner:
 
         def block(rows: Indices, columns: Indices) -> Worths:
             sides = [one[a] for a in rows.tolist()], [two[b] for b in columns.tolist()]
-            return _worths(self.compare.table(node, *sides), bonus)
+            return _worths(self.table(node, *sides), bonus)
 
-        def lower(rows: Indices, columns: Indices) -> Worths:
+        bounds = None
+        if len(one) * len(two) >= BOUNDED_TABLE:
+            bounds = self.bounds(node, one, two)
+        if bounds is None:
+            return solve(_worths(self.table(node, one, two), bonus))
+        values = _worths(bounds, bonus)
+        exact = np.full(values.shape, False)
+
+        def compared(rows: Indices, columns: Indices) -> Worths:
             for a, b in zip(rows.tolist(), columns.tolist(), strict=True):
                 score, matched = self.compare(node, one[a], two[b])
-                worth.put(a, b, score + bonus if matched else score)
-            return worth.values[rows, columns]
+                values[a, b], exact[a, b] = score + bonus if matched else score, True
+            return values[rows, columns]
 
-        if len(one) * len(two) >= BOUNDED_TABLE:
-            bounds = self.compare.bounds(node, one, two)
-            if bounds is not None:
-                values = _worths(bounds, bonus)
-                worth = Worth(values, np.full(values.shape, False), block, lower)
-                return worth.best_pairs()
-        return solve(_worths(self.compare.table(node, one, two), bonus))
+        return Worth(values, exact, block, compared).best_pairs()
 
 
 def _worths(table: list[list[PairScore]], bonus: float) -> Worths:

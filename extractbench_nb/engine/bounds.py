@@ -99,7 +99,7 @@ class Worth:
     def _judge(self, chosen: Indices) -> tuple[bool, Indices]:
         """Return whether no other assignment can be worth as much, and the rows where a pair can.
 
-        Rows whose values are exact are not among these.
+        Rows whose values are exact are not among the latter. The former is for assignments only.
         """
         worth, rows = self._by_row, np.arange(len(chosen))
         own = self.at_least(chosen, rows) if self._is_tall else self.at_least(rows, chosen)
@@ -121,13 +121,13 @@ def is_only_optimum(worth: Worths, chosen: Indices, own: Worths) -> bool:
     `own` is what each row is worth with the column that is `chosen` for it; `worth` has the others.
     These are worth less if each column has a price, zero where it is unused, so that every row
     gains less in any column but its own. The lowest such prices are found by raising them until no
-    other column is as good.
+    other column is as good, for which as many rounds are enough as there are rows.
     """
     best = worth.max(axis=1)
     unused = np.delete(np.arange(worth.shape[1]), chosen)
     price = np.zeros(worth.shape[1])
     tempted, part = np.arange(0), worth[:0]
-    for _ in range(PRICE_ROUNDS):
+    for _ in range(min(PRICE_ROUNDS, len(best) + 1)):
         more = price[chosen] - own + MARGIN
         before, tempted = tempted, np.flatnonzero(best + more > 0.0)
         if tempted.size > max(FEW_ROWS, WEAK_SHARE * len(best)):
