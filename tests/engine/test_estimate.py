@@ -1,7 +1,9 @@
 """Large arrays are aligned by an estimate: it must not lose pairs that the metrics would match."""
 
 import datetime as dt
+import gc
 import random
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 import extractbench_nb as xb
 from extractbench_nb.engine import assignment, bounds, proxy
 from extractbench_nb.engine.proxy import proxy_matrix
+from extractbench_nb.evaluation.api import Run
 
 FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
 LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()
@@ -200,3 +203,21 @@ def test_texts_of_any_length_are_compared_in_their_order(gold, predicted):
     found = proxy._levenshtein(*sides)
     exact = [Levenshtein.normalized_similarity(a, b) for a in sides[0] for b in sides[1]]
     assert found.ravel().tolist() == pytest.approx([n if n >= 0.3 else 0.0 for n in exact])
+
+
+def test_what_an_evaluation_remembers_goes_with_it() -> None:
+    rng = random.Random(3)
+    gold = [entry(rng) for _ in range(40)]
+    case = array_of({"type": "object", "properties": ENTRY}), {"a": gold}
+    predicted = {"a": [read_badly(item, rng) for item in gold]}
+    xb.evaluate(*case, predicted)  # what stays in memory is built
+    gc.collect()
+    gc.disable()
+    try:
+        run = Run(*case, predicted, "offline", "optimal", "paper")
+        run.finish()
+        kept = weakref.ref(run.scorer), weakref.ref(run.traversal.align)
+        del run
+        assert [ref() for ref in kept] == [None, None]
+    finally:
+        gc.enable()
