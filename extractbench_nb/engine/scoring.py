@@ -122,7 +122,6 @@ class Scorer:
         self._reflexive: dict[Run, Collection[type]] = {}
         self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
         self._texts: dict[tuple[int, int, str, str], Verdicts] = {}
-        self._unlike: dict[Node, Node] = {}
         self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
@@ -190,9 +189,7 @@ class Scorer:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
         if PRESENT == state_of(gold, node) == state_of(predicted, node):
             if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
-                if node not in self._unlike:
-                    self._unlike[node] = replace(node, kind="any", config=None)
-                node = self._unlike[node]
+                node = replace(node, kind="any", config=None)
             elif not _is_array(node, predicted) or (
                 isinstance(gold, dict) != isinstance(predicted, dict)
             ):
