@@ -57,6 +57,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "engine/similarity.py",
             "engine/assignment.py",
+            "engine/bounds.py",
             "engine/proxy.py",
             "engine/llm_alignment.py",
             "engine/questions.py",

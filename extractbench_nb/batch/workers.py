@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 from extractbench_nb._concurrency import run_anywhere, worker_count, worker_pool
 from extractbench_nb.batch.inputs import evaluated_source, read_output
 from extractbench_nb.batch.rows import is_settled, packed_rows
-from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import ExtractBenchError, InputError
@@ -142,23 +141,9 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
         scores, parts = packed_rows(evaluation, output.message)
         outcome = "evaluated" if output.message is None else "invalid"
         summary = (outcome, output.message, output.line, output.column, *scores)
-        finished = Finished(task.position, summary, parts, is_settled(evaluation))
-        _release(run)
-        return finished
+        return Finished(task.position, summary, parts, is_settled(evaluation))
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything
         return failure(task.position, error)
-
-
-def _release(run: Run) -> None:
-    """Drop what was remembered for one evaluation: scorer and aligner refer to themselves.
-
-    Without this, tens of thousands of objects of each output wait for the garbage collector, which
-    visits all of them.
-    """
-    vars(run.scorer).clear()
-    aligner = vars(run.traversal).get("align")
-    if type(aligner) is OptimalAligner:
-        vars(aligner).clear()
 
 
 def failure(position: int, error: Exception) -> Failed:

@@ -11,14 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.engine.assignment import (
-    DENSE_PAIRS,
-    HOPELESS,
-    Pairs,
-    Side,
-    equal_pairs,
-    unpaired,
-)
+from extractbench_nb.engine.assignment import DENSE_PAIRS, HOPELESS, Side, equal_pairs, unpaired
+from extractbench_nb.engine.bounds import Pairs
 from extractbench_nb.engine.proxy import proxy_matrix
 from extractbench_nb.engine.questions import (
     ALIGNMENT_SCHEMA,

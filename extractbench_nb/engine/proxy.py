@@ -269,8 +269,7 @@ class _Texts(_Compared):
         similar = _levenshtein(self.left.of(ours), self.right.of(theirs))
         if self._tokens is not None:
             np.maximum(similar, self._tokens()(ours, theirs), out=similar)
-        if not (_rises(self.left.codes[rows]) and _rises(self.right.codes[columns])):
-            similar = similar[np.ix_(back, again)]
+        similar = similar[np.ix_(back, again)]
         return similar, similar >= _LIKELY_TEXT
 
     def by_characters(self, rows: Indices, columns: Indices) -> Matrix:
@@ -279,10 +278,6 @@ class _Texts(_Compared):
         scorer = Levenshtein.normalized_similarity
         found: Matrix = cpdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
         return found
-
-
-def _rises(codes: Indices) -> bool:
-    return bool((codes[1:] > codes[:-1]).all())
 
 
 def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:

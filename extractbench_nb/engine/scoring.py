@@ -91,8 +91,9 @@ class Pending(NamedTuple):
 
 
 Verdicts = tuple[Scored | Pending, ...]
-#: A metric bound to its params; the node is what judges and class metrics are told about.
-Run = Callable[[Node | None, Any, Any], Scored | Pending]
+#: A metric bound to its params. The node is what judges and class metrics are told about. The
+#: scorer is not bound, so that it goes with its evaluation, not with the next garbage collection.
+Run = Callable[["Scorer", Node | None, Any, Any], Scored | Pending]
 
 
 class _Rules(NamedTuple):
@@ -121,7 +122,6 @@ class Scorer:
         self._reflexive: dict[Run, Collection[type]] = {}
         self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
         self._texts: dict[tuple[int, int, str, str], Verdicts] = {}
-        self._unlike: dict[Node, Node] = {}
         self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
@@ -147,7 +147,7 @@ class Scorer:
         if not self.profile.absent_to_class_metrics:
             return verdicts
         return tuple(
-            run(node, gold, predicted) if REGISTRY.takes_objects(verdict.metric) else verdict
+            run(self, node, gold, predicted) if REGISTRY.takes_objects(verdict.metric) else verdict
             for verdict, run in zip(verdicts, self._rules_of(node, gold).runs, strict=True)
         )
 
@@ -163,7 +163,7 @@ class Scorer:
             run = self._rules_of(node, "").runs[0]
 
             def compare(gold: str, predicted: str) -> tuple[float, bool]:
-                verdict = run(node, gold, predicted)
+                verdict = run(self, node, gold, predicted)
                 if isinstance(verdict, Pending):
                     return 0.0, False
                 return verdict.score or 0.0, bool(verdict.passed)
@@ -189,9 +189,7 @@ class Scorer:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
         if PRESENT == state_of(gold, node) == state_of(predicted, node):
             if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
-                if node not in self._unlike:
-                    self._unlike[node] = replace(node, kind="any", config=None)
-                node = self._unlike[node]
+                node = replace(node, kind="any", config=None)
             elif not _is_array(node, predicted) or (
                 isinstance(gold, dict) != isinstance(predicted, dict)
             ):
@@ -223,7 +221,7 @@ class Scorer:
             listed = "enum" in node.keywords and self.profile.enum_members_differ
             if listed and _are_other_members(node, gold, predicted):
                 return self._equality(node, gold, predicted, "value_mismatch")
-        verdicts = tuple([run(node, gold, predicted) for run in rules.runs])
+        verdicts = tuple([run(self, node, gold, predicted) for run in rules.runs])
         if is_equal and kind not in rules.equal:
             always = all(kind in self._reflexive.get(run, ()) for run in rules.runs)
             rules.equal[kind] = verdicts if always else ()
@@ -258,7 +256,7 @@ class Scorer:
         elif gold_type != predicted_type:
             # the annotation has another type than the schema: compare the values as JSON text
             gold, predicted = json_text(gold), json_text(predicted)
-        return tuple([run(node, gold, predicted) for run in self._rules_of(node, gold).runs])
+        return tuple([run(self, node, gold, predicted) for run in self._rules_of(node, gold).runs])
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
@@ -300,21 +298,21 @@ class Scorer:
         except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
             problem = error.problem if isinstance(error, ConfigError) else _message(error)
             failed = self.failed(spec, problem, error)
-            return lambda n, g, p: failed
+            return lambda s, n, g, p: failed
         function = entry.function
         if entry.takes_node and function is not None:
-            return lambda n, g, p: self._pending(spec, lambda: function(n, g, p, spec), mark)
+            return lambda s, n, g, p: s._pending(spec, lambda: function(n, g, p, spec), mark)
         if entry.judged:
             return self._bind_judge(spec, mark, node)
         if metric_id == "array_llm":
             aligned = Scored(metric_id, None, None, ALIGNED, "", None, spec.weight)
             judged = self._bind_judge(spec, mark, None)  # nothing to align: the judge decides
             alignable = _ALIGNABLE if node.kind == "array" else ()
-            return lambda n, g, p: aligned if isinstance(g, alignable) else judged(None, g, p)
+            return lambda s, n, g, p: aligned if isinstance(g, alignable) else judged(s, None, g, p)
         if function is None:
-            return lambda n, g, p: self.failed(spec, f"{metric_id} cannot score this value")
+            return lambda s, n, g, p: s.failed(spec, f"{metric_id} cannot score this value")
         if entry.is_async:
-            return lambda n, g, p: self._pending(spec, lambda: function(g, p, **params), mark)
+            return lambda s, n, g, p: s._pending(spec, lambda: function(g, p, **params), mark)
         bound = partial(function, **params) if params else function
         run = self._bind_function(spec, bound, mark)
         self._reflexive[run] = next((kinds for f, kinds in _REFLEXIVE if f is function), ())
@@ -332,11 +330,11 @@ class Scorer:
         right = Scored(metric_id, 1.0, True, "correct", "match", None, weight)
         wrong = Scored(metric_id, 0.0, False, "incorrect", "value_mismatch", None, weight)
 
-        def run(_: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
+        def run(scorer: Scorer, _: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
             try:
                 result = function(gold, predicted)
             except Exception as error:  # noqa: BLE001 - a metric must not stop an evaluation
-                return self.failed(spec, _message(error), error)
+                return scorer.failed(spec, _message(error), error)
             if result is True:
                 return right
             if result is False:
@@ -346,8 +344,8 @@ class Scorer:
                 outcome, reason = _RIGHT if passed else _WRONG
                 return Scored(metric_id, result, passed, outcome, reason, None, weight)
             if inspect.isawaitable(result):
-                return Pending(spec, lambda: result, lambda r: self._finish(spec, r, mark))
-            return self._finish(spec, result, mark)
+                return Pending(spec, lambda: result, lambda r: scorer._finish(spec, r, mark))
+            return scorer._finish(spec, result, mark)
 
         return run
 
@@ -362,11 +360,10 @@ class Scorer:
             async def awaited(gold: Any, predicted: Any) -> Any:
                 return await ask(json_text(gold), json_text(predicted))
 
-            finish = partial(self._finish_judged, spec, mark)
-            return lambda n, g, p: Pending(spec, lambda: awaited(g, p), finish)
+            return lambda s, n, g, p: s._judged(spec, lambda: awaited(g, p), mark)
         graded = isinstance(self.judge, OfflineJudge)
 
-        def run(_: Node | None, gold: Any, predicted: Any) -> Scored:
+        def run(scorer: Scorer, _: Node | None, gold: Any, predicted: Any) -> Scored:
             try:
                 verdict = ask(json_text(gold), json_text(predicted))
                 # the text similarity of containers changes with every added member, and text
@@ -378,8 +375,8 @@ class Scorer:
                 passed = verdict.score >= mark
                 score = MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
             except Exception as error:  # noqa: BLE001 - a judge must not stop an evaluation
-                return self.failed(spec, _message(error), error)
-            return self._finish(spec, score, mark)
+                return scorer.failed(spec, _message(error), error)
+            return scorer._finish(spec, score, mark)
 
         if type(self.judge) is OfflineJudge:
             self._reflexive[run] = {str}
@@ -393,9 +390,8 @@ class Scorer:
         ask: Callable[[Question], Awaitable[Any]] = self.judge.ask  # type: ignore[attr-defined]
         identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
         always = spec.params.get("prompt_template") is not None
-        finish = partial(self._finish_judged, spec, mark)
 
-        def run(node: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
+        def run(scorer: Scorer, node: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
             # the same JSON: 1 is neither "1" nor true
             if not always and canonical(gold) == canonical(predicted):
                 return identical
@@ -407,9 +403,12 @@ class Scorer:
                     type=node.label,
                     description=node.description,
                 )
-            return Pending(spec, lambda: ask(question), finish)
+            return scorer._judged(spec, lambda: ask(question), mark)
 
         return run
+
+    def _judged(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
+        return Pending(spec, call, lambda r: self._finish_judged(spec, mark, r))
 
     def _finish_judged(self, spec: MetricSpec, mark: float, result: Any) -> Scored:
         """Turn a judge's verdict into one of ours, with the calls behind it."""

@@ -22,7 +22,6 @@ _FEWEST_COSTLY = 2
 _LIKELY = 0.7
 
 Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
-Align = Callable[[Node, list[Any], list[Any]], list[tuple[int, int]]]
 
 
 class _KeyAndItem(NamedTuple):
@@ -110,20 +109,23 @@ class ItemComparer:
     """Compares array items by the metrics that the schema declares for their fields.
 
     Results are remembered by the identity of the items, which must live as long as the comparer:
-    an alignment asks for the same pairs at every level of nesting. `align` pairs the items of
+    an alignment asks for the same pairs at every level of nesting. A call aligns the items of
     arrays inside the items.
     """
 
-    def __init__(self, scorer: Scorer, align: Align) -> None:
+    def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
-        self.align = align
         self._pairs: dict[tuple[Node, int, int], PairScore] = {}
         self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
         self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
         self._memos: dict[tuple[int, int], Memo] = {}
         self._flattened: dict[int, list[MapItem]] = {}
 
-    def __call__(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+    def __call__(self, node: Node, gold: Any, predicted: Any) -> list[tuple[int, int]]:
+        """Pair the items of two arrays."""
+        raise NotImplementedError
+
+    def compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         """Compare two items."""
         key = (node, id(gold), id(predicted))
         found = self._pairs.get(key)
@@ -133,47 +135,47 @@ class ItemComparer:
 
     def table(self, node: Node, gold: list[Any], predicted: list[Any]) -> list[list[PairScore]]:
         """Compare all pairs of items; flat ones row by row, which is faster than one by one."""
-        if not any(isinstance(item, MapItem) for item in gold):
-            left = [self._row(node, item) for item in gold]
-            right = [self._row(node, item) for item in predicted]
-            if None not in left and None not in right:
-                fields = self._fields[node] or ()
-                if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
-                    return texts
-                columns = list(zip(right, predicted, strict=True))
-                return [
-                    [self._flat_items(fields, one or (), two or (), g, p) for two, p in columns]
-                    for one, g in zip(left, gold, strict=True)
-                ]
-        return [[self(node, g, p) for p in predicted] for g in gold]
+        left, right = self._flat_rows(node, gold), self._flat_rows(node, predicted)
+        if not left or not right:
+            return [[self.compare(node, g, p) for p in predicted] for g in gold]
+        fields = self._fields[node] or ()
+        if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
+            return texts
+        columns = list(zip(right, predicted, strict=True))
+        return [
+            [self._flat_items(fields, one, two, g, p) for two, p in columns]
+            for one, g in zip(left, gold, strict=True)
+        ]
 
     def bounds(
         self, node: Node, gold: list[Any], predicted: list[Any]
     ) -> list[list[PairScore]] | None:
         """Return how similar all pairs of items are at most, and which of them match.
 
-        Texts and inner arrays of a pair are compared until one fails, the others count as equal:
-        they take most of the time, and most pairs are unlike. None where that saves nothing: for
-        irregular items, and for those with less than two such fields.
+        None where that saves nothing: for irregular items, and for those with less than two texts
+        or arrays.
         """
-        if any(isinstance(item, MapItem) for item in gold):
-            return None
-        left = [self._row(node, item) for item in gold]
-        right = [self._row(node, item) for item in predicted]
+        left, right = self._flat_rows(node, gold), self._flat_rows(node, predicted)
         fields = self._fields.get(node) or ()
         costly = sum(field.is_array or field.texts is not None for field in fields)
-        if None in left or None in right or costly < _FEWEST_COSTLY:
+        if not left or not right or costly < _FEWEST_COSTLY:
             return None
-        columns = list(zip(right, predicted, strict=True))
-        return [
-            [self._flat_items(fields, one or (), two or (), g, p, bound=True) for two, p in columns]
-            for one, g in zip(left, gold, strict=True)
-        ]
+        return [[self._at_most(fields, one, two) for two in right] for one in left]
+
+    def _flat_rows(self, node: Node, items: list[Any]) -> list[tuple[Any, ...]]:
+        """Return the items' values by field; nothing if any is irregular."""
+        rows = []
+        for item in items:
+            row = None if isinstance(item, MapItem) else self._row(node, item)
+            if row is None:
+                return []
+            rows.append(row)
+        return rows
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         if isinstance(gold, MapItem):
             same = same_key(gold, predicted)
-            inner = self(node, gold.item, predicted.item)
+            inner = self.compare(node, gold.item, predicted.item)
             return PairScore((inner.similarity + same) / 2, inner.matched and same)
         one, two = self._row(node, gold), self._row(node, predicted)
         if one is not None and two is not None:
@@ -209,53 +211,70 @@ class ItemComparer:
         two: tuple[Any, ...],
         gold: Any,
         predicted: Any,
-        *,
-        bound: bool = False,
     ) -> PairScore:
         total, count, matched = 0.0, 0, True
-        later: list[tuple[FlatField, Any, Any]] = []
         for field, ours, theirs in zip(fields, one, two, strict=True):
             if ours is None and theirs is None:
                 continue
-            if field.texts is not None and type(ours) is str and type(theirs) is str:
-                found = field.memo.get((ours, theirs))
-                if found is None:
-                    if bound and ours != theirs:
-                        later.insert(0, (field, ours, theirs))
-                        continue
-                    found = field.memo[ours, theirs] = (*field.texts(ours, theirs), True)
-                score, passed, present = found
-            elif not field.is_array and (ours is None or theirs is None):
-                score, passed, present = _ONE_SIDED
-            elif bound and field.is_array and ours and theirs:
-                later.append((field, ours, theirs))
-                continue
-            elif ours is None or theirs is None or field.is_array:
-                score, passed, present = self._point(field.node, ours, theirs)
+            if field.is_array or ours is None or theirs is None:
+                score, passed, present = self._field(field, ours, theirs)
             else:
-                key = (ours, theirs, type(ours), type(theirs))
-                found = field.memo.get(key)
-                if found is None:
-                    found = field.memo[key] = self._point(field.node, ours, theirs)
-                score, passed, present = found
+                found = field.memo.get((ours, theirs, type(ours), type(theirs)))
+                score, passed, present = found or self._field(field, ours, theirs)
             matched = matched and passed
             if present:
                 total += score
                 count += 1
         if not fields:
             return _mean([], gold, predicted)
-        for done, (field, ours, theirs) in enumerate(later):
-            if not matched:
-                total += len(later) - done
-                break
-            if field.texts is not None:
-                score, matched = field.texts(ours, theirs)
-                field.memo[ours, theirs] = (score, matched, True)
-            else:
-                score, matched, _ = self._point(field.node, ours, theirs)
-            total += score
-        count += len(later)
         return PairScore(total / count if count else 1.0, matched)
+
+    def _at_most(
+        self, fields: tuple[FlatField, ...], one: tuple[Any, ...], two: tuple[Any, ...]
+    ) -> PairScore:
+        """Return how similar two flat items are at most, and whether they match.
+
+        Texts and arrays are compared until one fails, the others count as equal: they take most of
+        the time, and most pairs are unlike.
+        """
+        total, count, matched = 0.0, 0, True
+        costly: list[tuple[FlatField, Any, Any]] = []
+        for field, ours, theirs in zip(fields, one, two, strict=True):
+            if ours is None and theirs is None:
+                continue
+            if (field.is_array or field.texts is not None) and ours and theirs and ours != theirs:
+                costly.insert(len(costly) * field.is_array, (field, ours, theirs))
+                continue
+            if field.is_array or ours is None or theirs is None:
+                score, passed, present = self._field(field, ours, theirs)
+            else:
+                found = field.memo.get((ours, theirs, type(ours), type(theirs)))
+                score, passed, present = found or self._field(field, ours, theirs)
+            matched = matched and passed
+            if present:
+                total += score
+                count += 1
+        count += len(costly)
+        for compared, (field, ours, theirs) in enumerate(costly):
+            if not matched:
+                total += len(costly) - compared
+                break
+            score, matched, _ = self._field(field, ours, theirs)
+            total += score
+        return PairScore(total / count if count else 1.0, matched)
+
+    def _field(self, field: FlatField, ours: Any, theirs: Any) -> tuple[float, bool, bool]:
+        """Return score, verdict, and whether the field is present; it is not null on both sides."""
+        if field.is_array:
+            return self._point(field.node, ours, theirs)
+        if ours is None or theirs is None:
+            return _ONE_SIDED
+        if field.texts is not None and type(ours) is type(theirs) is str:
+            found = (*field.texts(ours, theirs), True)
+        else:
+            found = self._point(field.node, ours, theirs)
+        field.memo[ours, theirs, type(ours), type(theirs)] = found
+        return found
 
     def _point(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
         """Return score, verdict, and whether the field is present on either side."""
@@ -283,10 +302,10 @@ class ItemComparer:
                 for value in (gold, predicted)
             )
         matched = 0
-        for i, j in self.align(node, gold, predicted):
+        for i, j in self(node, gold, predicted):
             at = node.item(i)
             if at is not None:
-                matched += self(at, gold[i], predicted[j]).matched
+                matched += self.compare(at, gold[i], predicted[j]).matched
         score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
         return score, score >= pass_threshold(node)
 
@@ -301,9 +320,10 @@ def _text_table(field: FlatField, left: list[Any], right: list[Any]) -> list[lis
     for gold in ours:
         row = []
         for predicted in theirs:
-            found = memo.get((gold, predicted))
+            key = (gold, predicted, str, str)
+            found = memo.get(key)
             if found is None:
-                found = memo[gold, predicted] = (*compare(gold, predicted), True)
+                found = memo[key] = (*compare(gold, predicted), True)
             row.append(PairScore(found[0], found[1]))
         table.append(row)
     return table

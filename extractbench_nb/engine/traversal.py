@@ -210,15 +210,14 @@ class Traversal:
         # the published package leaves values inside arrays to a language model, without pairing
         released = profile.package_010_pairing and counted
         points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
-        score, (in_gold, in_predicted) = self.scorer.verdicts, paths
         for child, ours, theirs, suffix in points:
             record: Leaf
-            elsewhere = None if in_predicted is None else in_predicted + suffix
-            at = Paths(in_gold + suffix, elsewhere)
+            at = paths.below(suffix)
             if child.kind == "array":
                 record = self._array(child, ours, theirs, at, counted)
             else:
-                record = Leaf(child, at, ours, theirs, counted, score(child, ours, theirs))
+                verdicts = self.scorer.verdicts(child, ours, theirs)
+                record = Leaf(child, at, ours, theirs, counted, verdicts)
             parent.children.append(record)
             for position, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:

@@ -24,6 +24,7 @@ PARTS = {
     "benchmark/": "reading",
     "engine/": "walk",
     "engine/assignment.py": "alignment",
+    "engine/bounds.py": "alignment",
     "engine/pairing.py": "alignment",
     "engine/proxy.py": "alignment",
     "engine/similarity.py": "alignment",

@@ -1,7 +1,9 @@
 """Large arrays are aligned by an estimate: it must not lose pairs that the metrics would match."""
 
 import datetime as dt
+import gc
 import random
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +13,9 @@ from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 import extractbench_nb as xb
-from extractbench_nb.engine import assignment, proxy
+from extractbench_nb.engine import assignment, bounds, proxy
 from extractbench_nb.engine.proxy import proxy_matrix
+from extractbench_nb.evaluation.api import Run
 
 FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
 LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()
@@ -148,13 +151,13 @@ def test_bounds_decide_as_the_whole_matrix(seed: int, monkeypatch: pytest.Monkey
     predicted += [entry(rng) for _ in range((0, 9)[seed % 2])]
     rng.shuffle(predicted)
     decided: list[bool] = []
-    is_only_optimum = assignment._is_only_optimum
+    is_only_optimum = bounds.is_only_optimum
 
     def spy(*args: Any) -> bool:
         decided.append(is_only_optimum(*args))
         return decided[-1]
 
-    monkeypatch.setattr(assignment, "_is_only_optimum", spy)
+    monkeypatch.setattr(bounds, "is_only_optimum", spy)
     frames = []
     for bounded in (1, 10**9):
         monkeypatch.setattr(assignment, "BOUNDED_PAIRS", bounded)
@@ -173,7 +176,7 @@ def test_an_optimum_that_has_an_equal_is_not_the_only_one() -> None:
         others[at] += more
         own = others[rows, columns]
         others[rows, columns] = -np.inf
-        return assignment._is_only_optimum(others, rows, columns, own)
+        return bounds.is_only_optimum(others, columns, own)
 
     assert not is_only((0, 0), (1, 1))  # 3 + 1 = 2 + 2
     assert not is_only((0, 1), (1, 0))
@@ -188,7 +191,7 @@ def test_ties_are_decided_as_by_scipy(shape: tuple[int, int]) -> None:
     for _ in range(300):
         worth = rng.integers(0, 4, shape).astype(float)
         rows, columns = linear_sum_assignment(worth, maximize=True)
-        assert assignment._solve(worth) == list(zip(rows.tolist(), columns.tolist(), strict=True))
+        assert bounds.solve(worth) == list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -200,3 +203,21 @@ def test_texts_of_any_length_are_compared_in_their_order(gold, predicted):
     found = proxy._levenshtein(*sides)
     exact = [Levenshtein.normalized_similarity(a, b) for a in sides[0] for b in sides[1]]
     assert found.ravel().tolist() == pytest.approx([n if n >= 0.3 else 0.0 for n in exact])
+
+
+def test_what_an_evaluation_remembers_goes_with_it() -> None:
+    rng = random.Random(3)
+    gold = [entry(rng) for _ in range(40)]
+    case = array_of({"type": "object", "properties": ENTRY}), {"a": gold}
+    predicted = {"a": [read_badly(item, rng) for item in gold]}
+    xb.evaluate(*case, predicted)  # what stays in memory is built
+    gc.collect()
+    gc.disable()
+    try:
+        run = Run(*case, predicted, "offline", "optimal", "paper")
+        run.finish()
+        kept = weakref.ref(run.scorer), weakref.ref(run.traversal.align)
+        del run
+        assert [ref() for ref in kept] == [None, None]
+    finally:
+        gc.enable()
