@@ -143,14 +143,15 @@ def packed_rows(
             entries[name] = summary["evaluated"]
         summary = entries | {"gold_coverage": summary["gold_coverage"]}
     packed = {
-        name: pack(record_batch(spec, parts[name])) if parts[name] else _packed_nothing(spec)
+        name: pack(record_batch(spec, parts[name])) if parts[name] else _empty(spec)
         for name, spec in PARTS.items()
     }
     return list(summary.values()), packed
 
 
 @lru_cache(maxsize=16)
-def _packed_nothing(spec: FrameSpec) -> bytes:
+def _empty(spec: FrameSpec) -> bytes:
+    """Pack a part without rows."""
     return pack(record_batch(spec, ()))
 
 
@@ -159,12 +160,6 @@ def is_settled(evaluation: Evaluation) -> bool:
     return not any(
         verdict.outcome == "judge_error" for leaf in evaluation.leaves for verdict in settled(leaf)
     )
-
-
-@lru_cache(maxsize=16)
-def _empty(part: str) -> bytes:
-    """Pack a part without rows."""
-    return pack(record_batch(PARTS[part], ()))
 
 
 #: Run, document, domain and schema.
@@ -189,7 +184,7 @@ class Result(NamedTuple):
         return {
             name: unpack(self.parts[name], spec)
             for name, spec in PARTS.items()
-            if self.parts[name] != _empty(name)
+            if self.parts[name] != _empty(spec)
         }
 
 
