@@ -755,21 +755,15 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
 
 def _boxes(table: Table) -> list[Box | None]:
     """Return the box at each position."""
-    boxes = [cell.box for cell in table.cells]
-    return [boxes[n] for n in table.grid.ravel().tolist()]
+    return [table.cells[n].box for n in table.grid.ravel().tolist()]
 
 
 def _spans(table: Table) -> list[Box]:
     """Return what the cell at each position spans, seen from there."""
-    cells = [
-        None if len(cell.rows) == len(cell.columns) == 1 else cell for cell in table.cells
-    ]  # most do not span
-    positions = zip(
-        table.grid.ravel().tolist(), product(table.row_nums, table.column_nums), strict=True
-    )
+    cells = (table.cells[n] for n in table.grid.ravel().tolist())
     return [
-        _SINGLE if (cell := cells[n]) is None else cell.span_from(*position)
-        for n, position in positions
+        _SINGLE if len(cell.rows) == len(cell.columns) == 1 else cell.span_from(*position)
+        for cell, position in zip(cells, product(table.row_nums, table.column_nums), strict=True)
     ]
 
 
