@@ -142,16 +142,16 @@ def packed_rows(
             entries[name] = summary["evaluated"]
         summary = entries | {"gold_coverage": summary["gold_coverage"]}
     packed = {
-        name: pack(record_batch(spec, parts[name])) if parts[name] else _empty(spec)
+        name: pack(record_batch(spec, parts[name])) if parts[name] else _empty(name)
         for name, spec in PARTS.items()
     }
     return list(summary.values()), packed
 
 
 @lru_cache(maxsize=16)
-def _empty(spec: FrameSpec) -> bytes:
+def _empty(part: str) -> bytes:
     """Pack a part without rows."""
-    return pack(record_batch(spec, ()))
+    return pack(record_batch(PARTS[part], ()))
 
 
 def is_settled(evaluation: Evaluation) -> bool:
@@ -183,7 +183,7 @@ class Result(NamedTuple):
         return {
             name: unpack(self.parts[name], spec)
             for name, spec in PARTS.items()
-            if self.parts[name] != _empty(spec)
+            if self.parts[name] != _empty(name)
         }
 
 
