@@ -32,10 +32,6 @@ class FrameSpec:
     grain: str
     columns: tuple[Column, ...]
 
-    def __hash__(self) -> int:
-        """Hash the name only: hashing every column takes longer than what is looked up by it."""
-        return hash(self.name)
-
     @property
     def names(self) -> list[str]:
         """Column names in order."""
@@ -45,8 +41,7 @@ class FrameSpec:
         """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
         data = data or {}
         arrays = {c.name: _array(data.get(c.name, ()), c.dtype) for c in self.columns}
-        index = pd.RangeIndex(len(arrays[self.columns[0].name]))
-        return pd.DataFrame(arrays, index=index, copy=False)
+        return pd.DataFrame(arrays, copy=False)
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
         """Make the frame from rows with one cell per column in the declared order."""
@@ -78,7 +73,6 @@ def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
 
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
 TEXT = pd.StringDtype("python")
-_TextArray: Any = pd.arrays.StringArray
 #: Arrays of dtypes with a mask for missing cells, and the values under the mask.
 _MASKED: dict[str, tuple[Any, Any]] = {
     "Float64": (pd.arrays.FloatingArray, 0.0),
@@ -90,17 +84,11 @@ _MASKED: dict[str, tuple[Any, Any]] = {
 def _array(values: Sequence[Any], dtype: str) -> Any:
     if dtype in _MASKED:
         kind, filler = _MASKED[dtype]
-        mask = np.zeros(len(values), dtype=bool)
-        if None in values:
-            mask[:] = [v is None for v in values]
-            values = [filler if v is None else v for v in values]
-        return kind(np.array(values, dtype=type(filler)), mask)
+        mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
+        filled = [filler if v is None else v for v in values] if mask.any() else values
+        return kind(np.array(filled, dtype=type(filler)), mask)
     if dtype not in ("object", "string"):
         return np.array(values, dtype=dtype)
     cells = np.fromiter(values, dtype=object, count=len(values))
-    if dtype == "object":
-        return pd.Series(cells, dtype=object)  # texts in a bare array would become a text column
-    try:
-        return _TextArray(cells, dtype=TEXT)
-    except ValueError:  # a cell that is not a text
-        return pd.array(cells, dtype=TEXT)
+    # a bare array of texts would become text in a column of objects
+    return pd.array(cells, dtype=TEXT) if dtype == "string" else pd.Series(cells, dtype=object)

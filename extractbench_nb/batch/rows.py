@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -143,15 +142,16 @@ def packed_rows(
             entries[name] = summary["evaluated"]
         summary = entries | {"gold_coverage": summary["gold_coverage"]}
     packed = {
-        name: pack(record_batch(spec, parts[name])) if parts[name] else _packed_nothing(spec)
+        name: pack(record_batch(spec, parts[name])) if parts[name] else _empty(name)
         for name, spec in PARTS.items()
     }
     return list(summary.values()), packed
 
 
 @lru_cache(maxsize=16)
-def _packed_nothing(spec: FrameSpec) -> bytes:
-    return pack(record_batch(spec, ()))
+def _empty(part: str) -> bytes:
+    """Pack a part without rows."""
+    return pack(record_batch(PARTS[part], ()))
 
 
 def is_settled(evaluation: Evaluation) -> bool:
@@ -159,12 +159,6 @@ def is_settled(evaluation: Evaluation) -> bool:
     return not any(
         verdict.outcome == "judge_error" for leaf in evaluation.leaves for verdict in settled(leaf)
     )
-
-
-@lru_cache(maxsize=16)
-def _empty(part: str) -> bytes:
-    """Pack a part without rows."""
-    return pack(record_batch(PARTS[part], ()))
 
 
 #: Run, document, domain and schema.
@@ -254,15 +248,7 @@ ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal d
 
 _TO_ESCAPE = re.compile("[\x1a\ud800-\udfff]")
 _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
-_encode = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), default=str, check_circular=False
-).encode
-#: Scalars whose JSON text is Python's, without the set-up of an encoder; not so NaN.
-_SCALAR_TEXT: dict[type, Any] = {
-    str: encode_basestring,
-    int: int.__repr__,
-    bool: {True: "true", False: "false"}.__getitem__,
-}
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 def escape(text: str) -> str:
@@ -286,8 +272,7 @@ def value_to_text(value: Any) -> str | None:
     if value is None:
         return None
     try:
-        text: str = _SCALAR_TEXT.get(type(value), _encode)(value)
-        return text
+        return _encode(value)
     except (TypeError, ValueError, RecursionError):
         return _encode(document_json(value, MAX_DEPTH))
 

@@ -8,7 +8,6 @@ import json
 import marshal
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
@@ -179,11 +178,7 @@ def write_files(
         description_path = stack.enter_context(replacing(folder / DESCRIPTION))
         paths = {name: stack.enter_context(replacing(folder / f"{name}.parquet")) for name in specs}
         with ExitStack() as files:
-            pool = ThreadPoolExecutor(1)
-            writers = {
-                name: _Writer(paths[name], spec, files, pool) for name, spec in specs.items()
-            }
-            files.enter_context(pool)  # ends first: what it writes to is open until then
+            writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
             for result, rows in results:
                 row = value_to_text([result.ids, result.summary, result.extras]) or ""
                 parts = [result.parts[name] for name in PARTS]
@@ -238,17 +233,13 @@ def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWr
 
 
 class _Writer:
-    """Writes one Parquet file; collects rows until there are enough for a row group.
+    """Writes one Parquet file; collects rows until there are enough for a row group."""
 
-    Row groups are written in a thread, while the next rows are read and checked.
-    """
-
-    def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack, pool: Executor) -> None:
-        self._spec, self._pool = spec, pool
+    def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
+        self._spec = spec
         self._file = _parquet_file(path, spec, stack)
         self._waiting: list[Any] = []
         self._count = 0
-        self._written: Future[None] | None = None
         self.rows = 0
 
     def add(self, item: Any, rows: int) -> None:
@@ -261,21 +252,16 @@ class _Writer:
             self._flush()
 
     def _flush(self) -> None:
-        """Write the collected rows as one row group, once the one before is written."""
-        if self._written is not None:
-            self._written.result()
+        """Write the collected rows as one row group."""
         if self._count:
             table = _table(self._spec, self._waiting)
-            write = self._file.write_table
-            self._written = self._pool.submit(write, table, row_group_size=self._count)
+            self._file.write_table(table, row_group_size=self._count)
         self.rows += self._count
         self._waiting, self._count = [], 0
 
     def end(self, digest: str) -> None:
         """Write the remaining rows and the digest of the batch."""
         self._flush()
-        if self._written is not None:
-            self._written.result()
         self._file.add_key_value_metadata({DIGEST: digest})
 
 
@@ -459,7 +445,7 @@ class FolderStorage:
             _, summary, parts = found
             result = Result(cell.ids, extras, summary, parts)
             try:
-                _check_summary(summary)
+                record_batch(OWN_SUMMARY, [summary])
                 rows = result.rows()
             except (ValueError, TypeError, OverflowError) as error:  # Arrow's are ValueErrors too
                 raise _damaged(self._path, f"{cell.name}: {error}") from None
@@ -492,25 +478,6 @@ class FolderStorage:
             gold_hash = self._gold_hashes[cell.gold]
         content = cell.schema_key.encode() + gold_hash + _content_hash(cell.predicted)
         return hashlib.sha256(content).digest()
-
-
-_ABSENT = type(None)
-#: Types of values that Arrow takes without a look at them.
-_TAKEN: Mapping[str, set[type]] = {
-    "string": {str, _ABSENT},
-    "float64": {float, _ABSENT},
-    "Int64": {_ABSENT},
-}
-_SUMMARY_TYPES = [_TAKEN[column.dtype] for column in OWN_SUMMARY.columns]
-
-
-def _check_summary(summary: Sequence[Any]) -> None:
-    """Raise what Arrow raises for the row of a summary."""
-    if len(summary) == len(_SUMMARY_TYPES):
-        pairs = zip(summary, _SUMMARY_TYPES, strict=True)
-        if all(type(value) in taken for value, taken in pairs):
-            return
-    record_batch(OWN_SUMMARY, [summary])
 
 
 def _content_hash(source: Any) -> bytes:

@@ -119,10 +119,9 @@ def _rare_collections() -> Iterator[None]:
         yield
     finally:
         with _collecting:
-            first = _thresholds[0]
-            _thresholds.pop()
+            before = _thresholds.pop()
             if not _thresholds:
-                gc.set_threshold(*first)
+                gc.set_threshold(*before)
 
 
 async def _run_one(context: Context, task: Task) -> Finished | Failed:

@@ -407,8 +407,5 @@ def _mean(values: list[tuple[float, float]], of_nothing: float) -> float:
 
 def node_outcome(verdicts: list[Scored]) -> str:
     """Return the outcome of a node from those of its metrics: the gravest one."""
-    if len(verdicts) == 1:
-        outcome = verdicts[0].outcome
-        return outcome if outcome in _PRECEDENCE else "both_absent"
     found = {v.outcome for v in verdicts}
     return next((o for o in _PRECEDENCE if o in found), "both_absent")

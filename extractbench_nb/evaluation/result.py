@@ -70,8 +70,7 @@ def _rows_of(frame: pd.DataFrame, spec: FrameSpec) -> list[_Row]:
 
 def _counted_rows(ev: Evaluation) -> list[_Row]:
     """Return the counted rows of ``fields``: a pickled evaluation has the frame alone."""
-    has_records = bool(ev.records)
-    rows = field_rows(ev.field_records) if has_records else _rows_of(ev._fields, RECORD_COLUMNS)
+    rows = field_rows(ev.field_records) if ev.records else _rows_of(ev._fields, RECORD_COLUMNS)
     return [row for row in rows if row[_COUNTED]]
 
 

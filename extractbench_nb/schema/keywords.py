@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from reprlib import Repr
 from typing import Any
@@ -20,8 +20,6 @@ _SINGLE = (
     *("items", "additionalProperties", "additionalItems", "contains", "propertyNames"),
     *("not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems"),
 )
-_NAMED = (*MAPS, "dependencies")
-_WITH_SCHEMAS = frozenset((*_NAMED, *CHILD_LISTS, *_SINGLE))
 #: Keywords whose values are data, in which nothing is a schema.
 DATA = ("enum", "const", "default", "example", "examples", "evaluation_config")
 
@@ -57,22 +55,23 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 4 * _LONGEST
 _REPR.maxlist = _REPR.maxdict = _LONGEST
 
 
-def draft_of(document: Mapping[str, Any], schemas: Iterable[tuple[str, Any]] | None = None) -> int:
-    """Return the draft that a schema follows; `schemas` are its subschemas, if listed before."""
+def draft_of(document: Mapping[str, Any]) -> int:
+    """Return the draft that a schema follows."""
     named = document.get("$schema")
     if isinstance(named, str):
         known = (draft for name, draft in _DRAFTS.items() if f"/{name}/" in named)
         return next(known, _NEWEST)
     found = _NEWEST
-    for _, schema in list_schemas(document) if schemas is None else schemas:
+    stack: list[Any] = [document]
+    while stack:
+        schema = stack.pop()
         if isinstance(schema, Mapping):
-            if type(schema.get("exclusiveMinimum")) is bool:
-                return 4
-            if type(schema.get("exclusiveMaximum")) is bool or _names(schema, "id"):
+            if any(isinstance(schema.get(k), bool) for k in _NUMBERS[2:4]) or _names(schema, "id"):
                 return 4
             is_tuple = isinstance(schema.get("items"), list) or "additionalItems" in schema
             if is_tuple or _names(schema, "$id"):
                 found = 7
+            stack.extend(sub for _, sub in subschemas(schema))
     return found
 
 
@@ -82,32 +81,19 @@ def _names(schema: Mapping[str, Any], key: str) -> bool:
     return isinstance(value, str) and value.startswith("#")
 
 
-def list_schemas(schema: Any, pointer: str = "") -> list[tuple[str, Any]]:
-    """List a schema and all those inside it in document order, each with its pointer."""
-    found, stack = [], [(pointer, schema)]
-    while stack:
-        pointer, schema = place = stack.pop()
-        found.append(place)
-        if not isinstance(schema, Mapping):
-            continue
-        inner: list[tuple[str, Any]] = []
-        for key, value in schema.items():
-            if key not in _WITH_SCHEMAS:
-                continue
-            if key in _NAMED:
-                if isinstance(value, Mapping):
-                    inner += [
-                        (f"{pointer}/{key}/{escape_pointer(name)}", sub)
-                        for name, sub in value.items()
-                        if key != "dependencies" or not isinstance(sub, list)
-                    ]
-            elif isinstance(value, list) and (key in CHILD_LISTS or key == "items"):
-                inner += [(f"{pointer}/{key}/{index}", sub) for index, sub in enumerate(value)]
-            elif key in _SINGLE:
-                inner.append((f"{pointer}/{key}", value))
-        inner.reverse()
-        stack += inner
-    return found
+def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the schemas directly inside a schema, each with its pointer from there."""
+    for key, value in schema.items():
+        if key in MAPS or key == "dependencies":
+            if isinstance(value, Mapping):
+                for name, sub in value.items():
+                    if key in MAPS or not isinstance(sub, list):
+                        yield f"/{key}/{escape_pointer(name)}", sub
+        elif isinstance(value, list) and (key in CHILD_LISTS or key == "items"):
+            for index, sub in enumerate(value):
+                yield f"/{key}/{index}", sub
+        elif key in _SINGLE:
+            yield f"/{key}", value
 
 
 def check_keywords(schema: Any, pointer: str, draft: int) -> None:
@@ -128,7 +114,7 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
             raise SchemaError(at, "found a list; expected a schema ('prefixItems' takes a list)")
         elif key in _KINDS and not _is_older_form(key, value, draft):
             _expect(value, *_KINDS[key], at)
-    _check_patterns(schema.get("patternProperties", ()), pointer)
+    _check_patterns(schema.get("patternProperties", {}), f"{pointer}/patternProperties")
     if schema.get("allOf") == []:
         raise SchemaError(f"{pointer}/allOf", "found []; expected a list of schemas")
     required = schema.get("required")
@@ -136,14 +122,13 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
         _expect(name, "string", "the name of a property", f"{pointer}/required/{index}")
 
 
-def _check_patterns(patterns: Iterable[str], pointer: str) -> None:
+def _check_patterns(patterns: Mapping[str, Any], pointer: str) -> None:
     """Check that patterns of keys are valid; an invalid one would silently match no key."""
     for pattern in patterns:
         try:
             _compiled(pattern)
         except ValueError as error:
-            at = f"{pointer}/patternProperties/{escape_pointer(pattern)}"
-            raise SchemaError(at, str(error)) from None
+            raise SchemaError(f"{pointer}/{escape_pointer(pattern)}", str(error)) from None
 
 
 def _is_older_form(key: str, value: Any, draft: int) -> bool:

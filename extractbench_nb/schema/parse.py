@@ -35,7 +35,6 @@ ENVELOPES = ("schema_definition", "schema", "json_schema")
 MAX_NODES = 50_000
 #: Levels of a schema; a guard against stacks that overflow further on.
 MAX_LEVELS = 200
-_CHILDLESS = frozenset(("scalar", "null", "any"))
 
 
 _catalogue: MetricCatalogue | None = None
@@ -205,17 +204,14 @@ class Outline:
             if len(self.shapes) >= MAX_NODES:
                 raise _too_large(flat)
             self._flats[id(flat)] = flat
-            declared = None
-            if "evaluation_config" in flat.keywords:
-                at = f"{flat.pointer}/evaluation_config"
-                declared = parse_config(flat.keywords["evaluation_config"], at, self._known)
-                if self._url_rule:
-                    declared = as_url(declared, flat.keywords)
+            at = f"{flat.pointer}/evaluation_config"
+            declared = parse_config(flat.keywords.get("evaluation_config"), at, self._known)
+            if self._url_rule:
+                declared = as_url(declared, flat.keywords)
             shape = self.shapes[id(flat)] = shape_of(flat, declared, self._catalogue)
-            below = self._below[id(flat)] = []
-            if shape.kind not in _CHILDLESS:
-                below += [self.flatten(parts) for parts in _child_parts(flat, shape)]
-                todo += reversed(below)
+            below = [self.flatten(parts) for parts in _child_parts(flat, shape)]
+            self._below[id(flat)] = below
+            todo.extend(reversed(below))
 
     def _settle_unions(self) -> None:
         """Give each union what it has from its branches, inner unions first."""
@@ -318,7 +314,7 @@ def _node(outline: Outline, flat: Flat, parent: Flat | None, **about: Any) -> No
         structure=flat.structure,
         **about,
     )
-    if shape.kind not in _CHILDLESS:
+    if shape.kind not in ("scalar", "null", "any"):
         node.loader = lambda: _children(outline, node, flat, shape)
     return node
 

@@ -12,14 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from extractbench_nb._json import equality_key, escape_pointer, json_type, unescape_pointer
 from extractbench_nb.errors import SchemaError, nearest
 from extractbench_nb.schema.config import ARRAY_METRICS, MetricCatalogue, NodeConfig, default_config
-from extractbench_nb.schema.keywords import (
-    DATA,
-    MAPS,
-    check_keywords,
-    draft_of,
-    list_schemas,
-    short,
-)
+from extractbench_nb.schema.keywords import DATA, MAPS, check_keywords, draft_of, short, subschemas
 
 #: A guard against combinations of ``allOf`` that lead to ever new ones.
 MAX_MERGED = 5_000
@@ -71,8 +64,7 @@ class Resolver:
     def __init__(self, document: Mapping[str, Any], *, released: bool = False) -> None:
         self.document = document
         self.released = released
-        schemas = list_schemas(document)
-        self.draft = draft_of(document, schemas)
+        self.draft = draft_of(document)
         self._uris: dict[str, str] = {}
         self._resources: dict[str, str] = {"": ""}
         self._anchors: dict[tuple[str, str], str] = {}
@@ -82,18 +74,21 @@ class Resolver:
         self._open: set[tuple[Any, ...]] = set()
         self._merged = 0
         self._identify()
-        self._check(schemas)
+        self.check(Part(document, ""))
 
-    def _check(self, schemas: Iterable[tuple[str, Any]]) -> None:
-        """Raise `SchemaError` for the first wrong keyword of some schemas."""
-        for pointer, schema in schemas:
+    def check(self, part: Part) -> None:
+        """Raise `SchemaError` for the first wrong keyword of a schema or of those inside it."""
+        stack = [(part.schema, part.pointer)]
+        while stack:
+            schema, pointer = stack.pop()
             check_keywords(schema, pointer, self.draft)
             self._checked.add(id(schema))
+            if isinstance(schema, Mapping):
+                inner = [(sub, pointer + below) for below, sub in subschemas(schema)]
+                stack.extend(reversed(inner))
 
     def _identify(self) -> None:
         """Record the subschemas that declare an identifier: ``$id`` and ``$anchor``."""
-        if not _has_key(self.document, {"$id", "id", "$anchor"}):
-            return
         stack: list[tuple[Any, str, str, bool]] = [(self.document, "", "", False)]
         while stack:
             value, pointer, uri, is_map = stack.pop()
@@ -153,9 +148,8 @@ class Resolver:
         """Merge the parts that all apply to one node, references followed."""
         parts = tuple(parts)
         key = tuple([(part.pointer, id(part.schema)) for part in parts])
-        known = self._flats.get(key)
-        if known is not None:
-            return known
+        if key in self._flats:
+            return self._flats[key]
         pointer = parts[0].pointer
         if key in self._open:
             raise SchemaError(pointer, "refers to itself without any structure in between")
@@ -178,7 +172,7 @@ class Resolver:
         if isinstance(schema, bool):
             return Flat(pointer)
         if id(schema) not in self._checked:  # behind a reference to where no schema is expected
-            self._check(list_schemas(schema, pointer))
+            self.check(part)
         if _is_plain_ref(schema):
             return self._follow(schema["$ref"], pointer)
         flat = _own_keywords(schema, pointer)
@@ -216,15 +210,13 @@ class Resolver:
 #: What ``true`` means where a schema is expected; written out it makes an object a map.
 _ANYTHING: Mapping[str, Any] = {}
 _CHILD_SCHEMAS = {"items", "additionalProperties"}
-_CONTAINERS = frozenset((dict, list))
 _CHILD_LISTS = {"anyOf", "oneOf", "prefixItems"}
-_FOLLOWED = frozenset(("$ref", "allOf", "$defs"))
 #: Keywords without which a schema is a leaf; ``required`` may be draft 3's.
 _WITH_CHILDREN = frozenset((*_CHILD_SCHEMAS, *_CHILD_LISTS, *MAPS, "required"))
 
 
 def _own_keywords(schema: Mapping[str, Any], pointer: str) -> Flat:
-    keywords = {k: v for k, v in schema.items() if k not in _FOLLOWED}
+    keywords = {k: v for k, v in schema.items() if k not in ("$ref", "allOf", "$defs")}
     if "enum" in keywords:
         keywords["enum"] = Choices(keywords["enum"])
     flat = Flat(pointer, keywords)
@@ -343,20 +335,6 @@ def _merge_consts(one: Any, two: Any, pointer: str) -> Any:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _has_key(value: Any, keys: Collection[str]) -> bool:
-    """Whether one of these keys is anywhere in a JSON value."""
-    stack = [value]
-    while stack:
-        top = stack.pop()
-        if type(top) is dict:
-            if not top.keys().isdisjoint(keys):
-                return True
-            stack += [inner for inner in top.values() if type(inner) in _CONTAINERS]
-        elif isinstance(top, list):
-            stack += [inner for inner in top if type(inner) in _CONTAINERS]
-    return False
 
 
 def _is_plain_ref(schema: Any) -> bool:

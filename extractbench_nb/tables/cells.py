@@ -339,7 +339,7 @@ def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
     """Read a cell from a dict as datasets have them."""
     if isinstance(cell, Cell):
         return _check_cell(cell, where)
-    if type(cell) is not dict and not isinstance(cell, Mapping):
+    if not isinstance(cell, Mapping):
         raise InputError(f"{where} is {type(cell).__name__}; expected a dict")
     for key in () if cell.keys() <= _KNOWN else cell:
         # other keys of a dataset are ignored, misspelt ones of ours are not
@@ -352,11 +352,10 @@ def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
     if not isinstance(text, _TEXT):
         raise InputError(f"{where}: text is {text!r}; expected a str")
     box = _read_box(get("bbox"), where)
-    flags = get("is_column_header"), get("is_projected_row_header")
-    if flags[0] is not None or flags[1] is not None:
-        for key, flag in zip(_FLAGS, flags, strict=True):
-            if not isinstance(flag, _FLAG):
-                raise InputError(f"{where}: {key} is {flag!r}; expected a bool")
+    flags = [get(key) for key in _FLAGS]
+    for key, flag in zip(_FLAGS, flags, strict=True):
+        if not isinstance(flag, _FLAG):
+            raise InputError(f"{where}: {key} is {flag!r}; expected a bool")
     return Cell(rows, columns, text or "", box, bool(flags[0]), bool(flags[1]))
 
 

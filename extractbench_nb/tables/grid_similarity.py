@@ -179,18 +179,14 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
     return np.divide(part, whole, out=np.zeros(part.shape), where=part > 0)
 
 
-def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
-    """Return the longest common subsequences of texts, over their mean lengths."""
-    lengths = (np.fromiter(map(len, side), np.float64, len(side)) for side in (true, predicted))
-    return _common_over_mean(true, predicted, *lengths)
-
-
-def _common_over_mean(
-    true: Sequence[str], predicted: Sequence[str], lengths: Numbers, others: Numbers
+def text_similarity(
+    true: Sequence[str], predicted: Sequence[str], known: tuple[Numbers, Numbers] | None = None
 ) -> Numbers:
+    """Return the longest common subsequences of texts, over their mean (perhaps known) lengths."""
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
+    lengths, others = known or (np.array([*map(len, s)], dtype=float) for s in (true, predicted))
     similarities: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
     means = np.add.outer(lengths / 2, others / 2)
     empty = np.ix_(lengths == 0, others == 0)
@@ -523,7 +519,7 @@ class TextEntries(Entries):
     def _between(self, true: Indices, predicted: Indices) -> Numbers:
         """Compare every text with every other."""
         texts, others = (self._texts[side].tolist() for side in (true, predicted))
-        return _common_over_mean(texts, others, self._lengths[true], self._lengths[predicted])
+        return text_similarity(texts, others, (self._lengths[true], self._lengths[predicted]))
 
 
 class SlowTextEntries(Entries):
@@ -755,21 +751,15 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
 
 def _boxes(table: Table) -> list[Box | None]:
     """Return the box at each position."""
-    boxes = [cell.box for cell in table.cells]
-    return [boxes[n] for n in table.grid.ravel().tolist()]
+    return [table.cells[n].box for n in table.grid.ravel().tolist()]
 
 
 def _spans(table: Table) -> list[Box]:
     """Return what the cell at each position spans, seen from there."""
-    cells = [
-        None if len(cell.rows) == len(cell.columns) == 1 else cell for cell in table.cells
-    ]  # most do not span
-    positions = zip(
-        table.grid.ravel().tolist(), product(table.row_nums, table.column_nums), strict=True
-    )
+    cells = (table.cells[n] for n in table.grid.ravel().tolist())
     return [
-        _SINGLE if (cell := cells[n]) is None else cell.span_from(*position)
-        for n, position in positions
+        _SINGLE if len(cell.rows) == len(cell.columns) == 1 else cell.span_from(*position)
+        for cell, position in zip(cells, product(table.row_nums, table.column_nums), strict=True)
     ]
 
 

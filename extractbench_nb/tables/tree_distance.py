@@ -313,13 +313,6 @@ class TreePair:
             block, right = slice(rows[0], rows[-1] + 1), int(self._other.rows[others[-1]]) + 1
             leaves = self._leaf_gains(block, left, right)
             gain += float(self._row_gains(leaves, top, left, rows, others).sum())
-        parts = [
-            np.searchsorted([part.rows.stop for part in tree.parts], rows, side="right")
-            for tree, rows in zip(trees, guess[:2], strict=True)
-        ]
-        if (parts[0] == parts[1]).all():
-            tags = ([part.tag for part in tree.parts] for tree in trees)
-            gain += sum(1 + (tag == other) for tag, other in zip(*tags, strict=False))
         return gain
 
 
