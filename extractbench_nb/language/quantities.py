@@ -14,31 +14,31 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.language.text import any_of, unify
 
-#: Words of numbers, scales, currencies and units.
-_DATA: dict[str, Any] = json.loads(
+#: Words of numbers, scales, currencies, units and months.
+DATA: dict[str, Any] = json.loads(
     (files("extractbench_nb.language") / "units.json").read_text(encoding="utf-8")
 )
 
 
 def _numbers(ones: str, tens: str) -> dict[str, int]:
     """Read the words for 0 to 19, and for the tens from 20 on."""
-    first = {word: number for number, word in enumerate(" ".join(_DATA[ones]).split())}
-    return first | {w: 10 * n for n, w in enumerate(" ".join(_DATA[tens]).split(), 2)}
+    first = {word: number for number, word in enumerate(" ".join(DATA[ones]).split())}
+    return first | {w: 10 * n for n, w in enumerate(" ".join(DATA[tens]).split(), 2)}
 
 
 SMALL_NUMBERS = _numbers("ones", "tens")
 ORDINALS = _numbers("ordinals", "tenths")
 WHOLE_TENS = range(20, 100, 10)
-WORD_SCALES: dict[str, int] = _DATA["word_scales"]
-SCALES: dict[str, int] = WORD_SCALES | _DATA["scales"]
-MONEY_SCALES: dict[str, int] = _DATA["money_scales"]
-CURRENCY_SIGNS: dict[str, str] = _DATA["currency_signs"]
+WORD_SCALES: dict[str, int] = DATA["word_scales"]
+SCALES: dict[str, int] = WORD_SCALES | DATA["scales"]
+MONEY_SCALES: dict[str, int] = DATA["money_scales"]
+CURRENCY_SIGNS: dict[str, str] = DATA["currency_signs"]
 CURRENCIES: dict[str, str] = {
-    **{code: code for code in " ".join(_DATA["currencies"]).split()},
-    **_DATA["currency_names"],
+    **{code: code for code in " ".join(DATA["currencies"]).split()},
+    **DATA["currency_names"],
 }
 #: Base unit, factor and names of each unit.
-_UNIT_ROWS: list[tuple[str, float, str]] = _DATA["units"]
+_UNIT_ROWS: list[tuple[str, float, str]] = DATA["units"]
 # Units whose letters mean something else in another case; in any other case they are read as above.
 _SMALL = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "μ": 1e-6, "m": 1e-3}
 _LARGE = {"k": 1e3, "M": 1e6, "G": 1e9}
@@ -67,7 +67,7 @@ VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
 
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
-_PHRASES: dict[str, str] = _DATA["phrases"]
+_PHRASES: dict[str, str] = DATA["phrases"]
 # Each phrase contains one of these; checking for them first is fast, and most texts have none.
 _PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h", "mm hg")
 _PHRASE = re.compile(
