@@ -142,11 +142,9 @@ class Prepared:
 
     @cached_property
     def outline(self) -> tuple[frozenset[int], int, bool]:
-        """What most pairs are told apart by: alias rows, first letters, and whether it is plain.
-
-        The rows name any part of a short text; the first letters of the tokens that must be matched
-        are a bit mask; no word of a plain text is an initial or has a period.
-        """
+        """Alias rows that name a part of a short text; first letters of the tokens that must be
+        matched, as a bit mask; and whether no word is abbreviated (an initial, or with a period).
+        """  # noqa: D205
         found: set[int] = set()
         if len(self.tokens) <= _MAX_ALIAS_TEXT:
             lengths = _alias_lengths()
