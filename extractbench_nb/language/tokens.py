@@ -252,7 +252,7 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     position = 0
     for start, end, date in [*spans, (len(text), len(text), None)]:
         between = read_tokens(text[position:start])[1]
-        found += [Token(w, i + position, j + position, *rest) for w, i, j, *rest in between]
+        found += [Token(w, i + position, j + position, k, q) for w, i, j, k, q in between]
         if date is not None:
             written = date_token(date) + _time_of_day(text[start:end])
             found.append(Token(written, start, end, "date"))
