@@ -16,7 +16,6 @@ from extractbench_nb.language.quantities import read_number
 
 _PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
 _LONGEST = 4000
-_NUMBERS = frozenset((int, float))
 
 
 def as_number(value: Any, parse: str = "plain") -> int | float | None:
@@ -52,8 +51,6 @@ def _from_text(text: str) -> int | float:
 
 def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | float] | bool:
     """Return both numbers, or the verdict where they are not both numbers."""
-    if type(gold) in _NUMBERS and type(predicted) in _NUMBERS:
-        return gold, predicted
     one, two = as_number(gold, parse), as_number(predicted, parse)
     if one is None and two is None:
         return json_text(gold).strip() == json_text(predicted).strip()
@@ -133,25 +130,18 @@ def _is_finite(number: int | float) -> bool:
     return isinstance(number, int) or math.isfinite(number)
 
 
-def _is_whole(number: int | float) -> bool:
-    return isinstance(number, int) or number.is_integer()
-
-
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     """Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is not an integer."""
     pair = _both(gold, predicted, parse)
     if isinstance(pair, bool):
         return pair
-    one, two = pair
-    if _is_whole(one) and _is_whole(two):
-        return one == two
+    if all(_is_finite(n) and n == int(n) for n in pair):
+        return int(pair[0]) == int(pair[1])
     return json_text(gold) == json_text(predicted)
 
 
 def boolean_exact(gold: Any, predicted: Any) -> bool:
     """Compare booleans; the words ``true`` and ``false`` count as such, numbers do not."""
-    if type(gold) is bool is type(predicted):
-        return gold is predicted
     one, two = _as_boolean(gold), _as_boolean(predicted)
     if one is None and two is None:
         return json_text(gold) == json_text(predicted)

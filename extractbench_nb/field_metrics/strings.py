@@ -24,8 +24,7 @@ def string_exact(gold: Any, predicted: Any) -> bool:
 
 def string_case_insensitive(gold: Any, predicted: Any) -> bool:
     """Compare after Unicode case folding."""
-    ours, theirs = json_text(gold), json_text(predicted)
-    return ours == theirs or ours.casefold() == theirs.casefold()
+    return json_text(gold).casefold() == json_text(predicted).casefold()
 
 
 def string_normalized(gold: Any, predicted: Any) -> bool:
@@ -69,8 +68,6 @@ def string_fuzzy(
     """
     del threshold
     ours, theirs = json_text(gold), json_text(predicted)
-    if ours == theirs:
-        return 1.0
     if not case_sensitive:
         ours, theirs = ours.casefold(), theirs.casefold()
     return float(Levenshtein.normalized_similarity(ours, theirs))
@@ -78,8 +75,7 @@ def string_fuzzy(
 
 def string_url(gold: Any, predicted: Any) -> bool:
     """Compare web addresses; scheme, ``www.``, host case, default port, last slash are ignored."""
-    ours, theirs = json_text(gold), json_text(predicted)
-    return ours == theirs or normal_url(ours) == normal_url(theirs)
+    return normal_url(json_text(gold)) == normal_url(json_text(predicted))
 
 
 def normal_url(text: str) -> str:

@@ -131,7 +131,7 @@ def _is_around_place(extra: Extra) -> bool:
 
 def _explain_with_context(block: Block, a: Prepared, b: Prepared) -> str | None:
     """Explain a difference inside two names of one thing: South Korea / Republic of Korea."""
-    if not a.rows & b.rows:
+    if a.outline[0].isdisjoint(b.outline[0]):
         return None
     i, j = block.gold_at, block.gold_at + len(block.gold)
     k, m = block.predicted_at, block.predicted_at + len(block.predicted)
@@ -159,13 +159,7 @@ _SPELLING = (
     (re.compile(r"programme"), "program"),
     (re.compile(r"ae|oe"), "e"),
 )  # fmt: skip
-#: One of these is in each word that a pattern above changes.
-_SPELLED_ENDINGS = (
-    "isation", "isations", "ise", "ises", "ised", "ising", "yse", "yses", "ysed", "ysing", "our",
-    "ours", "oured", "ouring", "oural", "ourable", "ourite", "tre", "tres", "tred", "bre", "bres",
-    "bred", "ogue", "ogues", "lled", "lling", "ller", "llers", "ence",
-)  # fmt: skip
-_SPELLED_PARTS = ("icence", "programme", "ae", "oe")
+_SPELLED = re.compile("|".join(pattern.pattern for pattern, _ in _SPELLING))
 _OPPOSITES = {
     word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
     for word in frozenset().union(*lexicon.ANTONYMS)
@@ -223,18 +217,19 @@ def conflict(a: Run, b: Run) -> str | None:
         return "negation"
     if any(not _OPPOSITES[x].isdisjoint(b) for x in _OPPOSITES.keys() & a):
         return "opposite"
-    if len(a) * len(b) <= _MAX_CROSSED and (_has_negated(a, b) or _has_negated(b, a)):
-        return "negation"
-    return None
+    crossed = len(a) * len(b) <= _MAX_CROSSED and (_has_negated(a, b) or _has_negated(b, a))
+    return "negation" if crossed else None
 
 
 def _has_negated(a: Run, b: Run) -> bool:
     """Say whether a word of `a` is one of `b` with a negating prefix."""
-    prefixed = (word for word in a if word.startswith(lexicon.NEGATIVE_PREFIXES))
-    return any(is_negated(word, other) for word in prefixed for other in b)
+    prefixes = lexicon.NEGATIVE_PREFIXES
+    prefixed = [word for word in a if word.startswith(prefixes)]
+    rests = [w[len(p) :] for w in prefixed for p in prefixes if w.startswith(p)]
+    return any(len(rest) > _MAX_SHORT and rest in b for rest in rests)
 
 
-def is_negated(a: str, b: str) -> bool:
+def _is_negated(a: str, b: str) -> bool:
     """Say whether one word is the other with a negating prefix: (un)secured."""
     if a[-1] != b[-1]:
         return False
@@ -491,7 +486,7 @@ def same_word(x: str, y: str) -> str | None:
     """Say whether two words are one: spelling variants, plurals, misread or slipped letters."""
     if spelling(x) == spelling(y):
         return "spelling"
-    if is_negated(x, y) or y in _OPPOSITES.get(x, ()):
+    if _is_negated(x, y) or y in _OPPOSITES.get(x, ()):
         return None
     if min(len(x), len(y)) >= _MIN_OCR and _misread(x, y):
         return "typo"
@@ -505,7 +500,7 @@ def spelling(word: str) -> str:
     """Reduce a word to a key that British, American and plural spellings share."""
     if len(word) <= _MAX_SHORT or not word.isalpha():
         return word
-    if word.endswith(_SPELLED_ENDINGS) or any(map(word.__contains__, _SPELLED_PARTS)):
+    if _SPELLED.search(word):
         for pattern, replacement in _SPELLING:
             word = pattern.sub(replacement, word)
     word = _UMLAUT.sub("", word)
@@ -518,7 +513,7 @@ def spelling(word: str) -> str:
 
 def garbled(x: str, y: str) -> bool:
     """Say whether one inner letter of a long word was misread."""
-    if min(len(x), len(y)) < _MIN_TYPO or is_negated(x, y) or y in _OPPOSITES.get(x, ()):
+    if min(len(x), len(y)) < _MIN_TYPO or _is_negated(x, y) or y in _OPPOSITES.get(x, ()):
         return False
     same_ends = x[:2] == y[:2] and x[-1] == y[-1]
     return same_ends and Levenshtein.distance(x, y, score_cutoff=1) <= 1

@@ -105,7 +105,11 @@ class OfflineJudge:
             gold, predicted = predicted, gold
         if " " not in gold and " " not in predicted and _are_other_codes(gold, predicted):
             return Verdict(_FAIL_SHARE * fuzz.ratio(gold, predicted) / 100, "different_number")
-        return _compare(prepare(gold), prepare(predicted))
+        a, b = prepare(gold), prepare(predicted)
+        verdict = _decide(a, b)
+        if verdict[0] > _FAIL_CEILING and (reason := _contradiction(a, b)):
+            return Verdict(_graded(a, b), reason)
+        return verdict
 
 
 def similarity(gold: str, predicted: str) -> float:
@@ -131,21 +135,17 @@ def _are_other_codes(gold: str, predicted: str) -> bool:
     return x.translate(_TO_ZERO) == y.translate(_TO_ZERO) and x != y
 
 
-def _compare(a: Prepared, b: Prepared) -> Verdict:
-    verdict = _decide(a, b)
-    if verdict.score <= _FAIL_CEILING:
-        return verdict
+def _contradiction(a: Prepared, b: Prepared) -> str | None:
+    """Say why texts differ whose words agree."""
     if _is_redirected(a, b) or _is_turned_round(a, b):
-        return Verdict(_graded(a, b), "different")
+        return "different"
     # a number in brackets is a citation in a long text only
     cited, other = (
         [re.sub(r"\D", "", found) for found in CITATION.findall(text.unified)] for text in (a, b)
     )
-    if cited and other and cited != other and len(a.tokens) < SHORT_TOKENS:
-        return Verdict(_graded(a, b), "different_number")
-    if _mix_marks(a, b) or _mix_marks(b, a):
-        return Verdict(_graded(a, b), "different_number")
-    return verdict
+    other_number = cited and other and cited != other and len(a.tokens) < SHORT_TOKENS
+    other_number = other_number or _mix_marks(a, b) or _mix_marks(b, a)
+    return "different_number" if other_number else None
 
 
 def _decide(a: Prepared, b: Prepared) -> Verdict:
@@ -153,8 +153,10 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return _same_tokens(a, b)
     if not a.tokens or not b.tokens:
         return Verdict(0.0, "different")
-    if len(a.tokens) == len(b.tokens) == 1 and (verdict := _single(a.tokens[0], b.tokens[0])):
-        return verdict
+    if len(a.tokens) == len(b.tokens) == 1:
+        x, y = a.tokens[0], b.tokens[0]
+        if (x[0] in "#@" or y[0] == "@") and (verdict := _single(x, y)):
+            return verdict
     limit = _ratio_needed(a, b)
     if limit and (ratio := fuzz.ratio(a.folded, b.folded)) < limit:
         return Verdict(_graded(a, b, ratio), "different")
@@ -220,12 +222,12 @@ def _ratio_needed(a: Prepared, b: Prepared) -> float | None:
     Whatever explains a difference (abbreviation, acronym, initial, reordering) keeps first letters,
     or is in the alias table, or leaves most characters in place.
     """
-    if not a.rows.isdisjoint(b.rows):
+    (rows, ours, plain), (others, theirs, other_plain) = a.outline, b.outline
+    if rows and not rows.isdisjoint(others):
         return None
-    ours, theirs = a.letters, b.letters
     if ours & ~theirs and theirs & ~ours:
         return _HOPELESS_RATIO
-    if not a.bag.isdisjoint(b.bag) or not (a.is_plain and b.is_plain):
+    if not (plain and other_plain and a.bag.isdisjoint(b.bag)):
         return None
     short, long = (a, b) if len(a.tokens) == 1 else (b, a)
     if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
@@ -306,7 +308,7 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
         return Verdict(_graded(a, b), "different")
     long = min(len(a.tokens), len(b.tokens)) >= _TRUNCATION_TOKENS
     if long and Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON:
-        return _judge_long(a, b, [Block(a.tokens, b.tokens, 0, 0)], None)
+        return _judge_long(a, b, _is_slight(Block(a.tokens, b.tokens, 0, 0), a, b), None)
     if max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS:
         return _by_blocks_of_long(a, b)
     left, reasons = _unexplained(a, b)
@@ -318,10 +320,9 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
 
 def _by_blocks_of_long(a: Prepared, b: Prepared) -> Verdict:
     """Explain differences until one is not slight; after that, only those that name a conflict."""
-    left: list[Block] = []
     reasons: list[str] = []
     found: str | None = None
-    slight = True
+    same = slight = True
     blocks = _blocks(a, b)
     for block in blocks:
         clash = None if found else conflict(block.gold, block.predicted)
@@ -331,12 +332,11 @@ def _by_blocks_of_long(a: Prepared, b: Prepared) -> Verdict:
         if reason:
             reasons.append(reason)
         else:
-            left.append(block)
-            found = found or clash
+            same, found = False, found or clash
             slight = slight and _is_slight(block, a, b)
-    if not left:
+    if same:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
-    return _judge_long(a, b, left, found)
+    return _judge_long(a, b, slight, found)
 
 
 def _name_conflict(a: Prepared, b: Prepared) -> str | None:
@@ -412,9 +412,9 @@ def _pair_moved(
     return ([], [*reasons, reason]) if reason else (left, reasons)
 
 
-def _judge_long(a: Prepared, b: Prepared, left: list[Block], found: str | None) -> Verdict:
+def _judge_long(a: Prepared, b: Prepared, slight: bool, found: str | None) -> Verdict:
     """Accept differences that do not change a long text: misspelt words, lost last sentences."""
-    if all(_is_slight(block, a, b) for block in left):
+    if slight:
         return Verdict(0.85, "similar")
     score = _score_truncated(a, b)
     if score is not None:

@@ -14,25 +14,14 @@ from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Literal
 
+from extractbench_nb.language.quantities import DATA
 from extractbench_nb.language.text import any_of, fold
 
 Precision = Literal["day", "month", "year"]
 
-_MONTH_NAMES: tuple[tuple[str, ...], ...] = (
-    ("january", "jan", "januar", "janvier", "janv", "enero", "ene", "gennaio", "janeiro"),
-    ("february", "feb", "februar", "fevrier", "fevr", "febrero", "febbraio", "fevereiro"),
-    ("march", "mar", "marz", "mars", "marzo", "marco", "maart"),
-    ("april", "apr", "avril", "avr", "abril", "abr", "aprile"),
-    ("may", "mai", "mayo", "maggio", "maio", "mei"),
-    ("june", "jun", "juni", "juin", "junio", "giugno", "junho"),
-    ("july", "jul", "juli", "juillet", "juil", "julio", "luglio", "julho"),
-    ("august", "aug", "aout", "agosto", "ago", "augustus"),
-    ("september", "sept", "sep", "septembre", "septiembre", "settembre", "setembro"),
-    ("october", "oct", "oktober", "okt", "octobre", "octubre", "ottobre", "outubro"),
-    ("november", "nov", "novembre", "noviembre", "novembro"),
-    ("december", "dec", "dezember", "dez", "decembre", "diciembre", "dicembre", "dezembro"),
-)  # fmt: skip
-MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names}
+MONTHS: dict[str, int] = {
+    name: month for month, names in enumerate(DATA["months"], 1) for name in names.split()
+}
 
 _MONTH = rf"(?P<name>{any_of(MONTHS)})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?\b\.?"
@@ -68,6 +57,8 @@ _DIGIT = re.compile(r"\d")
 _CENTURY_PIVOT = 70
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 _MAX_LENGTH = 120
+#: More than any form has before the month and the marks in front of it.
+_MOST_BEFORE_MONTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +93,8 @@ def parse_date(text: str) -> Date | None:
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
     folded = _PREFIX.sub("", fold(text)).strip(" .,;")
-    for pattern in (*_candidates(folded), *_compiled("whole")):
+    patterns = [pattern for pattern, _ in _candidates(folded)]
+    for pattern in (*patterns, *_compiled("whole")):
         match = pattern.fullmatch(folded)
         date = _from_match(match) if match else None
         if date:
@@ -115,7 +107,7 @@ def find_dates(folded: str) -> Iterator[tuple[int, int, Date]]:
     if not _DIGIT.search(folded):
         return
     end = 0
-    matches = [match for pattern in _candidates(folded) for match in pattern.finditer(folded)]
+    matches = [m for pattern, start in _candidates(folded) for m in pattern.finditer(folded, start)]
     dates = [(*match.span(), date) for match in matches if (date := _from_match(match))]
     for start, stop, date in sorted(dates, key=lambda span: (span[0], -span[1])):
         if start >= end:
@@ -150,15 +142,17 @@ def _compiled(kind: Literal["named", "numeric", "whole"]) -> tuple[re.Pattern[st
     return tuple(re.compile(rf"(?<![\w./-]){form}{_TIME}") for form in forms)
 
 
-def _candidates(folded: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns that may match, by a quick check of the text."""
-    numeric = _compiled("numeric") if _JOINED_DIGITS.search(folded) else ()
+def _candidates(folded: str) -> list[tuple[re.Pattern[str], int]]:
+    """Return the patterns that may match, and from where, by a quick check of the text."""
+    found = [(p, 0) for p in _compiled("numeric")] if _JOINED_DIGITS.search(folded) else []
     for month in _MONTH_WORD.finditer(folded):
         # each form has a number next to the month
-        before = folded[: month.start()].rstrip(" ,-")[-1:]
-        if before.isdecimal() or before.isspace() or _BEFORE_DIGIT.match(folded, month.end()):
-            return numeric + _compiled("named")
-    return numeric
+        before = folded[: month.start()].rstrip(" ,-")
+        last = before[-1:]
+        if last.isdecimal() or last.isspace() or _BEFORE_DIGIT.match(folded, month.end()):
+            start = max(0, len(before) - _MOST_BEFORE_MONTH)
+            return found + [(pattern, start) for pattern in _compiled("named")]
+    return found
 
 
 def _from_match(match: re.Match[str]) -> Date | None:

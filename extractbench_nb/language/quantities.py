@@ -14,31 +14,31 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.language.text import any_of, unify
 
-#: Words of numbers, scales, currencies and units.
-_DATA: dict[str, Any] = json.loads(
+#: Words of numbers, scales, currencies, units and months.
+DATA: dict[str, Any] = json.loads(
     (files("extractbench_nb.language") / "units.json").read_text(encoding="utf-8")
 )
 
 
 def _numbers(ones: str, tens: str) -> dict[str, int]:
     """Read the words for 0 to 19, and for the tens from 20 on."""
-    first = {word: number for number, word in enumerate(" ".join(_DATA[ones]).split())}
-    return first | {w: 10 * n for n, w in enumerate(" ".join(_DATA[tens]).split(), 2)}
+    first = {word: number for number, word in enumerate(" ".join(DATA[ones]).split())}
+    return first | {w: 10 * n for n, w in enumerate(" ".join(DATA[tens]).split(), 2)}
 
 
 SMALL_NUMBERS = _numbers("ones", "tens")
 ORDINALS = _numbers("ordinals", "tenths")
 WHOLE_TENS = range(20, 100, 10)
-WORD_SCALES: dict[str, int] = _DATA["word_scales"]
-SCALES: dict[str, int] = WORD_SCALES | _DATA["scales"]
-MONEY_SCALES: dict[str, int] = _DATA["money_scales"]
-CURRENCY_SIGNS: dict[str, str] = _DATA["currency_signs"]
+WORD_SCALES: dict[str, int] = DATA["word_scales"]
+SCALES: dict[str, int] = WORD_SCALES | DATA["scales"]
+MONEY_SCALES: dict[str, int] = DATA["money_scales"]
+CURRENCY_SIGNS: dict[str, str] = DATA["currency_signs"]
 CURRENCIES: dict[str, str] = {
-    **{code: code for code in " ".join(_DATA["currencies"]).split()},
-    **_DATA["currency_names"],
+    **{code: code for code in " ".join(DATA["currencies"]).split()},
+    **DATA["currency_names"],
 }
 #: Base unit, factor and names of each unit.
-_UNIT_ROWS: list[tuple[str, float, str]] = _DATA["units"]
+_UNIT_ROWS: list[tuple[str, float, str]] = DATA["units"]
 # Units whose letters mean something else in another case; in any other case they are read as above.
 _SMALL = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "μ": 1e-6, "m": 1e-3}
 _LARGE = {"k": 1e3, "M": 1e6, "G": 1e9}
@@ -67,7 +67,7 @@ VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
 
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
-_PHRASES: dict[str, str] = _DATA["phrases"]
+_PHRASES: dict[str, str] = DATA["phrases"]
 # Each phrase contains one of these; checking for them first is fast, and most texts have none.
 _PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h", "mm hg")
 _PHRASE = re.compile(
@@ -76,15 +76,15 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    r"(?P<number>(?=[\d.'])(?:\d{1,4} [1-7]/[2-8](?![\d/])|(?<![\w./])[1-7]/[2-8](?![\w/])"
-    r"|\d{1,3}(?:'\d{3})+(?!\d)"
+    r"(?=[^\W\d_])(?:(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
+    r"|(?P<word>(?:(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?)))"
+    r"|(?=[\d.'°$€£¥₹₩₽₺₪%‰])(?:(?P<number>(?:\d{1,4} [1-7]/[2-8](?![\d/])"
+    r"|(?<![\w./])[1-7]/[2-8](?![\w/])|\d{1,3}(?:'\d{3})+(?!\d)"
     r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
     r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|[1-9]\d{0,2}(?: \d{3})+(?!\d| \d|[-.,:]\d)"
     r"|\d+(?:\.\d+){2,}|\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)|'\d\d(?!\d)|\d+(?:[.,]\d+)?|\.\d+))"
-    r"|(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
-    r"|(?P<word>(?:(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?))"
-    r"|(?P<sign>°\s?[cCfF](?!\w)|[$€£¥₹₩₽₺₪%‰])"
+    r"|(?P<sign>°\s?[cCfF](?!\w)|[$€£¥₹₩₽₺₪%‰]))"
 )
 _THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}(?:,\d+)?|(?:\.\d{3})+,\d+)")

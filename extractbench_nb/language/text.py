@@ -52,23 +52,15 @@ def unify(text: str) -> str:
     if "\n" in text:
         text = _BROKEN_WORD.sub("", text)
     if not text.isascii():
-        text = _unify_characters(text)
+        plain = {char: _unify_character(char) for char in set(_NOT_ASCII.findall(text))}
+        if all(map(str.isascii, plain.values())):  # no neighbours can combine
+            for char, mapped in plain.items():
+                text = text.replace(char, mapped)
+        else:
+            text = _compose(_FRACTION.sub(r"\1 ", text))
     if "`" in text:
         text = text.replace("`", "'")
     return " ".join(text.split())
-
-
-def _unify_characters(text: str) -> str:
-    # a text is mapped by character where each becomes ASCII: then no neighbours can combine
-    mapped = text
-    for character in set(_NOT_ASCII.findall(text)):
-        plain = _unify_character(character)
-        if not plain.isascii():
-            break
-        mapped = mapped.replace(character, plain)
-    else:
-        return mapped
-    return _compose(_FRACTION.sub(r"\1 ", text))
 
 
 @lru_cache(maxsize=2_048)

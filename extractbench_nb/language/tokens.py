@@ -141,28 +141,21 @@ class Prepared:
         return tuple(part for part in parts if part)
 
     @cached_property
-    def rows(self) -> frozenset[int]:
-        """Rows of the alias table that name any part of the text; only for short texts."""
+    def outline(self) -> tuple[frozenset[int], int, bool]:
+        """Alias rows that name a part of a short text; first letters of the tokens that must be
+        matched, as a bit mask; and whether no word is abbreviated (an initial, or with a period).
+        """  # noqa: D205
         found: set[int] = set()
         if len(self.tokens) <= _MAX_ALIAS_TEXT:
             lengths = _alias_lengths()
             for i, token in enumerate(self.tokens):
                 for size in lengths.get(token, ()):
                     found |= aliases(self.tokens[i : i + size])
-        return frozenset(found)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether no word is abbreviated: no initials, no words with a period."""
-        return not self.dotted and 1 not in map(len, self.bag)
-
-    @cached_property
-    def letters(self) -> int:
-        """First letters of the tokens that must be matched, as a bit mask."""
         mask = 0
-        for token in self.bag - _OPTIONAL:
-            mask |= 1 << (ord(token[0]) & 63)
-        return mask
+        for letter in {token[0] for token in self.bag - _OPTIONAL}:
+            mask |= 1 << (ord(letter) & 63)
+        is_plain = not self.dotted and 1 not in map(len, self.bag)
+        return frozenset(found) if found else _NONE, mask, is_plain
 
     @cached_property
     def person(self) -> Person | None:
@@ -189,9 +182,9 @@ _prepare_long = lru_cache(maxsize=64)(Prepared)
 
 def aliases(tokens: Sequence[str]) -> frozenset[int]:
     """Return the rows of the alias table that name `tokens`."""
-    if not tokens or len(tokens) > _MAX_ALIAS_WORDS:
-        return frozenset()
-    return _alias_index().get(" ".join(tokens), frozenset())
+    if len(tokens) > _MAX_ALIAS_WORDS:
+        return _NONE
+    return _alias_index().get(" ".join(tokens), _NONE)
 
 
 def is_place(tokens: Sequence[str]) -> bool:
@@ -199,6 +192,7 @@ def is_place(tokens: Sequence[str]) -> bool:
     return any(row < len(lexicon.PLACES) for row in aliases(tokens))
 
 
+_NONE: frozenset[int] = frozenset()
 _MAX_ALIAS_WORDS = 12
 _MAX_ALIAS_TEXT = 20
 
@@ -258,7 +252,7 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     position = 0
     for start, end, date in [*spans, (len(text), len(text), None)]:
         between = read_tokens(text[position:start])[1]
-        found += [t._replace(start=t.start + position, end=t.end + position) for t in between]
+        found += [Token(w, i + position, j + position, k, q) for w, i, j, k, q in between]
         if date is not None:
             written = date_token(date) + _time_of_day(text[start:end])
             found.append(Token(written, start, end, "date"))
