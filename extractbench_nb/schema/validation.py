@@ -202,7 +202,11 @@ def _pattern_properties(validator: Any, value: Any, instance: Any, schema: Any) 
 
 
 def _additional(keyword: Keyword) -> Keyword:
-    """Hand over only those keys that no pattern matches."""
+    """Hand over only those keys that no pattern matches.
+
+    Values of a map are checked in the map's order: jsonschema goes through a set of keys, whose
+    order changes from process to process.
+    """
 
     def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[Any] | None:
         known = schema.get("patternProperties")
@@ -214,6 +218,14 @@ def _additional(keyword: Keyword) -> Keyword:
                 if not any(matches(pattern, key) for pattern in known)
             }
             schema = {"properties": schema.get("properties", {})}
+        if isinstance(value, dict) and isinstance(instance, dict):
+            declared = schema.get("properties", {})
+            return (
+                error
+                for key, part in instance.items()
+                if key not in declared
+                for error in validator.descend(part, value, path=key)
+            )
         return keyword(validator, value, instance, schema)
 
     return run

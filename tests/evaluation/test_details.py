@@ -641,3 +641,12 @@ def test_python_values_of_any_class_are_read(
 def test_gold_that_is_no_json_is_an_input_error(gold: Any, problem: str, few_values: None) -> None:
     with pytest.raises(xb.InputError, match=problem):
         xb.evaluate({"type": "object"}, gold, {})
+
+
+@pytest.mark.parametrize("patterns", [{}, {"patternProperties": {"^x": {"type": "string"}}}])
+def test_violations_in_a_map_are_in_its_order(patterns: dict[str, Any]) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}, **patterns}
+    gold = {f"{name} {n}": "text" for n, name in enumerate("zulu echo alfa kilo mike beta".split())}
+    found = xb.evaluate(schema, gold, gold).warnings
+    violated = found[(found.side == "gold") & (found.kind == "type")]
+    assert violated.path.tolist() == [f"$['{key}']" for key in gold]
