@@ -12,17 +12,8 @@ from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.losses import losses
 from extractbench_nb.construction.profiles import profiles, rules_of
 from extractbench_nb.construction.reading import Reading, read_answer
-from extractbench_nb.construction.released_texts import (
-    gold_table,
-    released_answer,
-    released_truncation,
-)
-from extractbench_nb.construction.replies import (
-    RecordedAnswers,
-    read_cell_reply,
-    read_quality_reply,
-    read_row_reply,
-)
+from extractbench_nb.construction.released_texts import released_answer
+from extractbench_nb.construction.replies import RecordedAnswers
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
 from extractbench_nb.construction.runs import construct
@@ -52,19 +43,14 @@ __all__ = [
     "evaluate_tables",
     "evidence_recall",
     "fixed_level",
-    "gold_table",
     "level_statistics",
     "load",
     "losses",
     "profiles",
     "quantile_levels",
     "read_answer",
-    "read_cell_reply",
-    "read_quality_reply",
-    "read_row_reply",
     "released_answer",
     "released_statistics",
-    "released_truncation",
     "retrieve",
     "rules_of",
     "split_documents",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import permutations
 from math import nan
 from typing import Any, NamedTuple
 
@@ -22,13 +21,12 @@ from extractbench_nb.construction.values import (
     row_key,
     unit_of_column,
 )
+from extractbench_nb.engine.bounds import solve
 
 #: Judges pairs of texts: field of the question, gold, predicted; a score, or None for no verdict.
 Ask = Callable[[Sequence[tuple[str, str, str]]], Sequence[float | None]]
 Pair = tuple[int, int]
 
-#: Rows or columns up to which all assignments are tried.
-_FEW = 4
 #: The score of a judge from which two texts mean the same.
 PASS_MARK = 0.7
 #: Up to this many pairs of columns are all judged; else, as of rows, a few of the likeliest.
@@ -196,28 +194,7 @@ def _assigned(worth: npt.NDArray[np.float64]) -> list[Pair]:
     """Solve the assignment problem; pairs that are worth nothing are left out."""
     if not worth.size or not worth.any():
         return []
-    if 1 in worth.shape:
-        best = int(worth.argmax())
-        return [(0, best) if worth.shape[0] == 1 else (best, 0)]
-    if max(worth.shape) <= _FEW:
-        return _tried(worth)
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(worth, maximize=True)
-    pairs = zip(rows.tolist(), columns.tolist(), strict=True)
-    return [(i, j) for i, j in pairs if worth[i, j] > 0]
-
-
-def _tried(worth: npt.NDArray[np.float64]) -> list[Pair]:
-    """Solve a small problem by trying all assignments, without loading a solver."""
-    turned = worth.shape[0] > worth.shape[1]
-    table = (worth.T if turned else worth).tolist()
-    tries = permutations(range(len(table[0])), len(table))
-    best = max(
-        tries, key=lambda columns: sum(row[n] for row, n in zip(table, columns, strict=True))
-    )
-    pairs = [(i, j) for i, j in enumerate(best) if table[i][j] > 0]
-    return sorted((j, i) for i, j in pairs) if turned else pairs
+    return [(i, j) for i, j in solve(worth) if worth[i, j] > 0]
 
 
 # --- rows ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec
+from extractbench_nb._json import SCALARS
 from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.scoring import Pending, Scored, point_score
@@ -242,16 +243,13 @@ def in_order(
                     stack.extend(reversed(pair.children))
 
 
-_PLAIN = {str, int, float, bool}
-
-
 def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
     """Return the cells of ``fields``, one row per record and metric."""
     rows = []
     for leaf in leaves:
         node, paths, gold, predicted = leaf.node, leaf.paths, leaf.gold, leaf.predicted
         gold_state = predicted_state = PRESENT
-        if type(gold) not in _PLAIN or type(predicted) not in _PLAIN:
+        if type(gold) not in SCALARS or type(predicted) not in SCALARS:
             gold_state, predicted_state = states(leaf)
             gold = None if gold is MISSING else gold
             predicted = None if predicted is MISSING else predicted

@@ -422,6 +422,15 @@ def _table(
         head = _gutter(line, side, "row", on=line.at(side) == row)
         body.append(h("tr", head, cells, key=f"{line.true} {line.predicted}"))
     heads = [_gutter(line, side, "col", on=line.at(side) == column) for line in part.columns]
+    shape = f"{plural(height, 'row')} × {plural(width, 'column')}"
+    notes = [h("p", one_line(note, 200)) for note in notes_of(table)[:_MOST_NOTES]]
+    return boxed_grid(name, shape, heads, body, notes)
+
+
+def boxed_grid(
+    name: str, shape: str, heads: Sequence[Node], body: Sequence[Node], notes: Sequence[Node] = ()
+) -> Node:
+    """Draw one of two tables that stand side by side and scroll together; arrow keys move in it."""
     grid = h(
         "table",
         h("thead", h("tr", h("td", cls="xb-gutter xb-corner"), heads)),
@@ -434,9 +443,9 @@ def _table(
     )
     return h(
         "div",
-        h("div", h("b", name), f", {plural(height, 'row')} × {plural(width, 'column')}"),
+        h("div", h("b", name), f", {shape}"),
         h("div", grid, cls="xb-box", scroll="tables"),
-        [h("p", one_line(note, 200)) for note in notes_of(table)[:_MOST_NOTES]],
+        notes,
         key=name,
     )
 

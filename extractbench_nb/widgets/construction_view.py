@@ -19,6 +19,7 @@ from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Pair, whole
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables.drawing import boxed_grid
 from extractbench_nb.widgets.construction_model import (
     SIDES,
     Board,
@@ -377,22 +378,7 @@ class ConstructionView(View):
         heads = [
             _head(slot, at, side, on=chosen is not None and chosen[1] == at) for at, slot in slots
         ]
-        grid = h(
-            "table",
-            h("thead", h("tr", h("td", cls="xb-gutter xb-corner"), heads)),
-            h("tbody", body),
-            role="grid",
-            aria_label=f"{name} table",
-            keys="grid",
-            follow=True,
-            edge="edge",
-        )
-        return h(
-            "div",
-            h("div", h("b", name), f", {' × '.join(kinds)}"),
-            h("div", grid, cls="xb-box", scroll="tables"),
-            key=name,
-        )
+        return boxed_grid(name, " × ".join(kinds), heads, body)
 
     def _draw_cell(
         self,
