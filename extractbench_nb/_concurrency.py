@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -130,19 +131,20 @@ def worker_count(n_jobs: Any) -> int:
 
 
 @contextmanager
-def worker_pool(workers: int) -> Iterator[Executor]:
-    """Start worker processes, and end all of them whatever happens."""
+def worker_pool(workers: int, module: str) -> Iterator[Executor]:
+    """Start worker processes, which import a module at once, and end all of them at the end."""
     import loky
 
-    pool = loky.ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
+    pool = loky.ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(), module))
     try:
+        pool.submit(int)  # loky starts no process before the first task
         yield pool
     finally:
         pool.shutdown(wait=True, kill_workers=True)
 
 
-def _end_with(parent: int) -> None:
-    """End this worker when its parent ends, on systems that report the parent."""
+def _begin(parent: int, module: str) -> None:
+    """End this worker when its parent ends, on systems that report the parent; import a module."""
     if os.name == "posix":
 
         def watch() -> None:
@@ -151,6 +153,7 @@ def _end_with(parent: int) -> None:
             os._exit(1)
 
         threading.Thread(target=watch, daemon=True).start()
+    import_module(module)
 
 
 def progress_bar(items: Any = None, *, shown: bool, **options: Any) -> Any:

@@ -24,7 +24,7 @@ class Column:
     nullable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FrameSpec:
     """A result frame: the meaning of a row, and the columns in order."""
 

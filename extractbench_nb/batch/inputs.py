@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -213,6 +214,7 @@ class _CellReader:
         self.schemas: dict[str, Schema] = {}
         self._schema_ids = {schema for _, schema, _ in self.known.values()}
         self._labels: dict[Any, tuple[str, str]] = {}
+        self._keys: dict[str, str] = {}
         self._sources: list[Any] = []  # keeps the ids of schemas unique
 
     def cell(self, where: str, run: Any, document: Any, predicted: Any, *about: Any) -> Cell:
@@ -250,16 +252,8 @@ class _CellReader:
         self._sources.append(source)
         what = f"schema {source!r}" if is_id else f"schema of {where}"
         content = self.dataset.schema(source) if is_id and self.dataset is not None else source
-        try:
-            if not isinstance(content, Schema):
-                content = read_document(content, what)
-            schema = read_schema(content, self.profile)
-        except SchemaError as error:
-            raise type(error)(error.pointer, f"{error.problem} ({what})") from None
-        text = json.dumps(dict(schema.document), default=str)
-        key = hashlib.sha256(text.encode()).hexdigest()
-        self.schemas.setdefault(key, schema)
-        title = schema.document.get("title")
+        key = self._key(content, what)
+        title = self.schemas[key].document.get("title")
         label = title if isinstance(title, str) and title else key[:8]
         if is_id:
             label = source
@@ -267,6 +261,28 @@ class _CellReader:
             label = source.name.removesuffix(".json").removesuffix("-schema")
         self._labels[identity] = label, key
         return label, key
+
+    def _key(self, content: Any, what: str) -> str:
+        """Return the key of a schema; equal copies, one in each row of a file, are parsed once."""
+        text = ""
+        try:
+            if not isinstance(content, Schema):
+                content = read_document(content, what)
+                with suppress(
+                    TypeError, ValueError, RecursionError
+                ):  # not JSON, which may be wrong
+                    text = json.dumps(content)
+            if text in self._keys:
+                return self._keys[text]
+            schema = read_schema(content, self.profile)
+        except SchemaError as error:
+            raise type(error)(error.pointer, f"{error.problem} ({what})") from None
+        written = json.dumps(dict(schema.document), default=str)
+        key = hashlib.sha256(written.encode()).hexdigest()
+        self.schemas.setdefault(key, schema)
+        if text:
+            self._keys[text] = key
+        return key
 
 
 def _known_documents(dataset: Documents | None) -> dict[str, tuple[str | None, str, Any]]:

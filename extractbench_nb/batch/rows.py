@@ -128,7 +128,7 @@ def packed_rows(
         "matches": [row for array in arrays for row in match_rows(array)],
         "judge_calls": list(call_rows(evaluation.records)),
     }
-    summary = summary_entries(evaluation)
+    summary = summary_entries(evaluation, parts["judge_calls"])
     if problem is not None:
         changes: dict[str, dict[str, Any]] = {
             "fields": {**_INVALID_FIELD, "reasoning": problem},
@@ -248,7 +248,11 @@ ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal d
 
 _TO_ESCAPE = re.compile("[\x1a\ud800-\udfff]")
 _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+#: Writes a value as chunks of JSON text. ``JSONEncoder.encode`` makes one of these for each value,
+#: which takes as long as writing a scalar; without circles to look for, they can share it.
+_chunks = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+    None, str, json.encoder.encode_basestring, None, ":", ",", False, False, True
+)
 
 
 def escape(text: str) -> str:
@@ -272,9 +276,9 @@ def value_to_text(value: Any) -> str | None:
     if value is None:
         return None
     try:
-        return _encode(value)
+        return "".join(_chunks(value, 0))
     except (TypeError, ValueError, RecursionError):
-        return _encode(document_json(value, MAX_DEPTH))
+        return "".join(_chunks(document_json(value, MAX_DEPTH), 0))
 
 
 _SIZE_BYTES = 8

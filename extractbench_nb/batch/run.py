@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,7 +35,9 @@ from extractbench_nb.batch.workers import (
     Task,
     count_workers,
     failure,
+    rare_collections,
     runner,
+    started,
 )
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
@@ -107,14 +108,14 @@ class _Batch:
 def _run(
     plan: Plan,
     storage: MemoryStorage | FolderStorage,
-    workers: AbstractContextManager[Runner],
+    evaluate_tasks: Runner,
     *,
     progress: bool,
 ) -> dict[str, Any]:
     """Evaluate and store what is not finished; return the counts for ``meta``."""
     started = time.perf_counter()
     bar = progress_bar(shown=progress, total=len(plan.cells), unit="doc", desc="evaluate")
-    with bar, workers as evaluate_tasks:
+    with bar:
         batch = _Batch(plan, storage, bar)
         for done in evaluate_tasks(batch.tasks()):
             batch.take(done)
@@ -124,6 +125,7 @@ def _run(
     return {"evaluated": batch.evaluated, "reused": batch.reused, "seconds": seconds}
 
 
+@rare_collections()
 def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
     runs: pd.DataFrame | str | Path | Documents,
     *,
@@ -236,27 +238,30 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
     workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
-    plan = read_runs(runs, dataset, profile)
-    context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
-    for schema in plan.schemas.values():
-        check_models(judge, alignment, schema)
-    settings = settings_of(context)
-    description = {
-        **settings,
-        "outputs": len(plan.cells),
-        "runs": len({cell.run for cell in plan.cells}),
-        "documents": len({cell.document for cell in plan.cells}),
-    }
-    evaluating = runner(context, workers, executor)
-    source: Source
-    if folder is None:
-        source = memory = MemoryStorage(plan, description)
-        counts = _run(plan, memory, evaluating, progress=progress)
-    else:
-        with open_storage(folder, plan, settings) as storage:
-            counts = _run(plan, storage, evaluating, progress=progress) | {"folder": str(folder)}
-            digest = write_files(folder, storage.results(), plan.extras, description)
-        source = FolderSource(folder, plan.extras, digest)
+    with started(workers, executor) as pool:  # while the inputs are read
+        plan = read_runs(runs, dataset, profile)
+        context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
+        for schema in plan.schemas.values():
+            check_models(judge, alignment, schema)
+        settings = settings_of(context)
+        description = {
+            **settings,
+            "outputs": len(plan.cells),
+            "runs": len({cell.run for cell in plan.cells}),
+            "documents": len({cell.document for cell in plan.cells}),
+        }
+        evaluating = runner(context, workers, pool)
+        source: Source
+        if folder is None:
+            source = memory = MemoryStorage(plan, description)
+            counts = _run(plan, memory, evaluating, progress=progress)
+        else:
+            with open_storage(folder, plan, settings) as storage:
+                counts = _run(plan, storage, evaluating, progress=progress) | {
+                    "folder": str(folder)
+                }
+                digest = write_files(folder, storage.results(), plan.extras, description)
+            source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
     meta = _meta_of(description) | counts | versions
     return Evaluations(source, meta, partial(_evaluate_again, plan, options))

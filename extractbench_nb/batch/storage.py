@@ -399,6 +399,8 @@ _INSERT = f"insert or replace into outputs values ({', '.join('?' * len(_COLUMNS
 #: Stored instead of the fingerprint of an output without all verdicts. It equals no fingerprint,
 #: so a resumed batch evaluates the output again.
 _OPEN = b""
+#: The types in the summary of an output that is not invalid.
+_EVALUATED = (str, *[type(None)] * 3, *[float] * len(SUMMARY.columns))
 
 
 class FolderStorage:
@@ -445,7 +447,8 @@ class FolderStorage:
             _, summary, parts = found
             result = Result(cell.ids, extras, summary, parts)
             try:
-                record_batch(OWN_SUMMARY, [summary])
+                if tuple(map(type, summary)) != _EVALUATED:
+                    record_batch(OWN_SUMMARY, [summary])
                 rows = result.rows()
             except (ValueError, TypeError, OverflowError) as error:  # Arrow's are ValueErrors too
                 raise _damaged(self._path, f"{cell.name}: {error}") from None

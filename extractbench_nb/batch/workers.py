@@ -18,7 +18,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -81,21 +81,6 @@ class Context:
     outputs: int
 
 
-def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
-    """Evaluate the outputs of a chunk, also where an event loop is running (a notebook cell)."""
-    gate = asyncio.Semaphore(context.max_concurrency)
-
-    async def run(task: Task) -> Finished | Failed:
-        async with gate:
-            return await _run_one(context, task)
-
-    async def run_all() -> Done:
-        return list(await asyncio.gather(*map(run, tasks)))
-
-    with _rare_collections():
-        return run_anywhere(run_all())
-
-
 #: New containers after which Python looks for cycles of garbage; it does so after 700 otherwise.
 _NEW_OBJECTS = 500_000
 _collecting = threading.Lock()
@@ -103,11 +88,11 @@ _thresholds: list[tuple[int, int, int]] = []
 
 
 @contextmanager
-def _rare_collections() -> Iterator[None]:
+def rare_collections() -> Iterator[None]:
     """Let Python look for garbage less often, in all threads; it is a sixth of a batch otherwise.
 
-    An evaluation makes up to some 100,000 objects that live until its end, are in no cycle, and
-    would all be visited several times. Of two chunks in two threads, the last one to end restores
+    Inputs and evaluations are some 100,000 objects that live long, are in no cycle, and would all
+    be visited many times. Of several blocks that are open at once, the last one to end restores
     what was set before the first.
     """
     with _collecting:
@@ -122,6 +107,21 @@ def _rare_collections() -> Iterator[None]:
             before = _thresholds.pop()
             if not _thresholds:
                 gc.set_threshold(*before)
+
+
+@rare_collections()
+def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
+    """Evaluate the outputs of a chunk, also where an event loop is running (a notebook cell)."""
+    gate = asyncio.Semaphore(context.max_concurrency)
+
+    async def run(task: Task) -> Finished | Failed:
+        async with gate:
+            return await _run_one(context, task)
+
+    async def run_all() -> Done:
+        return list(await asyncio.gather(*map(run, tasks)))
+
+    return run_anywhere(run_all())
 
 
 async def _run_one(context: Context, task: Task) -> Finished | Failed:
@@ -158,18 +158,15 @@ _BUILT_IN = dict(REGISTRY.entries)
 
 def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
     """Return the user's metrics that schemas name, and those that replace built-in ones."""
+    own = {name: m for name, m in REGISTRY.entries.items() if m is not _BUILT_IN.get(name)}
     named = {
         spec.metric_id
-        for schema in schemas
+        for schema in (schemas if own else ())
         for node in schema.nodes()
         if node.config is not None
         for spec in node.config.metrics
     }
-    return {
-        name: metric
-        for name, metric in REGISTRY.entries.items()
-        if metric is not _BUILT_IN.get(name) and (name in named or name in _BUILT_IN)
-    }
+    return {name: own[name] for name in own if name in named or name in _BUILT_IN}
 
 
 _TOKEN = uuid.uuid4().hex
@@ -242,21 +239,25 @@ def count_workers(n_jobs: Any, executor: Any) -> int:
     return worker_count(-1)
 
 
-@contextmanager
-def runner(context: Context, workers: int, executor: Executor | None) -> Iterator[Runner]:
-    """Make what evaluates outputs: in this process, in new ones, or by a user's executor."""
-    if executor is None and workers == 1:
+def started(workers: int, executor: Executor | None) -> AbstractContextManager[Executor | None]:
+    """Start worker processes, if outputs are evaluated in any and not by a user's executor."""
+    if executor is None and workers > 1:
+        return worker_pool(workers, __name__)
+    return nullcontext(executor)
+
+
+def runner(context: Context, workers: int, executor: Executor | None) -> Runner:
+    """Make what evaluates outputs: by an executor, or in this process if there is none."""
+    if executor is None:
         size = context.max_concurrency
-        yield lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))
-        return
-    with nullcontext(executor) if executor is not None else worker_pool(workers) as pool:
-        submit = _submitting(pool, context)
-        # many chunks, but with enough outputs in each for awaited calls to overlap
-        overlapping = min(context.max_concurrency, -(-context.outputs // workers))
-        many = context.outputs // (workers * _CHUNKS_A_WORKER)
-        size = max(1, min(_LARGEST, max(overlapping, many)))
-        slots = workers * (1 + _AHEAD)
-        yield lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
+        return lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))
+    submit = _submitting(executor, context)
+    # many chunks, but with enough outputs in each for awaited calls to overlap
+    overlapping = min(context.max_concurrency, -(-context.outputs // workers))
+    many = context.outputs // (workers * _CHUNKS_A_WORKER)
+    size = max(1, min(_LARGEST, max(overlapping, many)))
+    slots = workers * (1 + _AHEAD)
+    return lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
 
 
 def _chunks(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:

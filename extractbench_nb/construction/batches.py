@@ -112,7 +112,7 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
         progress_bar, shown=progress, total=len(answers), unit="table", desc="compare tables"
     )
     if workers > 1 and is_offline and len(answers) > _CHUNK:
-        with worker_pool(min(workers, -(-len(answers) // _CHUNK))) as pool:
+        with worker_pool(min(workers, -(-len(answers) // _CHUNK)), __name__) as pool:
             found = list(bar(pool.map(task, answers, chunksize=_CHUNK)))
     else:
         found = list(bar(map(task, answers)))

@@ -455,6 +455,6 @@ def count_leaves(value: Any) -> int:
 
 def declared_share(node: Node, value: Any) -> float:
     """Return the share of a document's leaves that its schema declares."""
-    total = count_leaves(value)
-    unknown = sum(count_leaves(part) for _, part, *_ in undeclared(node, value, value))
-    return (total - unknown) / total if total else 1.0
+    unknown = [part for _, part, *_ in undeclared(node, value, value)]
+    total = count_leaves(value) if unknown else 0
+    return (total - sum(map(count_leaves, unknown))) / total if total else 1.0

@@ -361,14 +361,14 @@ _PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorr
 def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
     """Aggregate the counted nodes."""
     scores, overall, passes, judged = [list[tuple[float, float]]() for _ in range(4)]
-    outcomes: Counter[str] = Counter()
+    found: list[str] = []
     for leaf in counted:
         verdicts = settled(leaf)
         weight = leaf.node.weight if profile.node_weights else 1.0
         items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
         for unit in [[v] for v in verdicts] if profile.metrics_count else [verdicts]:
             score, passed = point_score(unit)
-            outcomes[node_outcome(unit)] += 1
+            found.append(node_outcome(unit))
             scores.append((score or 0.0, weight))
             passes.append((float(bool(passed)), weight))
             if passed is not None:
@@ -378,6 +378,7 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
             else:
                 overall.extend((verdict.score or 0.0, 1.0) for verdict in unit)
     passed_nodes = sum(passed > 0 for passed, _ in judged)
+    outcomes = Counter(found)
     nothing = profile.nothing_scored
     return {
         "overall_score": _mean(overall, nothing),
@@ -405,5 +406,7 @@ def _mean(values: list[tuple[float, float]], of_nothing: float) -> float:
 
 def node_outcome(verdicts: list[Scored]) -> str:
     """Return the outcome of a node from those of its metrics: the gravest one."""
+    if len(verdicts) == 1:
+        return verdicts[0].outcome
     found = {v.outcome for v in verdicts}
     return next((o for o in _PRECEDENCE if o in found), "both_absent")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -79,9 +79,8 @@ def outcome_counts(ev: Evaluation) -> dict[str, int]:
     return dict(Counter(row[_OUTCOME] for row in _counted_rows(ev)).most_common())
 
 
-def summary_entries(ev: Evaluation) -> dict[str, float]:
-    """Return the entries of ``summary`` from the records, without a frame."""
-    calls = list(call_rows(ev.records))
+def summary_entries(ev: Evaluation, calls: Sequence[_Row]) -> dict[str, float]:
+    """Return the entries of ``summary`` from the records and the rows of ``judge_calls``."""
     values = summarise((leaf for leaf in ev.leaves if leaf.counted), ev.profile) | {
         "gold_coverage": declared_share(ev.schema.root, ev.inputs.gold),
         "llm_calls": len(calls),
@@ -490,7 +489,9 @@ class Evaluation:
 
     @cached_property
     def _summary(self) -> pd.Series:
-        return pd.Series(summary_entries(self), dtype=float, name="summary")
+        return pd.Series(
+            summary_entries(self, [*call_rows(self._top)]), dtype=float, name="summary"
+        )
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:

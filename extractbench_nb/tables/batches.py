@@ -304,7 +304,7 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     bar = partial(progress_bar, shown=progress, total=len(read), unit="table")
     if workers > 1 and len(read) > _CHUNK:
         sent = [_can_be_sent(pair) for pair in read]
-        with worker_pool(min(workers, ceil(len(read) / _CHUNK))) as pool:
+        with worker_pool(min(workers, ceil(len(read) / _CHUNK)), __name__) as pool:
             answers = pool.map(task, compress(read, sent), chunksize=_CHUNK)
             both = zip(read, sent, strict=True)
             scored = list(bar(next(answers) if is_sent else task(pair) for pair, is_sent in both))
