@@ -214,7 +214,7 @@ class _CellReader:
         self.schemas: dict[str, Schema] = {}
         self._schema_ids = {schema for _, schema, _ in self.known.values()}
         self._labels: dict[Any, tuple[str, str]] = {}
-        self._keys: dict[str, str] = {}
+        self._keys: dict[str | None, str] = {}
         self._sources: list[Any] = []  # keeps the ids of schemas unique
 
     def cell(self, where: str, run: Any, document: Any, predicted: Any, *about: Any) -> Cell:
@@ -264,23 +264,19 @@ class _CellReader:
 
     def _key(self, content: Any, what: str) -> str:
         """Return the key of a schema; equal copies, one in each row of a file, are parsed once."""
-        text = ""
+        content, text = read_document(content, what), None
+        with suppress(TypeError, ValueError, RecursionError):  # a parsed one, or parsing says why
+            text = json.dumps(content)
+        if text in self._keys:
+            return self._keys[text]
         try:
-            if not isinstance(content, Schema):
-                content = read_document(content, what)
-                with suppress(
-                    TypeError, ValueError, RecursionError
-                ):  # not JSON, which may be wrong
-                    text = json.dumps(content)
-            if text in self._keys:
-                return self._keys[text]
             schema = read_schema(content, self.profile)
         except SchemaError as error:
             raise type(error)(error.pointer, f"{error.problem} ({what})") from None
         written = json.dumps(dict(schema.document), default=str)
         key = hashlib.sha256(written.encode()).hexdigest()
         self.schemas.setdefault(key, schema)
-        if text:
+        if text is not None:
             self._keys[text] = key
         return key
 

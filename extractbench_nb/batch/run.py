@@ -37,7 +37,7 @@ from extractbench_nb.batch.workers import (
     failure,
     rare_collections,
     runner,
-    started,
+    start_workers,
 )
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
@@ -238,7 +238,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
     workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
-    with started(workers, executor) as pool:  # while the inputs are read
+    with start_workers(workers, executor) as pool:  # while the inputs are read
         plan = read_runs(runs, dataset, profile)
         context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
         for schema in plan.schemas.values():
@@ -257,10 +257,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             counts = _run(plan, memory, evaluating, progress=progress)
         else:
             with open_storage(folder, plan, settings) as storage:
-                counts = _run(plan, storage, evaluating, progress=progress) | {
-                    "folder": str(folder)
-                }
+                counts = _run(plan, storage, evaluating, progress=progress)
                 digest = write_files(folder, storage.results(), plan.extras, description)
+            counts["folder"] = str(folder)
             source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
     meta = _meta_of(description) | counts | versions

@@ -239,8 +239,10 @@ def count_workers(n_jobs: Any, executor: Any) -> int:
     return worker_count(-1)
 
 
-def started(workers: int, executor: Executor | None) -> AbstractContextManager[Executor | None]:
-    """Start worker processes, if outputs are evaluated in any and not by a user's executor."""
+def start_workers(
+    workers: int, executor: Executor | None
+) -> AbstractContextManager[Executor | None]:
+    """Return what evaluates outputs: a user's executor, new processes, or None for this process."""
     if executor is None and workers > 1:
         return worker_pool(workers, __name__)
     return nullcontext(executor)

@@ -686,9 +686,9 @@ class _GoldValues:
 
 def _parent(path: str) -> str:
     """Return the path of the object or array that holds a value."""
-    if not path.endswith("]"):
+    if path[-1] != "]":
         return path.rpartition(".")[0]
-    if not path.endswith("']"):
+    if path[-2] != "'":
         return path.rpartition("[")[0]
     steps = _STEP.findall(path)
     return path[: -len(steps[-1])] if steps else path

@@ -65,7 +65,7 @@ def draft_of(document: Mapping[str, Any]) -> int:
     stack: list[Any] = [document]
     while stack:
         schema = stack.pop()
-        if isinstance(schema, Mapping):
+        if isinstance(schema, dict):
             if any(isinstance(schema.get(k), bool) for k in _NUMBERS[2:4]) or _names(schema, "id"):
                 return 4
             is_tuple = isinstance(schema.get("items"), list) or "additionalItems" in schema
@@ -85,7 +85,7 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the schemas directly inside a schema, each with its pointer from there."""
     for key, value in schema.items():
         if key in MAPS or key == "dependencies":
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 for name, sub in value.items():
                     if key in MAPS or not isinstance(sub, list):
                         yield f"/{key}/{escape_pointer(name)}", sub
@@ -100,7 +100,7 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
     """Raise `SchemaError` for the first keyword of a schema whose value no draft allows."""
     if isinstance(schema, bool):
         return
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         raise SchemaError(
             pointer, f"found {short(schema)}; expected a schema (an object, true or false)"
         )

@@ -83,7 +83,7 @@ class Resolver:
             schema, pointer = stack.pop()
             check_keywords(schema, pointer, self.draft)
             self._checked.add(id(schema))
-            if isinstance(schema, Mapping):
+            if isinstance(schema, dict):
                 inner = [(sub, pointer + below) for below, sub in subschemas(schema)]
                 stack.extend(reversed(inner))
 
@@ -92,7 +92,7 @@ class Resolver:
         stack: list[tuple[Any, str, str, bool]] = [(self.document, "", "", False)]
         while stack:
             value, pointer, uri, is_map = stack.pop()
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 own = None if is_map else self._identifier(value)
                 if own is not None:
                     joined, _, anchor = _joined(uri, own).partition("#")
