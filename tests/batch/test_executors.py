@@ -1,6 +1,7 @@
 """The same results, whoever computes them; and what happens when a worker does not survive."""
 
 import asyncio
+import gc
 import json
 import multiprocessing
 import os
@@ -351,6 +352,13 @@ def test_no_process_is_left_over(number, tmp_path):
                 os.kill(left_over, signal.SIGKILL)
     if number == signal.SIGINT:
         assert error.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_wrong_inputs_end_the_workers_that_have_started(frame_of):
+    before = gc.get_threshold(), set(multiprocessing.active_children())
+    with pytest.raises(xb.InputError, match="more than one row"):
+        evaluate_runs(frame_of(("r", "d", {}), ("r", "d", {})), n_jobs=2, progress=False)
+    assert (gc.get_threshold(), set(multiprocessing.active_children())) == before
 
 
 def test_conflicting_options(frame_of):
