@@ -227,7 +227,7 @@ def _in_folder(runs: Any, dataset: TableDataset | None) -> tuple[Any, TableDatas
         return dataset, dataset
     if not path.is_dir():
         raise DatasetError(f"no folder {str(path)!r}")
-    frame = answers_in(path, dataset.tables["table"].tolist())
+    frame = answers_in(path, [task.id for task in dataset])
     if frame.empty:
         raise InputError(f"{str(path)!r} holds no answers; expected files run/table.txt")
     return frame, dataset

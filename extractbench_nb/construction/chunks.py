@@ -154,9 +154,12 @@ def split_documents(
     for name, text in texts_of(documents).items():
         end = 0
         for number, piece in enumerate(splitter.split_text(text)):
-            start = text.find(piece, max(0, end - overlap))
-            end = start + len(piece)
-            chunks.append(Chunk(name, number, start, end, piece))
+            first = max(0, end - overlap)
+            start = text.find(piece, max(first, end + 1 - len(piece)))  # with something new
+            if start < 0 or text[end:start].strip():
+                start = text.find(piece, first)
+            chunks.append(Chunk(name, number, start, start + len(piece), piece))
+            end = max(end, start + len(piece))
     return chunks
 
 

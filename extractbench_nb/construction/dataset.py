@@ -27,6 +27,9 @@ from extractbench_nb.extraction.folders import RunFolder, is_run
 #: Suffixes of answers.
 _ANSWERS = (".txt", ".csv", ".md", ".json")
 
+#: AOE states a length for each table without its unit.
+LENGTH_MEANING = "mean length of a document: as AOE states it, else in characters"
+
 _ID = Column("table", "string", "id of the table, unique in the dataset")
 
 TABLE_COLUMNS = FrameSpec(
@@ -42,7 +45,7 @@ TABLE_COLUMNS = FrameSpec(
         Column("values", "object", "columns that are scored", "tuple of str"),
         Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
         Column("documents", "int64", "documents to read", "0 or more"),
-        Column("average_length", "Float64", "mean length of a document as AOE states it", "", True),
+        Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
         Column("disagreements", "int64", "planted disagreements between documents", "0 or more"),
     ),
 )
@@ -136,7 +139,7 @@ class TableTask:
         The documents, unread.
     disagreements : tuple of dict
         Planted disagreements: row, column, gold, says (document: value), reason.
-    average_length : float or None
+    stated_length : float or None
         Mean length of a document as the dataset states it.
     """
 
@@ -150,7 +153,7 @@ class TableTask:
     numeric: tuple[str, ...] = ()
     documents: tuple[SourceDocument, ...] = ()
     disagreements: tuple[Mapping[str, Any], ...] = ()
-    average_length: float | None = None
+    stated_length: float | None = None
     _gold: Path | Sequence[Sequence[str]] = ()
     _found: tuple[Problem, ...] = field(default=(), compare=False)
 
@@ -177,6 +180,16 @@ class TableTask:
             If a document is missing or cannot be read.
         """
         return {document.name: document.text for document in self.documents}
+
+    @cached_property
+    def average_length(self) -> float | None:
+        """Mean length of a document: as stated, else in characters; None if one is unreadable."""
+        if self.stated_length is not None or not self.documents:
+            return self.stated_length
+        try:
+            return sum(map(len, self.texts.values())) / len(self.documents)
+        except DatasetError:
+            return None
 
     @cached_property
     def _table(self) -> tuple[tuple[str, ...], list[list[str]]]:
@@ -278,7 +291,7 @@ class TableDataset:
 
     @property
     def tables(self) -> pd.DataFrame:
-        """One row per table; no gold table or document is read (see `TABLE_COLUMNS`)."""
+        """One row per table (see `TABLE_COLUMNS`); reads documents whose length is not stated."""
         return TABLE_COLUMNS.from_rows(
             (
                 *(t.id, t.domain, t.task, t.language, t.query, t.keys, t.values, t.numeric),

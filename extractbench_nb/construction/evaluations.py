@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
+from extractbench_nb.construction.dataset import LENGTH_MEANING
 from extractbench_nb.construction.quality import Rating
 from extractbench_nb.construction.reading import FAILURES, READING_KINDS
 from extractbench_nb.construction.replies import QUALITY_PARTS
@@ -46,7 +47,7 @@ _OWN = (
         "failure_mode", "string", "why it is not direct", ", ".join(READING_KINDS), nullable=True
     ),
     Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
-    Column("average_length", "Float64", "mean length of a document as AOE states it", "", True),
+    Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
     Column("pass_rate", "float64", "passed / evaluated cells", "0 to 1"),
 )
 _QUALITY = (

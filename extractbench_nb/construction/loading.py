@@ -256,7 +256,7 @@ def _aoe_task(record: Any, folder: Path, laws: str) -> TableTask:
     query = str(content.get("query", ""))
     return TableTask(
         *(id_, domain, task, language, query, keys, values, numeric, documents),
-        average_length=length,
+        stated_length=length,
         _gold=gold,
         _found=tuple(found),
     )

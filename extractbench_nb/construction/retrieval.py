@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -152,6 +152,8 @@ class Retriever:
         ``"strict"``: the `k` best chunks, best first. ``"aoe-282e688d"``: as AOE's released code
         has it: of the ``max(5 k, 10)`` best chunks up to `k` per document, document by document,
         each text once, so that more than `k` chunks may come back.
+    budget_usd : float, optional
+        Maximum that this retriever may spend on a model id; see `Embedding`.
 
     Examples
     --------
@@ -169,6 +171,7 @@ class Retriever:
     cache: bool | JudgeCache = True
     store: str | Path | None = None
     profile: str = "strict"
+    budget_usd: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -184,6 +187,12 @@ class Retriever:
                 "method='embedding' needs model=: a LiteLLM model id such as 'openai/bge-m3' (with "
                 "api_base=), an object with encode(), or a function from texts to vectors"
             )
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """What makes the vectors of queries and chunks, within one budget."""
+        assert self.model is not None  # noqa: S101 - checked above
+        return Embedding(self.model, self.api_base, self.cache, budget_usd=self.budget_usd)
 
     @property
     def described(self) -> dict[str, Any]:
@@ -317,7 +326,7 @@ class Index:
         """
         if self.retriever.method == "embedding":
             vectors = self._vectors
-            (vector,) = self._embedding.vectors([query])
+            (vector,) = self.retriever.embedding.vectors([query])
             if len(vector) != vectors.shape[1]:
                 raise InputError(
                     f"the query has a vector of {len(vector)} numbers, the chunks have "
@@ -343,17 +352,12 @@ class Index:
             bm25.index(found, show_progress=False)
         return bm25, known
 
-    @property
-    def _embedding(self) -> Embedding:
-        how = self.retriever
-        assert how.model is not None  # noqa: S101 - checked by the retriever
-        return Embedding(how.model, how.api_base, how.cache)
-
     @cached_property
     def _vectors(self) -> Vectors:
-        if self.retriever.store is not None:
-            return stored_vectors(self.retriever.store, self.chunks, self._embedding)[0]
-        return self._embedding.vectors([chunk.text for chunk in self.chunks])
+        how = self.retriever
+        if how.store is not None:
+            return stored_vectors(how.store, self.chunks, how.embedding)[0]
+        return how.embedding.vectors([chunk.text for chunk in self.chunks])
 
 
 def check_k(k: Any) -> int:
@@ -402,7 +406,7 @@ def retrieve(
     k : int, optional
         Number of chunks.
     **options
-        chunk_size, overlap, model, api_base, cache, store, profile: see `Retriever`.
+        chunk_size, overlap, model, api_base, cache, store, profile, budget_usd: see `Retriever`.
 
     Returns
     -------
@@ -422,7 +426,7 @@ def retrieve(
     >>> found.chunks["document"].tolist()
     ['ostrava_press_release_2031.md']
     """
-    allowed = ("chunk_size", "overlap", "model", "api_base", "cache", "store", "profile")
+    allowed = [option.name for option in fields(Retriever) if option.name not in ("method", "k")]
     for name in options:
         if name not in allowed:
             raise InputError(f"no option {name!r}; {nearest(name, allowed)}")
