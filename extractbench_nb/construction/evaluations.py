@@ -11,6 +11,8 @@ import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb.construction.dataset import LENGTH_MEANING
+from extractbench_nb.construction.evidence import EvidenceRecall
+from extractbench_nb.construction.losses import LOSS_COLUMNS, losses
 from extractbench_nb.construction.quality import Rating
 from extractbench_nb.construction.reading import FAILURES, READING_KINDS
 from extractbench_nb.construction.replies import QUALITY_PARTS
@@ -89,6 +91,9 @@ _PARTS = {
     "judge_calls": CALL_COLUMNS,
     "warnings": WARNING_COLUMNS,
 }
+LOSSES = FrameSpec(
+    "losses", "one row per run, table, side and stage", (*IDS, *LOSS_COLUMNS.columns)
+)
 _SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
 _MOST_RUNS = 20
 
@@ -114,6 +119,11 @@ class Labels(NamedTuple):
     def ids(self) -> tuple[str, str, str | None, str]:
         """The cells of `IDS`."""
         return self.run, self.document, self.domain or None, self.schema
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The cells of `IDS` by column."""
+        return {column.name: cell for column, cell in zip(IDS, self.ids, strict=True)}
 
 
 class Scored(NamedTuple):
@@ -254,6 +264,32 @@ class TableEvaluations:
             raise InputError(f"no run {run!r}; {nearest(run, {name for name, _ in found})}")
         of_run = [table for name, table in found if name == run]
         raise InputError(f"run {run!r} has no table {document!r}; {nearest(document, of_run)}")
+
+    def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
+        """Add up the points that each answer lost at each stage, as `construction.losses` does.
+
+        Parameters
+        ----------
+        recalls : mapping, optional
+            What `evidence_recall` returned for each table, by the table's id.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per run, table, side and stage: run, document, domain, schema, and the columns
+            of `losses`.
+
+        Raises
+        ------
+        InputError
+            The comparisons are by the released rules.
+        """
+        known = {} if recalls is None else recalls
+        return LOSSES.from_records(
+            one.labels.named | {str(name): cell for name, cell in row.items()}
+            for one in self._scored
+            for row in losses(one.comparison, known.get(one.labels.document)).to_dict("records")
+        )
 
     def statistics(
         self,
@@ -404,7 +440,7 @@ def _summary_row(scored: Scored) -> dict[str, Any]:
         told = dict(zip(found.warnings["kind"], found.warnings["message"], strict=True))
         message = next((told[kind] for kind in FAILURES if kind in told), None)
     row: dict[str, Any] = {
-        **{column.name: cell for column, cell in zip(IDS, labels.ids, strict=True)},
+        **labels.named,
         "task": labels.task or None,
         "language": labels.language or None,
         "outcome": "evaluated" if is_table else "invalid",

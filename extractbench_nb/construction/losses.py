@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.construction.evidence import EvidenceRecall
+from extractbench_nb.construction.profiles import TableRules
 from extractbench_nb.construction.reading import FAILURES
-from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.errors import InputError
 
 #: The stages, in the order in which a table is built and compared.
@@ -41,7 +43,23 @@ _COLUMNS = ("column_missing", "column_judge_failed", "column_extra")
 _ROWS = ("row_missed", "row_spurious", "row_judge_failed")
 
 
-def losses(comparison: TableComparison, recall: EvidenceRecall | None = None) -> pd.DataFrame:
+class Compared(Protocol):
+    """What is needed of a `TableComparison`."""
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """One row per cell."""
+
+    @property
+    def warnings(self) -> pd.DataFrame:
+        """One row per warning."""
+
+    @property
+    def profile(self) -> TableRules:
+        """The rules that were applied."""
+
+
+def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.DataFrame:
     r"""Add up the points that were lost at each stage: retrieval, columns, keys, rows, cells.
 
     Parameters
