@@ -118,7 +118,7 @@ def losses(
     """
     table = drawing.checked(frame, ("side", "stage", "lost", "left"), "frame")
     drawing.known(side, ("recall", "precision"), "side")
-    table = table[table["side"] == side]
+    table = table[table["side"] == side].reset_index(drop=True)
     groups = [name for name in by if name in table.columns]
     names = table[groups].astype(str).agg(" · ".join, axis=1) if groups else table["side"]
     right = table.assign(stage="right", lost=table["left"])[table["stage"] == "cells"]
