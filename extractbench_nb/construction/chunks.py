@@ -11,8 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from extractbench_nb.construction.dataset import TableTask
-from extractbench_nb.construction.sources import DOCUMENT_KINDS, SourceDocument
+from extractbench_nb.construction.dataset import DOCUMENT_KINDS, SourceDocument, TableTask
 from extractbench_nb.errors import InputError
 
 #: AOE's sizes, in characters (README, RAG configuration).

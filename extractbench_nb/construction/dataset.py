@@ -1,8 +1,9 @@
-"""`TableDataset` and `TableTask`: tables to build from documents, read on first access."""
+"""`TableDataset`, `TableTask` and their documents: tables to build, read on first access."""
 
 from __future__ import annotations
 
 import csv
+import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +19,16 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_text
 from extractbench_nb.benchmark.dataset import RUN_FOLDER, list_files, list_folders
-from extractbench_nb.construction.sources import DOCUMENT_KINDS, SourceDocument
 from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import DatasetError, InputError, nearest
 from extractbench_nb.extraction.folders import RunFolder, is_run
 
+#: Suffixes of documents, and how they are read.
+DOCUMENT_KINDS: Mapping[str, str] = {".md": "md", ".txt": "txt", ".pdf": "pdf", ".docx": "docx"}
+#: A larger part of a Word file is taken for a mistake.
+_MOST_BYTES = 200_000_000
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 #: Suffixes of answers.
 _ANSWERS = (".txt", ".csv", ".md", ".json")
 
@@ -109,6 +114,81 @@ PROBLEM_COLUMNS = FrameSpec(
         Column("detail", "string", "what was found, and where"),
     ),
 )
+
+
+@dataclass(frozen=True)
+class SourceDocument:
+    """A document of a task, read on first access.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its task.
+    kind : str
+        ``md``, ``txt``, ``pdf`` or ``docx``: a file; ``text``: the text is in the dataset.
+    path : pathlib.Path or None
+        The file.
+    """
+
+    name: str
+    kind: str
+    path: Path | None = None
+    _text: str | None = None
+    problem: tuple[str, str] | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file or of the text in UTF-8; None without a file."""
+        if self._text is not None:
+            return len(self._text.encode("utf-8", "surrogatepass"))
+        try:
+            return self.path.stat().st_size if self.path is not None else None
+        except OSError:
+            return None
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the document.
+
+        Raises
+        ------
+        DatasetError
+            If the file is missing or cannot be read.
+        """
+        if self._text is not None:
+            return self._text
+        if self.problem is not None or self.path is None:
+            raise DatasetError(self.problem[1] if self.problem else f"{self.name!r} has no text")
+        try:
+            if self.kind == "pdf":
+                from extractbench_nb.pdf.pages import read_pages
+
+                return "\n\n".join(read_pages(self.path))
+            if self.kind == "docx":
+                return _word_text(self.path)
+            return read_text(self.path, "document")
+        except InputError as error:
+            raise DatasetError(str(error)) from None
+
+
+def _word_text(path: Path) -> str:
+    """Return the paragraphs of a Word file, one per line, without empty ones."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            part = archive.getinfo("word/document.xml")
+            if part.file_size > _MOST_BYTES:
+                raise DatasetError(f"{path}: its text has more than {_MOST_BYTES:,} bytes")
+            root = etree.fromstring(archive.read(part), parser)
+    except (OSError, KeyError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
+        raise DatasetError(f"{path}: not a Word file: {error}") from None
+    paragraphs = (
+        "".join(text.text or "" for text in paragraph.iter(f"{_WORD}t"))
+        for paragraph in root.iter(f"{_WORD}p")
+    )
+    return "\n".join(text.strip() for text in paragraphs if text.strip())
 
 
 class Problem(NamedTuple):

@@ -12,6 +12,7 @@ import pandas as pd
 from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb.construction.dataset import LENGTH_MEANING
 from extractbench_nb.construction.evidence import EvidenceRecall
+from extractbench_nb.construction.loading import split_record_id
 from extractbench_nb.construction.losses import LOSS_COLUMNS, losses
 from extractbench_nb.construction.quality import Rating
 from extractbench_nb.construction.reading import FAILURES, READING_KINDS
@@ -23,7 +24,6 @@ from extractbench_nb.construction.result import (
     SUMMARY,
     TableComparison,
 )
-from extractbench_nb.construction.sources import split_record_id
 from extractbench_nb.construction.statistics import level_statistics, released_statistics
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import one_line, plural

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from extractbench_nb.construction import TableDataset, load
-from extractbench_nb.construction.sources import aoe_columns, split_record_id
+from extractbench_nb.construction.loading import aoe_columns, split_record_id
 from extractbench_nb.errors import DatasetError, InputError
 
 SAMPLE = [*load()]

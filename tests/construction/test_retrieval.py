@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.construction import Embedding, Retriever, load, retrieve, split_documents
 from extractbench_nb.construction.chunks import Chunk, texts_of, words
+from extractbench_nb.construction.loading import case_text, law_names
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
     Ranked,
@@ -24,11 +25,10 @@ from extractbench_nb.construction.retrieval import (
     grouped_by_document,
     released_count,
 )
-from extractbench_nb.construction.sources import case_text, law_names
 from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.judges import JudgeCache
 from tests.llm_server import LLMServer, Reply, Request, failure
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 recorded = pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")
@@ -428,5 +428,9 @@ def test_a_store_is_closed(tmp_path: Path):
     pytest.importorskip("chromadb")
     retriever = Retriever("embedding", 1, model=Counting(), store=tmp_path)
     retriever(TEXTS, "ferry")
-    open_files = (Path(link).resolve() for link in Path("/proc/self/fd").iterdir())
-    assert not any(file.is_relative_to(tmp_path) for file in open_files)
+
+    def is_closed() -> bool:  # the pool of connections closes in threads of its own
+        files = (Path(link).resolve() for link in Path("/proc/self/fd").iterdir())
+        return not any(file.is_relative_to(tmp_path) for file in files)
+
+    wait_until(is_closed)
