@@ -10,15 +10,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from extractbench_nb._concurrency import run_anywhere
-from extractbench_nb._files import make_folder
-from extractbench_nb.construction.chunks import Chunk, needs
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
@@ -271,42 +268,3 @@ def _written(vectors: Vectors) -> str:
     rows, width = vectors.shape
     data = base64.b64encode(vectors.astype("<f4").tobytes()).decode()
     return json.dumps({"shape": [rows, width], "float32": data})
-
-
-# --- a store that persists -------------------------------------------------------------------
-
-
-def stored_vectors(
-    folder: str | Path, chunks: Sequence[Chunk], embedding: Embedding
-) -> tuple[Vectors, bool]:
-    """Return the vectors of chunks from a Chroma store, which is filled if it lacks them.
-
-    The chunks of one set of documents and one model are a collection. They are read back whole
-    and searched exactly, so that the store changes no ranking. Also returned: whether the store
-    had them.
-    """
-    chromadb = needs("chromadb", "chroma", "chromadb")
-    if not chunks:
-        return embedding.vectors([]), False
-    content = json.dumps([embedding.fingerprint, chunks], ensure_ascii=True)
-    name = f"xb-{hashlib.sha256(content.encode()).hexdigest()[:40]}"
-    settings = chromadb.config.Settings(anonymized_telemetry=False)
-    path = str(make_folder(Path(folder)))
-    with chromadb.PersistentClient(path, settings=settings) as client:
-        about: Mapping[str, str] = {"hnsw:space": "l2", "model": embedding.name}
-        collection = client.get_or_create_collection(name, embedding_function=None, metadata=about)
-        if collection.count() == len(chunks):
-            found = collection.get(include=["embeddings"])
-            order = np.argsort([int(id_) for id_ in found["ids"]])
-            return np.asarray(found["embeddings"], dtype=np.float32)[order], True
-        vectors = embedding.vectors([chunk.text for chunk in chunks])
-        size = client.get_max_batch_size()
-        for i in range(0, len(chunks), size):
-            part = chunks[i : i + size]
-            collection.upsert(
-                ids=[str(number) for number in range(i, i + len(part))],
-                embeddings=vectors[i : i + size],
-                documents=[chunk.text for chunk in part],
-                metadatas=[{"document": c.document, "start": c.start, "end": c.end} for c in part],
-            )
-    return vectors, False

@@ -11,12 +11,10 @@ import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb.construction.dataset import LENGTH_MEANING
-from extractbench_nb.construction.evidence import EvidenceRecall
+from extractbench_nb.construction.evidence import LOSS_COLUMNS, EvidenceRecall, losses
 from extractbench_nb.construction.loading import split_record_id
-from extractbench_nb.construction.losses import LOSS_COLUMNS, losses
-from extractbench_nb.construction.quality import Rating
 from extractbench_nb.construction.reading import FAILURES, READING_KINDS
-from extractbench_nb.construction.replies import QUALITY_PARTS
+from extractbench_nb.construction.replies import QUALITY_PARTS, Quality
 from extractbench_nb.construction.result import (
     CELL_COLUMNS,
     COLUMN_COLUMNS,
@@ -30,6 +28,7 @@ from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
+from extractbench_nb.judges.base import JudgeCall
 
 IDS = (
     Column("run", "string", "name of the run, usually a model's name"),
@@ -124,6 +123,14 @@ class Labels(NamedTuple):
     def named(self) -> dict[str, Any]:
         """The cells of `IDS` by column."""
         return {column.name: cell for column, cell in zip(IDS, self.ids, strict=True)}
+
+
+class Rating(NamedTuple):
+    """The rating of one answer: four scores or None, the calls of the model, and what failed."""
+
+    quality: Quality | None
+    calls: tuple[JudgeCall, ...] = ()
+    problem: str | None = None
 
 
 class Scored(NamedTuple):

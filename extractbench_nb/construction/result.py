@@ -14,8 +14,7 @@ from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import PASS_MARK, ColumnMatch, RowMatch
 from extractbench_nb.construction.asking import METRIC
-from extractbench_nb.construction.evidence import EvidenceRecall
-from extractbench_nb.construction.losses import losses
+from extractbench_nb.construction.evidence import EvidenceRecall, losses
 from extractbench_nb.construction.profiles import TableRules, rules_of
 from extractbench_nb.construction.reading import Reading
 from extractbench_nb.display.html import card_html, document_text, element, more_html, table_html

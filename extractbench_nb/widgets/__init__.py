@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractbench_nb.benchmark.dataset import Dataset
-    from extractbench_nb.construction.chunks import Documents
     from extractbench_nb.construction.dataset import TableDataset
     from extractbench_nb.construction.result import TableComparison
-    from extractbench_nb.construction.retrieval import Retriever
+    from extractbench_nb.construction.retrieval import Documents, Retriever
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.gold.annotations import Annotations
     from extractbench_nb.judges.base import Judge

@@ -16,14 +16,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractbench_nb.construction import Embedding, Retriever, load, retrieve, split_documents
-from extractbench_nb.construction.chunks import Chunk, texts_of, words
 from extractbench_nb.construction.loading import case_text, law_names
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
+    Chunk,
     Ranked,
     Retrieved,
     grouped_by_document,
     released_count,
+    texts_of,
+    words,
 )
 from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.judges import JudgeCache
