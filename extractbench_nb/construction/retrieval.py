@@ -454,51 +454,21 @@ class Index:
         Returns
         -------
         list of Ranked
-            Chunks with their scores.
-        """
-        if self.retriever.profile == "strict":
-            return self.rank(query, k)
-        return grouped_by_document(self.rank(query, released_count(k)), k)
-
-    def rank(self, query: str, k: int) -> list[Ranked]:
-        """Return the `k` best chunks with their scores, best first.
-
-        Parameters
-        ----------
-        query : str
-            The query.
-        k : int
-            Number of chunks.
-
-        Returns
-        -------
-        list of Ranked
             Chunks with their scores; equal scores in the order of the documents.
-        """
-        if not self.chunks:
-            return []
-        scores = self.scores(query)
-        best = np.argsort(-scores, kind="stable")[:k]
-        return [Ranked(self.chunks[i], float(scores[i])) for i in best]
-
-    def scores(self, query: str) -> npt.NDArray[np.float32]:
-        """Return the score of every chunk.
-
-        Parameters
-        ----------
-        query : str
-            The query.
-
-        Returns
-        -------
-        numpy.ndarray
-            BM25 scores, 0 or more, or cosine similarities from -1 to 1.
 
         Raises
         ------
         InputError
             If there are no embeddings, or those of query and chunks have different lengths.
         """
+        is_strict = self.retriever.profile == "strict"
+        scores = self._scores(query) if self.chunks else np.zeros(0, dtype=np.float32)
+        best = np.argsort(-scores, kind="stable")[: k if is_strict else released_count(k)]
+        ranked = [Ranked(self.chunks[i], float(scores[i])) for i in best]
+        return ranked if is_strict else grouped_by_document(ranked, k)
+
+    def _scores(self, query: str) -> npt.NDArray[np.float32]:
+        """Return the score of every chunk: of BM25, or cosine similarity."""
         if self.retriever.method == "embedding":
             vectors = self._vectors
             (vector,) = self.retriever.embedding.vectors([query])
@@ -511,10 +481,8 @@ class Index:
             return similarities
         bm25, known = self._bm25
         asked = [word for word in words(query) if word in known]
-        if not asked:
-            return np.zeros(len(self.chunks), dtype=np.float32)
-        scores: npt.NDArray[np.float32] = bm25.get_scores(asked)
-        return scores
+        scores: npt.NDArray[np.float32] = np.zeros(len(self.chunks), dtype=np.float32)
+        return bm25.get_scores(asked) if asked else scores
 
     @cached_property
     def _bm25(self) -> tuple[Any, frozenset[str]]:
