@@ -184,43 +184,20 @@ def _read(runs: Any, dataset: Any, rules: TableRules) -> list[_Answer]:
     return [_answer(row, dataset, rules, extras) for row in frame.to_dict("records")]
 
 
-def _answer(
-    row: Mapping[Any, Any], dataset: TableDataset | None, rules: TableRules, extras: Sequence[str]
-) -> _Answer:
-    document = str(row["document"])
-    given: dict[str, Any] = {name: row.get(name) for name in _OF_TABLES}
-    sizes: tuple[int | None, float | None] = (None, None)
-    if row.get("gold") is None:
-        if dataset is None:
-            raise InputError(f"table {document!r} has no gold; fill the column, or pass dataset=")
-        task = dataset[document]
-        sizes = len(task.documents), task.average_length
-        # the released rules infer types from CSV, as the released code does
-        gold = task.gold.to_csv(index=False) if rules.released else task.gold
-        found = {name: getattr(task, name) for name in _OF_TABLES if name != "gold"}
-        found = {name: value for name, value in found.items() if value}
-        given = {**given, **found, "gold": gold}
-        if rules.released:  # no column of numbers is named: there is none
-            given["numeric"] = task.numeric
-    predicted = row["predicted"]
-    if predicted is pd.NA or (isinstance(predicted, float) and pd.isna(predicted)):
-        predicted = None
-    if isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES:
-        predicted = read_text(predicted, "answer")
-    domain, kind, language = (str(given[name] or "") for name in ("domain", "task", "language"))
-    own = tuple((name, row[name]) for name in extras)
-    labels = Labels(str(row["run"]), document, domain, kind, language, *sizes, own)
-    roles = {
-        name: list(value) if isinstance(value := given[name], tuple) else value
-        for name in ("keys", "values", "numeric")
-    }
-    return _Answer(labels, given["gold"], predicted, roles, str(given["query"] or ""))
-
-
 def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | None]:
     """Return run, document, predicted and other columns, and where gold is."""
     if isinstance(runs, str | os.PathLike):
-        runs, dataset = _in_folder(runs, dataset)
+        path = Path(runs)
+        if is_run(path):
+            runs = Run.open(path)
+        elif dataset is None:
+            runs = load(runs)
+        elif not path.is_dir():
+            raise DatasetError(f"no folder {str(path)!r}")
+        else:
+            runs = answers_in(path, [task.id for task in dataset])
+            if runs.empty:
+                raise InputError(f"{str(path)!r} holds no answers; expected files run/table.txt")
     if isinstance(runs, TableDataset):
         dataset = dataset or runs
         if runs.runs.empty:
@@ -233,36 +210,49 @@ def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | Non
     return frame.astype(object).where(frame.notna(), None), dataset
 
 
-def _in_folder(runs: Any, dataset: TableDataset | None) -> tuple[Any, TableDataset | None]:
-    path = Path(runs)
-    if is_run(path):
-        return Run.open(path), dataset
-    if dataset is None:
-        dataset = load(runs)
-        return dataset, dataset
-    if not path.is_dir():
-        raise DatasetError(f"no folder {str(path)!r}")
-    frame = answers_in(path, [task.id for task in dataset])
-    if frame.empty:
-        raise InputError(f"{str(path)!r} holds no answers; expected files run/table.txt")
-    return frame, dataset
-
-
 def _named(source: Any) -> Any:
     """Return a frame whose tables are in the column ``document``."""
     if isinstance(source, Run):
         frame = source.outputs
-        kept = [
-            *_OF_RUNS,
-            *(name for name in ("error_reason", "error") if frame[name].notna().any()),
-        ]
-        return frame[["run", "document", "raw", *kept]]
+        told = (name for name in ("error_reason", "error") if frame[name].notna().any())
+        return frame[["run", "document", "raw", *_OF_RUNS, *told]]
     if not isinstance(source, pd.DataFrame):
         return source
     frame = source if "document" in source.columns else source.rename(columns={"table": "document"})
     if "raw" not in frame.columns:
         refuse_missing(frame, ("run", "document", "predicted"), "runs")
     return frame
+
+
+def _answer(
+    row: Mapping[Any, Any], dataset: TableDataset | None, rules: TableRules, extras: Sequence[str]
+) -> _Answer:
+    """Join an answer with its gold table, and with what the dataset says of it."""
+    document = str(row["document"])
+    given: dict[str, Any] = {name: row.get(name) for name in _OF_TABLES}
+    sizes: tuple[int | None, float | None] = (None, None)
+    if given["gold"] is None:
+        if dataset is None:
+            raise InputError(f"table {document!r} has no gold; fill the column, or pass dataset=")
+        task = dataset[document]
+        sizes = len(task.documents), task.average_length
+        given |= {n: value for n in _OF_TABLES if n != "gold" and (value := getattr(task, n))}
+        given["gold"] = task.gold
+        if rules.released:  # the released code infers types from CSV; no numbers are named: none
+            given |= {"gold": task.gold.to_csv(index=False), "numeric": task.numeric}
+    predicted = row["predicted"]
+    if predicted is pd.NA or (isinstance(predicted, float) and pd.isna(predicted)):
+        predicted = None
+    if isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES:
+        predicted = read_text(predicted, "answer")
+    domain, kind, language = (str(given[name] or "") for name in ("domain", "task", "language"))
+    own = tuple((name, row[name]) for name in extras)
+    roles = {
+        name: list(value) if isinstance(value := given[name], tuple) else value
+        for name in ("keys", "values", "numeric")
+    }
+    labels = Labels(str(row["run"]), document, domain, kind, language, *sizes, own)
+    return _Answer(labels, given["gold"], predicted, roles, str(given["query"] or ""))
 
 
 # --- ratings ---------------------------------------------------------------------------------
