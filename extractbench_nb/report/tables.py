@@ -21,6 +21,7 @@ _WIDTH = 120
 #: Rows of a section in summary.txt and in the page, and characters of a cell.
 _MOST_LINES, _MOST_ROWS, _LONGEST = 20, 500, 160
 _IDS = ("run", "document")
+_LONG = ("gold", "predicted", "gold_key", "predicted_key", "message")
 #: The columns that are shown of each frame, where it has them.
 _SHOWN = {
     "Scores": (
@@ -201,7 +202,10 @@ def html_text(report: TableReport) -> str:
             "heads": [name.replace("_", " ") for name in frame.columns],
             "rows": frame.head(_MOST_ROWS).astype(object).map(_text).to_numpy().tolist(),
             "outcome": list(frame.columns).index("outcome") if title == "Cells" else None,
-            "numbers": [kind.kind in "fiu" for kind in frame.dtypes],
+            "kinds": [
+                "num" if frame[name].dtype.kind in "fiu" else "value" if name in _LONG else "text"
+                for name in frame.columns
+            ],
             "count": len(frame),
             "more": max(0, len(frame) - _MOST_ROWS),
         }
