@@ -2,20 +2,25 @@
 
 from extractbench_nb.construction import aoe
 from extractbench_nb.construction.batches import evaluate_tables
-from extractbench_nb.construction.chunks import Chunk, split_documents
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.dataset import TableDataset, TableTask
 from extractbench_nb.construction.embeddings import Embedding
 from extractbench_nb.construction.evaluations import TableEvaluations
-from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall
+from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recall, losses
 from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.losses import losses
 from extractbench_nb.construction.profiles import profiles, rules_of
 from extractbench_nb.construction.reading import Reading, read_answer
 from extractbench_nb.construction.released_texts import released_answer
 from extractbench_nb.construction.replies import RecordedAnswers
 from extractbench_nb.construction.result import TableComparison
-from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
+from extractbench_nb.construction.retrieval import (
+    Chunk,
+    Index,
+    Retrieved,
+    Retriever,
+    retrieve,
+    split_documents,
+)
 from extractbench_nb.construction.runs import construct
 from extractbench_nb.construction.statistics import (
     fixed_level,

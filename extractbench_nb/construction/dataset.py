@@ -1,8 +1,9 @@
-"""`TableDataset` and `TableTask`: tables to build from documents, read on first access."""
+"""`TableDataset`, `TableTask` and their documents: tables to build, read on first access."""
 
 from __future__ import annotations
 
 import csv
+import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +19,21 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_text
 from extractbench_nb.benchmark.dataset import RUN_FOLDER, list_files, list_folders
-from extractbench_nb.construction.sources import DOCUMENT_KINDS, SourceDocument
 from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import DatasetError, InputError, nearest
 from extractbench_nb.extraction.folders import RunFolder, is_run
 
+#: Suffixes of documents, and how they are read.
+DOCUMENT_KINDS: Mapping[str, str] = {".md": "md", ".txt": "txt", ".pdf": "pdf", ".docx": "docx"}
+#: A larger part of a Word file is taken for a mistake.
+_MOST_BYTES = 200_000_000
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 #: Suffixes of answers.
 _ANSWERS = (".txt", ".csv", ".md", ".json")
+
+#: AOE states a length for each table without its unit.
+LENGTH_MEANING = "mean length of a document: as AOE states it, else in characters"
 
 _ID = Column("table", "string", "id of the table, unique in the dataset")
 
@@ -42,7 +50,7 @@ TABLE_COLUMNS = FrameSpec(
         Column("values", "object", "columns that are scored", "tuple of str"),
         Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
         Column("documents", "int64", "documents to read", "0 or more"),
-        Column("average_length", "Float64", "mean length of a document as AOE states it", "", True),
+        Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
         Column("disagreements", "int64", "planted disagreements between documents", "0 or more"),
     ),
 )
@@ -108,6 +116,81 @@ PROBLEM_COLUMNS = FrameSpec(
 )
 
 
+@dataclass(frozen=True)
+class SourceDocument:
+    """A document of a task, read on first access.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its task.
+    kind : str
+        ``md``, ``txt``, ``pdf`` or ``docx``: a file; ``text``: the text is in the dataset.
+    path : pathlib.Path or None
+        The file.
+    """
+
+    name: str
+    kind: str
+    path: Path | None = None
+    _text: str | None = None
+    problem: tuple[str, str] | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file or of the text in UTF-8; None without a file."""
+        if self._text is not None:
+            return len(self._text.encode("utf-8", "surrogatepass"))
+        try:
+            return self.path.stat().st_size if self.path is not None else None
+        except OSError:
+            return None
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the document.
+
+        Raises
+        ------
+        DatasetError
+            If the file is missing or cannot be read.
+        """
+        if self._text is not None:
+            return self._text
+        if self.problem is not None or self.path is None:
+            raise DatasetError(self.problem[1] if self.problem else f"{self.name!r} has no text")
+        try:
+            if self.kind == "pdf":
+                from extractbench_nb.pdf.pages import read_pages
+
+                return "\n\n".join(read_pages(self.path))
+            if self.kind == "docx":
+                return _word_text(self.path)
+            return read_text(self.path, "document")
+        except InputError as error:
+            raise DatasetError(str(error)) from None
+
+
+def _word_text(path: Path) -> str:
+    """Return the paragraphs of a Word file, one per line, without empty ones."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            part = archive.getinfo("word/document.xml")
+            if part.file_size > _MOST_BYTES:
+                raise DatasetError(f"{path}: its text has more than {_MOST_BYTES:,} bytes")
+            root = etree.fromstring(archive.read(part), parser)
+    except (OSError, KeyError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
+        raise DatasetError(f"{path}: not a Word file: {error}") from None
+    paragraphs = (
+        "".join(text.text or "" for text in paragraph.iter(f"{_WORD}t"))
+        for paragraph in root.iter(f"{_WORD}p")
+    )
+    return "\n".join(text.strip() for text in paragraphs if text.strip())
+
+
 class Problem(NamedTuple):
     """A problem of a dataset; the fields are the columns of `PROBLEM_COLUMNS`."""
 
@@ -136,7 +219,7 @@ class TableTask:
         The documents, unread.
     disagreements : tuple of dict
         Planted disagreements: row, column, gold, says (document: value), reason.
-    average_length : float or None
+    stated_length : float or None
         Mean length of a document as the dataset states it.
     """
 
@@ -150,7 +233,7 @@ class TableTask:
     numeric: tuple[str, ...] = ()
     documents: tuple[SourceDocument, ...] = ()
     disagreements: tuple[Mapping[str, Any], ...] = ()
-    average_length: float | None = None
+    stated_length: float | None = None
     _gold: Path | Sequence[Sequence[str]] = ()
     _found: tuple[Problem, ...] = field(default=(), compare=False)
 
@@ -177,6 +260,16 @@ class TableTask:
             If a document is missing or cannot be read.
         """
         return {document.name: document.text for document in self.documents}
+
+    @cached_property
+    def average_length(self) -> float | None:
+        """Mean length of a document: as stated, else in characters; None if one is unreadable."""
+        if self.stated_length is not None or not self.documents:
+            return self.stated_length
+        try:
+            return sum(map(len, self.texts.values())) / len(self.documents)
+        except DatasetError:
+            return None
 
     @cached_property
     def _table(self) -> tuple[tuple[str, ...], list[list[str]]]:
@@ -278,7 +371,7 @@ class TableDataset:
 
     @property
     def tables(self) -> pd.DataFrame:
-        """One row per table; no gold table or document is read (see `TABLE_COLUMNS`)."""
+        """One row per table (see `TABLE_COLUMNS`); reads documents whose length is not stated."""
         return TABLE_COLUMNS.from_rows(
             (
                 *(t.id, t.domain, t.task, t.language, t.query, t.keys, t.values, t.numeric),

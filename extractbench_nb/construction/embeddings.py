@@ -9,20 +9,18 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from extractbench_nb._concurrency import run_anywhere
-from extractbench_nb._files import make_folder
-from extractbench_nb.construction.chunks import Chunk, needs
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
-from extractbench_nb.judges.calls import pause_after
-from extractbench_nb.judges.client import litellm
+from extractbench_nb.judges.calls import Budget, pause_after
+from extractbench_nb.judges.client import ModelRequest, litellm
 from extractbench_nb.judges.settings import Settings, check_model, read_environment
 from extractbench_nb.judges.transport import EXCHANGE, Exchange, Failure, failure_of
 
@@ -66,6 +64,10 @@ class Embedding:
         Requests made at the same time.
     retry_wait : float, optional
         Seconds before the second attempt; doubled each time.
+    budget_usd : float, optional
+        Maximum that this object may spend on a model id, at LiteLLM's list prices. Each request
+        reserves its maximum cost, and is not made if less than that is left. Cached vectors cost
+        nothing.
     """
 
     model: Model
@@ -75,6 +77,7 @@ class Embedding:
     max_attempts: int = 5
     max_concurrency: int = 4
     retry_wait: float = 1.0
+    budget_usd: float | None = None
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text; a vector of zeros stays as it is.
@@ -92,7 +95,8 @@ class Embedding:
         Raises
         ------
         InputError
-            If there is no answer, or it is not one vector of finite numbers per text.
+            If there is no answer, the budget is spent, or the answer is not one vector of finite
+            numbers per text.
         """
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
@@ -102,6 +106,15 @@ class Embedding:
         else:
             found = model.encode(list(texts)) if isinstance(model, Encoder) else model(list(texts))
         return _checked(found, len(texts), self.name)
+
+    @cached_property
+    def _budget(self) -> Budget:
+        return Budget(self.budget_usd)
+
+    @property
+    def spent_usd(self) -> float:
+        """Dollars spent so far; a request of unknown cost counts with its maximum cost."""
+        return self._budget.spent_usd
 
     @property
     def name(self) -> str:
@@ -116,7 +129,7 @@ class Embedding:
         return hashlib.sha256(self.vectors(["a probe"]).tobytes()).hexdigest()
 
     def _asked(self, model: str, texts: list[str]) -> Vectors:
-        """Ask a model behind an API, batch by batch."""
+        """Look vectors up, or ask the model behind an API for them, batch by batch."""
         read_environment()
         settings = Settings(
             model,
@@ -125,14 +138,35 @@ class Embedding:
             max_attempts=self.max_attempts,
             max_concurrency=self.max_concurrency,
             retry_wait=self.retry_wait,
+            budget_usd=self.budget_usd,
         )
-        otherwise = "method='bm25' needs no model"
-        check_model(settings, otherwise=otherwise)
+        check_model(settings, otherwise="method='bm25' needs no model")
         cache = self.cache if isinstance(self.cache, JudgeCache) else None
         cache = judge_cache if self.cache is True else cache
-        batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
+        turns = asyncio.Semaphore(self.max_concurrency)
+
+        async def batch(part: list[str]) -> Vectors:
+            document = {"kind": "embedding", "model": model, "input": part}
+            known = None if cache is None else _cached(cache, document, len(part))
+            if known is not None:
+                return known
+            async with turns:
+                found = _checked(await _answer(part, settings, self._budget), len(part), model)
+            if cache is not None:
+                try:
+                    cache.put(Entry(document, _written(found)), replace=True)
+                except OutputError as error:  # the vectors are used, but not cached
+                    warned = f"embeddings are not cached: {error}"
+                    warnings.warn(warned, RuntimeWarning, stacklevel=2)
+            return found
+
+        async def batches() -> list[Vectors]:
+            return await asyncio.gather(
+                *(batch(texts[i : i + _BATCH]) for i in range(0, len(texts), _BATCH))
+            )
+
         try:
-            parts = run_anywhere(BACKGROUND.run(_all(batches, settings, cache)))
+            parts = run_anywhere(BACKGROUND.run(batches()))
         except Failure as failure:
             raise InputError(f"no embeddings from {model!r}: {failure}") from None
         widths = {part.shape[1] for part in parts}
@@ -161,33 +195,6 @@ def _checked(found: Any, count: int, model: str) -> Vectors:
     return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
 
 
-async def _all(
-    batches: Sequence[list[str]], settings: Settings, cache: JudgeCache | None
-) -> list[Vectors]:
-    turns = asyncio.Semaphore(settings.max_concurrency)
-
-    async def one(batch: list[str]) -> Vectors:
-        async with turns:
-            return await _batch(batch, settings, cache)
-
-    return await asyncio.gather(*map(one, batches))
-
-
-async def _batch(texts: list[str], settings: Settings, cache: JudgeCache | None) -> Vectors:
-    """Look the vectors of a batch up, or ask for them, again after transient errors."""
-    document = {"kind": "embedding", "model": settings.model, "input": texts}
-    known = _cached(cache, document, len(texts)) if cache is not None else None
-    if known is not None:
-        return known
-    vectors = _checked(await _answer(texts, settings), len(texts), settings.model)
-    if cache is not None:
-        try:
-            cache.put(Entry(document, _written(vectors)), replace=True)
-        except OutputError as error:  # the vectors are used, but not cached
-            warnings.warn(f"embeddings are not cached: {error}", RuntimeWarning, stacklevel=2)
-    return vectors
-
-
 def _cached(cache: JudgeCache, document: Mapping[str, Any], count: int) -> Vectors | None:
     """Look vectors up; an entry or a cache that cannot be read counts as missing."""
     try:
@@ -203,12 +210,19 @@ def _cached(cache: JudgeCache, document: Mapping[str, Any], count: int) -> Vecto
     return vectors if len(vectors) == count else None
 
 
-async def _answer(texts: list[str], settings: Settings) -> list[Any]:
+async def _answer(texts: list[str], settings: Settings, budget: Budget) -> list[Any]:
+    """Ask for vectors within the budget, again after transient errors."""
+    contents = tuple({"content": text} for text in texts)
+    # a vector has no tokens; one token stands for it in the maximum cost
+    bounded = ModelRequest(settings.model, contents, None, 1, settings.timeout, None, None, False)
     attempt = 0
     while True:
         attempt += 1
         try:
-            return await _request(texts, settings)
+            async with budget.reserve(bounded) as reserved:
+                vectors, cost = await _request(texts, settings)
+                reserved.charged = cost or reserved.most
+                return vectors
         except Failure as failure:
             if not failure.transient or attempt == settings.max_attempts:
                 raise
@@ -216,8 +230,8 @@ async def _answer(texts: list[str], settings: Settings) -> list[Any]:
         await asyncio.sleep(pause)
 
 
-async def _request(texts: list[str], settings: Settings) -> list[Any]:
-    """Make one request, watched like those of judges; `Failure` says why it has no answer."""
+async def _request(texts: list[str], settings: Settings) -> tuple[list[Any], float | None]:
+    """Make one request, watched like those of judges: vectors and their cost, or a `Failure`."""
     arguments: dict[str, Any] = {
         "model": settings.model,
         "input": texts,
@@ -231,16 +245,18 @@ async def _request(texts: list[str], settings: Settings) -> list[Any]:
         arguments["api_base"] = settings.api_base
         if not litellm().validate_environment(settings.model)["keys_in_environment"]:
             arguments["api_key"] = _NO_KEY
-    exchange, response = Exchange(), None
-    failure: Failure | None = None  # raised below, without a context that may quote a key
+    exchange = Exchange()
+    failure: Failure  # raised below, without a context that may quote a key
     before = EXCHANGE.set(exchange)
     try:
         async with asyncio.timeout(settings.timeout):
             response = await litellm().aembedding(**arguments)
         rows = sorted(response.data, key=lambda row: row["index"])
-        return [row["embedding"] for row in rows]
+        cost = response._hidden_params.get("response_cost")
+        return [row["embedding"] for row in rows], cost
     except TimeoutError:
-        failure = Failure("timeout", f"no answer within {settings.timeout:g} s", transient=True)
+        late = f"no answer within {settings.timeout:g} s"
+        failure = Failure("timeout", late, transient=True, billed=exchange.sent)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
         failure = exchange.failure or failure_of(error, exchange.status, exchange.wait)
     finally:
@@ -252,42 +268,3 @@ def _written(vectors: Vectors) -> str:
     rows, width = vectors.shape
     data = base64.b64encode(vectors.astype("<f4").tobytes()).decode()
     return json.dumps({"shape": [rows, width], "float32": data})
-
-
-# --- a store that persists -------------------------------------------------------------------
-
-
-def stored_vectors(
-    folder: str | Path, chunks: Sequence[Chunk], embedding: Embedding
-) -> tuple[Vectors, bool]:
-    """Return the vectors of chunks from a Chroma store, which is filled if it lacks them.
-
-    The chunks of one set of documents and one model are a collection. They are read back whole
-    and searched exactly, so that the store changes no ranking. Also returned: whether the store
-    had them.
-    """
-    chromadb = needs("chromadb", "chroma", "chromadb")
-    if not chunks:
-        return embedding.vectors([]), False
-    content = json.dumps([embedding.fingerprint, chunks], ensure_ascii=True)
-    name = f"xb-{hashlib.sha256(content.encode()).hexdigest()[:40]}"
-    settings = chromadb.config.Settings(anonymized_telemetry=False)
-    client = chromadb.PersistentClient(str(make_folder(Path(folder))), settings=settings)
-    about: Mapping[str, str] = {"hnsw:space": "l2", "model": embedding.name}
-    collection = client.get_or_create_collection(name, embedding_function=None, metadata=about)
-    ids = [str(number) for number in range(len(chunks))]
-    if collection.count() == len(chunks):
-        found = collection.get(include=["embeddings"])
-        order = np.argsort([int(id_) for id_ in found["ids"]])
-        return np.asarray(found["embeddings"], dtype=np.float32)[order], True
-    vectors = embedding.vectors([chunk.text for chunk in chunks])
-    size = client.get_max_batch_size()
-    for i in range(0, len(chunks), size):
-        part = chunks[i : i + size]
-        collection.upsert(
-            ids=ids[i : i + size],
-            embeddings=vectors[i : i + size],
-            documents=[chunk.text for chunk in part],
-            metadatas=[{"document": c.document, "start": c.start, "end": c.end} for c in part],
-        )
-    return vectors, False

@@ -9,10 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
-from extractbench_nb.construction.quality import Rating
+from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb.construction.dataset import LENGTH_MEANING
+from extractbench_nb.construction.evidence import LOSS_COLUMNS, EvidenceRecall, losses
+from extractbench_nb.construction.loading import split_record_id
 from extractbench_nb.construction.reading import FAILURES, READING_KINDS
-from extractbench_nb.construction.replies import QUALITY_PARTS
+from extractbench_nb.construction.replies import QUALITY_PARTS, Quality
 from extractbench_nb.construction.result import (
     CELL_COLUMNS,
     COLUMN_COLUMNS,
@@ -20,13 +22,13 @@ from extractbench_nb.construction.result import (
     SUMMARY,
     TableComparison,
 )
-from extractbench_nb.construction.sources import split_record_id
 from extractbench_nb.construction.statistics import level_statistics, released_statistics
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
+from extractbench_nb.judges.base import JudgeCall
 
 IDS = (
     Column("run", "string", "name of the run, usually a model's name"),
@@ -46,7 +48,7 @@ _OWN = (
         "failure_mode", "string", "why it is not direct", ", ".join(READING_KINDS), nullable=True
     ),
     Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
-    Column("average_length", "Float64", "mean length of a document as AOE states it", "", True),
+    Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
     Column("pass_rate", "float64", "passed / evaluated cells", "0 to 1"),
 )
 _QUALITY = (
@@ -88,6 +90,9 @@ _PARTS = {
     "judge_calls": CALL_COLUMNS,
     "warnings": WARNING_COLUMNS,
 }
+LOSSES = FrameSpec(
+    "losses", "one row per run, table, side and stage", (*IDS, *LOSS_COLUMNS.columns)
+)
 _SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
 _MOST_RUNS = 20
 
@@ -113,6 +118,19 @@ class Labels(NamedTuple):
     def ids(self) -> tuple[str, str, str | None, str]:
         """The cells of `IDS`."""
         return self.run, self.document, self.domain or None, self.schema
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The cells of `IDS` by column."""
+        return {column.name: cell for column, cell in zip(IDS, self.ids, strict=True)}
+
+
+class Rating(NamedTuple):
+    """The rating of one answer: four scores or None, the calls of the model, and what failed."""
+
+    quality: Quality | None
+    calls: tuple[JudgeCall, ...] = ()
+    problem: str | None = None
 
 
 class Scored(NamedTuple):
@@ -195,20 +213,18 @@ class TableEvaluations:
         summary, absent = self._summary, self.missing["run"].value_counts()
         rows = []
         for run, part in summary.groupby("run", sort=False):
-            means = part[["direct", "mapped", *_RATIOS]].mean()
             of_tasks = part.groupby(["domain", "schema"], dropna=False)["cell_f1"].mean()
-            quality = part["quality"].mean() if "quality" in part else None
+            quality = part["quality"].mean() if "quality" in part else pd.NA
             rows.append(
                 {
-                    **means,
+                    **part[["direct", "mapped", *_RATIOS]].mean(),
+                    **part[["judge_errors", "llm_calls"]].sum().astype(int),
                     "run": run,
                     "tables": len(part),
                     "missing": int(absent.get(run, 0)),
                     "invalid": int((part["outcome"] == "invalid").sum()),
                     "task_cell_f1": of_tasks.mean(),
-                    "quality": None if quality is None or pd.isna(quality) else quality,
-                    "judge_errors": int(part["judge_errors"].sum()),
-                    "llm_calls": int(part["llm_calls"].sum()),
+                    "quality": None if pd.isna(quality) else quality,
                     "llm_cost_usd": part["llm_cost_usd"].sum(skipna=False),
                 }
             )
@@ -217,7 +233,6 @@ class TableEvaluations:
     @property
     def missing(self) -> pd.DataFrame:
         """One row per answer that another run has and this one does not."""
-        have = {(one.labels.run, one.labels.document) for one in self._scored}
         documents = {one.labels.document: one.labels for one in self._scored}
         runs = dict.fromkeys(one.labels.run for one in self._scored)
         spec = FrameSpec("missing", "one row per answer that other runs have", IDS)
@@ -225,8 +240,12 @@ class TableEvaluations:
             (run, *labels.ids[1:])
             for run in runs
             for document, labels in documents.items()
-            if (run, document) not in have
+            if (run, document) not in self._comparisons
         )
+
+    @cached_property
+    def _comparisons(self) -> dict[tuple[str, str], TableComparison]:
+        return {(one.labels.run, one.labels.document): one.comparison for one in self._scored}
 
     def comparison(self, run: str, document: str) -> TableComparison:
         """Return the comparison of one answer.
@@ -246,13 +265,39 @@ class TableEvaluations:
         InputError
             There is no such answer.
         """
-        found = {(one.labels.run, one.labels.document): one.comparison for one in self._scored}
+        found = self._comparisons
         if (run, document) in found:
             return found[run, document]
         if all(name != run for name, _ in found):
             raise InputError(f"no run {run!r}; {nearest(run, {name for name, _ in found})}")
         of_run = [table for name, table in found if name == run]
         raise InputError(f"run {run!r} has no table {document!r}; {nearest(document, of_run)}")
+
+    def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
+        """Add up the points that each answer lost at each stage, as `construction.losses` does.
+
+        Parameters
+        ----------
+        recalls : mapping, optional
+            What `evidence_recall` returned for each table, by the table's id.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per run, table, side and stage: run, document, domain, schema, and the columns
+            of `losses`.
+
+        Raises
+        ------
+        InputError
+            The comparisons are by the released rules.
+        """
+        known = {} if recalls is None else recalls
+        return LOSSES.from_records(
+            one.labels.named | {str(name): cell for name, cell in row.items()}
+            for one in self._scored
+            for row in losses(one.comparison, known.get(one.labels.document)).to_dict("records")
+        )
 
     def statistics(
         self,
@@ -332,20 +377,15 @@ class TableEvaluations:
         if part not in frames:
             parts = [getattr(one.comparison, part) for one in self._scored]
             if part == "judge_calls":
-                parts = [
-                    _with_rating(p, s.rating) for p, s in zip(parts, self._scored, strict=True)
-                ]
+                pairs = zip(parts, self._scored, strict=True)
+                parts = [_with_rating(calls, one.rating) for calls, one in pairs]
             filled = [frame for frame in parts if len(frame)] or [_PARTS[part].build()]
-            table = pd.concat(filled, ignore_index=True)
-            counts = list(map(len, parts))
-            for at, column in enumerate(IDS):
-                cells = [
-                    one.labels.ids[at]
-                    for one, count in zip(self._scored, counts, strict=True)
-                    for _ in range(count)
-                ]
-                table.insert(at, column.name, pd.array(cells, dtype=TEXT))
-            frames[part] = table
+            ids = FrameSpec("ids", "", IDS).from_rows(
+                one.labels.ids
+                for one, frame in zip(self._scored, parts, strict=True)
+                for _ in range(len(frame))
+            )
+            frames[part] = pd.concat([ids, pd.concat(filled, ignore_index=True)], axis=1)
         return frames[part].copy()
 
     def __repr__(self) -> str:
@@ -403,30 +443,25 @@ def _summary_row(scored: Scored) -> dict[str, Any]:
         told = dict(zip(found.warnings["kind"], found.warnings["message"], strict=True))
         message = next((told[kind] for kind in FAILURES if kind in told), None)
     row: dict[str, Any] = {
-        **{column.name: cell for column, cell in zip(IDS, labels.ids, strict=True)},
+        **labels.named,
         "task": labels.task or None,
         "language": labels.language or None,
         "outcome": "evaluated" if is_table else "invalid",
         "message": message,
-        "direct": meta["direct"],
-        "mapped": meta["mapped"],
-        "failure_mode": meta["failure_mode"],
+        **{name: meta[name] for name in ("direct", "mapped", "failure_mode")},
         "documents": labels.documents,
         "average_length": labels.average_length,
         "pass_rate": scores["passed"] / scores["evaluated"] if scores["evaluated"] else 0.0,
         **scores,
     }
-    if rating is None:
-        return row
-    calls = _with_rating(found.judge_calls, rating)
-    row |= {"llm_calls": float(len(calls)), "llm_cost_usd": total_cost(calls)}
-    row["quality_problem"] = rating.problem
-    if rating.quality is not None:
-        names = (f"quality_{name}" for name in QUALITY_PARTS)
-        row |= {
-            "quality": rating.quality.total,
-            **dict(zip(names, rating.quality.scores, strict=True)),
-        }
+    if rating is not None:
+        calls = _with_rating(found.judge_calls, rating)
+        row |= {"llm_calls": float(len(calls)), "llm_cost_usd": total_cost(calls)}
+        row |= {"quality_problem": rating.problem}
+        if rating.quality is not None:
+            names = (f"quality_{name}" for name in QUALITY_PARTS)
+            row |= dict(zip(names, rating.quality.scores, strict=True))
+            row["quality"] = rating.quality.total
     return row
 
 

@@ -19,21 +19,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from extractbench_nb._json import read_document
 from extractbench_nb.benchmark.dataset import list_files, list_folders, load_dataset
-from extractbench_nb.construction.dataset import Problem, TableDataset, TableTask, task_text
-from extractbench_nb.construction.sources import (
+from extractbench_nb.construction.dataset import (
     DOCUMENT_KINDS,
+    Problem,
     SourceDocument,
-    aoe_columns,
-    aoe_documents,
-    split_record_id,
+    TableDataset,
+    TableTask,
+    task_text,
 )
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import DatasetError, InputError, nearest
@@ -43,6 +48,17 @@ GOLD_FILE, TASK_FILE, DOCUMENT_FOLDER = "gold.csv", "task.yaml", "documents"
 SAMPLE_FOLDER = "construction"
 #: What `load` takes for the laws of AOE's legal task 0.
 LAWS = ("cited", "all", "none")
+
+#: Keys of the cases in AOE's legal records, and their labels in the text, with a full-width colon.
+CASE_NAME = "案件名"
+_LABELS: Mapping[str, str] = {
+    CASE_NAME: "案件名称\uff1a",
+    "入库编号": "入库编号\uff1a",
+    "基本案情": "案件详情\uff1a",
+}
+#: Column of AOE's legal task 0 with the cited laws.
+CITATIONS = "关联索引"
+_FOLDERS = {"legal": "law_docx"}
 
 
 def load(path: str | os.PathLike[str] | None = None, *, laws: str = "cited") -> TableDataset:
@@ -202,6 +218,57 @@ def _settings(path: Path) -> dict[str, Any]:
 # --- AOE -------------------------------------------------------------------------------------
 
 
+@cache
+def shipped(name: str) -> pd.DataFrame:
+    """Read a table of this package's data as texts; copy it before changing it."""
+    place = files("extractbench_nb.construction").joinpath(f"data/{name}.csv")
+    with place.open(encoding="utf-8") as file:
+        frame: pd.DataFrame = pd.read_csv(file, dtype=str, keep_default_na=False)
+    return frame
+
+
+@cache
+def _configured() -> dict[tuple[str, str], dict[Any, Any]]:
+    """Return the rows of the table of tasks, typed from ``config/task_config.yaml`` (282e688d)."""
+    rows = shipped("aoe_tasks").to_dict("records")
+    return {(row["language"], row["task"]): row for row in rows}
+
+
+def aoe_tasks() -> list[tuple[str, str]]:
+    """Return language and name of every task that AOE configures."""
+    return list(_configured())
+
+
+def aoe_columns(
+    language: str, task: str
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]] | None:
+    """Return the key, value and numeric columns that AOE configures for a task.
+
+    Names are as published: one of legal_1 ends in a quotation mark.
+    """
+    row = _configured().get((language, task))
+    if row is None:
+        return None
+    keys, values = (tuple(row[name].split("|")) for name in ("keys", "values"))
+    numeric = values if row["numeric"] == "all" else tuple(filter(None, row["numeric"].split("|")))
+    return keys, values, numeric
+
+
+def split_record_id(record_id: str) -> tuple[str, str, str | None]:
+    """Split the id of an AOE record into domain, number of the task, and language.
+
+    Examples
+    --------
+    >>> split_record_id("financial_3_0_zh")
+    ('financial', '0', 'zh')
+    >>> split_record_id("academic_WikiText-103_1")
+    ('academic', '1', None)
+    """
+    domain, *rest = record_id.split("_")
+    language = rest.pop() if len(rest) > 1 and rest[-1] in ("en", "zh") else None
+    return domain, rest[-1] if rest else "", language
+
+
 def _load_aoe(file: Path, laws: str) -> TableDataset:
     """Read AOE's tables; the documents are in folders beside the file or one level above."""
     tasks: list[TableTask] = []
@@ -211,8 +278,7 @@ def _load_aoe(file: Path, laws: str) -> TableDataset:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            tasks.append(_aoe_task(record, folder, laws))
+            tasks.append(_aoe_task(json.loads(line), folder, laws))
         except (ValueError, RecursionError, DatasetError) as error:
             problem = f"line {number} of {file}: {one_line(str(error), 200)}"
             found.append(Problem(None, "unreadable_line", problem))
@@ -232,33 +298,29 @@ def _aoe_task(record: Any, folder: Path, laws: str) -> TableTask:
         raise DatasetError("expected an object with the key 'record_id'")
     if not isinstance(content, dict):
         raise DatasetError(f"table {id_!r} is {type(content).__name__}; expected an object")
+    rows = content.get("answers")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DatasetError(f"table {id_!r}: answers is not a list of objects")
     domain, index, suffix = split_record_id(id_)
     language, task = str(content.get("language") or suffix or ""), f"{domain}_{index}"
-    answers = content.get("answers")
-    if not isinstance(answers, list) or not all(isinstance(row, dict) for row in answers):
-        raise DatasetError(f"table {id_!r}: answers is not a list of objects")
-    found = []
+    documents, problems = aoe_documents(content, domain, index, folder, laws)
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    if any(set(row) != set(header) for row in rows):
+        problems.insert(0, ("ragged_rows", "the rows of gold have different keys"))
     columns = aoe_columns(language, task)
     if columns is None:
         known = "AOE's configuration has no columns for this task; all columns but the first count"
-        found.append(Problem(id_, "unknown_task", f"{task} ({language}): {known}"))
-    header = list(dict.fromkeys(name for row in answers for name in row))
-    if any(set(row) != set(header) for row in answers):
-        found.append(Problem(id_, "ragged_rows", "the rows of gold have different keys"))
-    keys, values, numeric = columns or (tuple(header[:1]), tuple(header[1:]), ())
-    documents, reported = aoe_documents(content, domain, index, folder, laws)
-    found += [Problem(id_, *problem) for problem in reported]
+        problems.insert(0, ("unknown_task", f"{task} ({language}): {known}"))
+        columns = tuple(header[:1]), tuple(header[1:]), ()
     try:
         length = float(content.get("average_length", ""))
     except (TypeError, ValueError):
         length = None
-    gold = [header, *([_cell(row.get(name)) for name in header] for row in answers)]
-    query = str(content.get("query", ""))
     return TableTask(
-        *(id_, domain, task, language, query, keys, values, numeric, documents),
-        average_length=length,
-        _gold=gold,
-        _found=tuple(found),
+        *(id_, domain, task, language, str(content.get("query", "")), *columns, documents),
+        stated_length=length,
+        _gold=[header, *([_cell(row.get(name)) for name in header] for row in rows)],
+        _found=tuple(Problem(id_, *problem) for problem in problems),
     )
 
 
@@ -267,6 +329,78 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def aoe_documents(
+    record: Mapping[str, Any], domain: str, index: str, folder: Path, laws: str
+) -> tuple[tuple[SourceDocument, ...], list[tuple[str, str]]]:
+    """List the documents of an AOE record, and problems with them.
+
+    A name is looked up in the domain's folder, with ``.md`` added where it is missing.
+    """
+    listed = record.get("input_doc") or []
+    home = folder / _FOLDERS.get(domain, domain)
+    documents: dict[str, SourceDocument] = {}
+    problems: list[tuple[str, str]] = []
+    for item in listed if isinstance(listed, list) else [listed]:
+        if isinstance(item, Mapping):
+            name = str(item.get(CASE_NAME) or f"case {len(documents) + 1}")
+            document = SourceDocument(name, "text", None, case_text(item))
+        elif isinstance(item, str):
+            document = _file(home, item if item.endswith(".md") else f"{item}.md")
+        else:
+            problems.append(("unreadable_document", f"input_doc holds {type(item).__name__}"))
+            continue
+        while document.name in documents:  # two cases may have one name
+            document = replace(document, name=f"{document.name}'")
+        documents[document.name] = document
+    if domain == "legal" and index == "0" and laws != "none":
+        names = law_names(record.get("answers") or ())
+        if laws == "all":
+            names = sorted(path.stem for path in home.glob("*.docx"))
+        elif names:
+            problems.append(("laws_from_gold", f"the laws come from gold: {', '.join(names)}"))
+        for name in names:
+            documents.setdefault(f"{name}.docx", _file(home, f"{name}.docx"))
+    return tuple(documents.values()), problems
+
+
+def _file(home: Path, name: str) -> SourceDocument:
+    """Return a document in a folder; a name may not lead out of it."""
+    path, kind = home / name, DOCUMENT_KINDS.get(Path(name).suffix, "txt")
+    if not path.resolve().is_relative_to(home.resolve()):
+        return SourceDocument(name, kind, problem=("outside_folder", f"{name!r} is not in {home}"))
+    problem = None if path.is_file() else ("missing_document", f"no file {path}")
+    return SourceDocument(name, kind, path, problem=problem)
+
+
+def law_names(answers: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the laws that gold cites, by name: the texts in 《》 that name a law.
+
+    A text counts if it has the character 法 and no slash, colon or parenthesis, as in the released
+    code, which loads these laws, and no others, for legal task 0. Full-width parentheses are
+    accepted.
+
+    Examples
+    --------
+    >>> law_names([{"关联索引": ["《刑法》第1条《刑事诉讼法》第2条", "《关于(修改)法的决定》"]}])
+    ['刑事诉讼法', '刑法']
+    """
+    names = set[str]()
+    for row in answers:
+        cited = row.get(CITATIONS) or []
+        for text in [cited] if isinstance(cited, str) else cited:
+            names.update(name.strip() for name in re.findall(r"《(.*?)》", str(text)))
+    return sorted(name for name in names if "法" in name and not re.search(r"[\\/:()]", name))
+
+
+def case_text(case: Mapping[str, Any], indent: int = 0) -> str:
+    """Write a case of AOE's legal records as a text: name, number and facts, one per line.
+
+    The released code does the same with an indent of 20 spaces before it cuts the text.
+    """
+    lines = (f"{label}{case.get(key, '')}" for key, label in _LABELS.items())
+    return f"\n{' ' * indent}".join(lines)
 
 
 # --- DTBench ---------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import PASS_MARK, ColumnMatch, RowMatch
 from extractbench_nb.construction.asking import METRIC
+from extractbench_nb.construction.evidence import EvidenceRecall, losses
 from extractbench_nb.construction.profiles import TableRules, rules_of
 from extractbench_nb.construction.reading import Reading
 from extractbench_nb.display.html import card_html, document_text, element, more_html, table_html
@@ -358,6 +359,21 @@ class TableComparison:
         again = self._again(rules)
         labels = {name: self._meta[name] for name in self._meta if name not in again._meta}
         return again.labelled(**labels)
+
+    def losses(self, recall: EvidenceRecall | None = None) -> pd.DataFrame:
+        """Add up the points that were lost at each stage, as `construction.losses` does.
+
+        Parameters
+        ----------
+        recall : EvidenceRecall, optional
+            What `evidence_recall` returned for the same gold table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per side and stage.
+        """
+        return losses(self, recall)
 
     @staticmethod
     def describe() -> pd.DataFrame:

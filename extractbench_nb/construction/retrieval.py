@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from extractbench_nb._files import make_folder
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.construction.chunks import (
-    CHUNK_SIZE,
-    OVERLAP,
-    Chunk,
-    Documents,
-    needs,
-    split_documents,
-    words,
-)
-from extractbench_nb.construction.embeddings import Embedding, Model, Vectors, stored_vectors
+from extractbench_nb.construction.dataset import DOCUMENT_KINDS, SourceDocument, TableTask
+from extractbench_nb.construction.embeddings import Embedding, Model, Vectors
 from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
@@ -36,6 +36,41 @@ PROFILES = ("strict", "aoe-282e688d")
 #: Chunks per table in AOE's runs.
 DEFAULT_K = 50
 _SHOWN = 5
+#: AOE's sizes, in characters (README, RAG configuration).
+CHUNK_SIZE, OVERLAP = 512, 100
+
+#: Chinese characters and Japanese syllables: scripts without spaces between words.
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{UNSPACED}]+|\d+(?:[.,]\d+)*|[^\W\d_{UNSPACED}]+")
+_UNSPACED = re.compile(rf"[{UNSPACED}]")
+
+#: What stands for documents: a task, name: text, texts, files, a folder, or one text.
+Documents: TypeAlias = (
+    TableTask | Mapping[str, str] | Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
+)
+
+
+class Chunk(NamedTuple):
+    """A part of a document.
+
+    Attributes
+    ----------
+    document : str
+        Name of the document.
+    number : int
+        Number of the chunk in its document, from 0 on.
+    start, end : int
+        Place of the chunk: it is the document's text from ``start`` to ``end``.
+    text : str
+        The chunk.
+    """
+
+    document: str
+    number: int
+    start: int
+    end: int
+    text: str
+
 
 CHUNK_COLUMNS = FrameSpec(
     "chunks",
@@ -50,6 +85,146 @@ CHUNK_COLUMNS = FrameSpec(
         Column("text", "string", "the chunk"),
     ),
 )
+
+
+def needs(module: str, extra: str, distribution: str) -> Any:
+    """Import a module of an extra, or raise an `InputError` that names what to install."""
+    if find_spec(module) is None:
+        raise InputError(
+            f"{distribution} is not installed; run `pip install {distribution}`, or "
+            f"`pip install -e '.[{extra}]'` in a clone of the repository"
+        )
+    return import_module(module)
+
+
+# --- documents, chunks, words ----------------------------------------------------------------
+
+
+def texts_of(documents: Documents) -> dict[str, str]:
+    """Return the texts of documents by name.
+
+    Examples
+    --------
+    >>> texts_of(["one text", "another"])
+    {'document 1': 'one text', 'document 2': 'another'}
+    """
+    if isinstance(documents, TableTask):
+        return documents.texts
+    if isinstance(documents, str):
+        return {"document 1": documents}
+    if isinstance(documents, Mapping):
+        items: list[tuple[Any, Any]] = list(documents.items())
+    elif isinstance(documents, os.PathLike):
+        path = Path(documents).expanduser()
+        if not path.exists():
+            raise InputError(f"documents: no file or folder {str(path)!r}")
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        items = [(f.name, f) for f in files if f.suffix.lower() in DOCUMENT_KINDS]
+    elif isinstance(documents, Sequence):
+        items = [
+            (Path(one).name if isinstance(one, os.PathLike) else f"document {number}", one)
+            for number, one in enumerate(documents, 1)
+        ]
+    else:
+        raise InputError(
+            f"documents is {type(documents).__name__}; expected a TableTask, a dict of texts by "
+            "name, a list of texts or files, a folder, or one text"
+        )
+    texts: dict[str, str] = {}
+    for name, one in items:
+        if str(name) in texts:
+            raise InputError(f"documents: two are named {name!r}")
+        texts[str(name)] = _text_of(name, one)
+    return texts
+
+
+def _text_of(name: Any, document: Any) -> str:
+    if isinstance(document, str):
+        return document
+    if isinstance(document, os.PathLike):
+        path = Path(document)
+        return SourceDocument(path.name, DOCUMENT_KINDS.get(path.suffix.lower(), "txt"), path).text
+    raise InputError(f"documents[{name!r}] is {type(document).__name__}; expected a text or a file")
+
+
+def split_documents(
+    documents: Documents, *, chunk_size: int = CHUNK_SIZE, overlap: int = OVERLAP
+) -> list[Chunk]:
+    """Cut documents into chunks of up to `chunk_size` characters.
+
+    Cuts are made at paragraphs, else at lines, else at spaces, else anywhere (LangChain's
+    `RecursiveCharacterTextSplitter`).
+
+    Parameters
+    ----------
+    documents : TableTask, dict, list, str or path
+        A task; texts by name; texts or files; a folder; one text.
+    chunk_size : int, optional
+        Largest number of characters of a chunk.
+    overlap : int, optional
+        Largest number of characters that a chunk shares with the one before.
+
+    Returns
+    -------
+    list of Chunk
+        In the order of the documents: document, number (from 0 in each document), start, end
+        and text, without white space at its ends.
+
+    Raises
+    ------
+    InputError
+        If the sizes are not whole numbers with 0 <= overlap < chunk_size.
+
+    Examples
+    --------
+    >>> text = "one two three four five"
+    >>> [chunk.text for chunk in split_documents(text, chunk_size=13, overlap=6)]
+    ['one two three', 'three four', 'four five']
+    """
+    sizes = (chunk_size, overlap)
+    if not all(type(size) is int for size in sizes) or not 0 <= overlap < chunk_size:
+        raise InputError(
+            f"chunk_size is {chunk_size!r} and overlap {overlap!r}; expected whole numbers with "
+            "0 <= overlap < chunk_size"
+        )
+    library = needs("langchain_text_splitters", "retrieval", "langchain-text-splitters")
+    splitter = library.RecursiveCharacterTextSplitter(chunk_size=chunk_size, chunk_overlap=overlap)
+    chunks = []
+    for name, text in texts_of(documents).items():
+        end = 0
+        for number, piece in enumerate(splitter.split_text(text)):
+            first = max(0, end - overlap)
+            start = text.find(piece, max(first, end + 1 - len(piece)))  # with something new
+            if start < 0 or text[end:start].strip():
+                start = text.find(piece, first)
+            chunks.append(Chunk(name, number, start, start + len(piece), piece))
+            end = max(end, start + len(piece))
+    return chunks
+
+
+def words(text: str) -> list[str]:
+    """Return the words by which a text is found.
+
+    Case, width and thousands separators do not count; underscores separate words. Text without
+    spaces between words (Chinese, Japanese) gives all pairs of neighbouring characters.
+
+    Examples
+    --------
+    >>> words("Net_Income: 1,284.6")
+    ['net', 'income', '1284.6']
+    >>> words("２０２０年营业收入")
+    ['2020', '年营', '营业', '业收', '收入']
+    """
+    found: list[str] = []
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+        if _UNSPACED.match(word):
+            found += [word[i : i + 2] for i in range(len(word) - 1)] or [word]
+        else:
+            found.append(word.replace(",", "") if word[0].isdigit() else word)
+    return found
+
+
+# --- searching them --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,6 +327,8 @@ class Retriever:
         ``"strict"``: the `k` best chunks, best first. ``"aoe-282e688d"``: as AOE's released code
         has it: of the ``max(5 k, 10)`` best chunks up to `k` per document, document by document,
         each text once, so that more than `k` chunks may come back.
+    budget_usd : float, optional
+        Maximum that this retriever may spend on a model id; see `Embedding`.
 
     Examples
     --------
@@ -169,6 +346,7 @@ class Retriever:
     cache: bool | JudgeCache = True
     store: str | Path | None = None
     profile: str = "strict"
+    budget_usd: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -184,6 +362,12 @@ class Retriever:
                 "method='embedding' needs model=: a LiteLLM model id such as 'openai/bge-m3' (with "
                 "api_base=), an object with encode(), or a function from texts to vectors"
             )
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """What makes the vectors of queries and chunks, within one budget."""
+        assert self.model is not None  # noqa: S101 - checked above
+        return Embedding(self.model, self.api_base, self.cache, budget_usd=self.budget_usd)
 
     @property
     def described(self) -> dict[str, Any]:
@@ -270,54 +454,24 @@ class Index:
         Returns
         -------
         list of Ranked
-            Chunks with their scores.
-        """
-        if self.retriever.profile == "strict":
-            return self.rank(query, k)
-        return grouped_by_document(self.rank(query, released_count(k)), k)
-
-    def rank(self, query: str, k: int) -> list[Ranked]:
-        """Return the `k` best chunks with their scores, best first.
-
-        Parameters
-        ----------
-        query : str
-            The query.
-        k : int
-            Number of chunks.
-
-        Returns
-        -------
-        list of Ranked
             Chunks with their scores; equal scores in the order of the documents.
-        """
-        if not self.chunks:
-            return []
-        scores = self.scores(query)
-        best = np.argsort(-scores, kind="stable")[:k]
-        return [Ranked(self.chunks[i], float(scores[i])) for i in best]
-
-    def scores(self, query: str) -> npt.NDArray[np.float32]:
-        """Return the score of every chunk.
-
-        Parameters
-        ----------
-        query : str
-            The query.
-
-        Returns
-        -------
-        numpy.ndarray
-            BM25 scores, 0 or more, or cosine similarities from -1 to 1.
 
         Raises
         ------
         InputError
             If there are no embeddings, or those of query and chunks have different lengths.
         """
+        is_strict = self.retriever.profile == "strict"
+        scores = self._scores(query) if self.chunks else np.zeros(0, dtype=np.float32)
+        best = np.argsort(-scores, kind="stable")[: k if is_strict else released_count(k)]
+        ranked = [Ranked(self.chunks[i], float(scores[i])) for i in best]
+        return ranked if is_strict else grouped_by_document(ranked, k)
+
+    def _scores(self, query: str) -> npt.NDArray[np.float32]:
+        """Return the score of every chunk: of BM25, or cosine similarity."""
         if self.retriever.method == "embedding":
             vectors = self._vectors
-            (vector,) = self._embedding.vectors([query])
+            (vector,) = self.retriever.embedding.vectors([query])
             if len(vector) != vectors.shape[1]:
                 raise InputError(
                     f"the query has a vector of {len(vector)} numbers, the chunks have "
@@ -327,10 +481,8 @@ class Index:
             return similarities
         bm25, known = self._bm25
         asked = [word for word in words(query) if word in known]
-        if not asked:
-            return np.zeros(len(self.chunks), dtype=np.float32)
-        scores: npt.NDArray[np.float32] = bm25.get_scores(asked)
-        return scores
+        scores: npt.NDArray[np.float32] = np.zeros(len(self.chunks), dtype=np.float32)
+        return bm25.get_scores(asked) if asked else scores
 
     @cached_property
     def _bm25(self) -> tuple[Any, frozenset[str]]:
@@ -343,17 +495,12 @@ class Index:
             bm25.index(found, show_progress=False)
         return bm25, known
 
-    @property
-    def _embedding(self) -> Embedding:
-        how = self.retriever
-        assert how.model is not None  # noqa: S101 - checked by the retriever
-        return Embedding(how.model, how.api_base, how.cache)
-
     @cached_property
     def _vectors(self) -> Vectors:
-        if self.retriever.store is not None:
-            return stored_vectors(self.retriever.store, self.chunks, self._embedding)[0]
-        return self._embedding.vectors([chunk.text for chunk in self.chunks])
+        how = self.retriever
+        if how.store is not None:
+            return stored_vectors(how.store, self.chunks, how.embedding)[0]
+        return how.embedding.vectors([chunk.text for chunk in self.chunks])
 
 
 def check_k(k: Any) -> int:
@@ -402,7 +549,7 @@ def retrieve(
     k : int, optional
         Number of chunks.
     **options
-        chunk_size, overlap, model, api_base, cache, store, profile: see `Retriever`.
+        chunk_size, overlap, model, api_base, cache, store, profile, budget_usd: see `Retriever`.
 
     Returns
     -------
@@ -422,8 +569,47 @@ def retrieve(
     >>> found.chunks["document"].tolist()
     ['ostrava_press_release_2031.md']
     """
-    allowed = ("chunk_size", "overlap", "model", "api_base", "cache", "store", "profile")
+    allowed = [option.name for option in fields(Retriever) if option.name not in ("method", "k")]
     for name in options:
         if name not in allowed:
             raise InputError(f"no option {name!r}; {nearest(name, allowed)}")
     return Retriever(method, k, **options)(documents, query)
+
+
+# --- a store that persists -------------------------------------------------------------------
+
+
+def stored_vectors(
+    folder: str | Path, chunks: Sequence[Chunk], embedding: Embedding
+) -> tuple[Vectors, bool]:
+    """Return the vectors of chunks from a Chroma store, which is filled if it lacks them.
+
+    The chunks of one set of documents and one model are a collection. They are read back whole
+    and searched exactly, so that the store changes no ranking. Also returned: whether the store
+    had them.
+    """
+    chromadb = needs("chromadb", "chroma", "chromadb")
+    if not chunks:
+        return embedding.vectors([]), False
+    content = json.dumps([embedding.fingerprint, chunks], ensure_ascii=True)
+    name = f"xb-{hashlib.sha256(content.encode()).hexdigest()[:40]}"
+    settings = chromadb.config.Settings(anonymized_telemetry=False)
+    path = str(make_folder(Path(folder)))
+    with chromadb.PersistentClient(path, settings=settings) as client:
+        about: Mapping[str, str] = {"hnsw:space": "l2", "model": embedding.name}
+        collection = client.get_or_create_collection(name, embedding_function=None, metadata=about)
+        if collection.count() == len(chunks):
+            found = collection.get(include=["embeddings"])
+            order = np.argsort([int(id_) for id_ in found["ids"]])
+            return np.asarray(found["embeddings"], dtype=np.float32)[order], True
+        vectors = embedding.vectors([chunk.text for chunk in chunks])
+        size = client.get_max_batch_size()
+        for i in range(0, len(chunks), size):
+            part = chunks[i : i + size]
+            collection.upsert(
+                ids=[str(number) for number in range(i, i + len(part))],
+                embeddings=vectors[i : i + size],
+                documents=[chunk.text for chunk in part],
+                metadatas=[{"document": c.document, "start": c.start, "end": c.end} for c in part],
+            )
+    return vectors, False

@@ -130,7 +130,8 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     temperature, max_tokens, timeout, max_concurrency, max_attempts, retry_wait : number, optional
         See `extract`.
     budget_usd : float, optional
-        Maximum that this run may spend at list prices, in US dollars; see `extract`.
+        Maximum that this run may spend at list prices, in US dollars; see `extract`. What the
+        embeddings of a `Retriever` cost is limited by its own ``budget_usd``.
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,42 +24,61 @@ from extractbench_nb.errors import InputError, nearest
 
 @dataclass(frozen=True)
 class Measure:
-    """What tables are grouped by: thresholds and labels of its fixed levels.
+    """What tables are grouped by: AOE's fixed levels, and letters for those by quantiles.
 
     A value belongs to the first level whose threshold it does not exceed; ``strictly`` to the
-    first whose threshold is larger.
+    first whose threshold is larger. `released` is the name in the released code's files.
     """
 
     column: str
     letters: str
+    released: str
     thresholds: tuple[float, ...]
     labels: tuple[str, ...]
-    released: str
-    strictly: tuple[bool, ...]
+    strictly: tuple[float, ...] = ()
 
     def fixed_level(self, value: float) -> str:
         """Return the label of the fixed level of a value."""
-        for threshold, label, strictly in zip(
-            self.thresholds, self.labels, self.strictly, strict=False
-        ):
-            if value < threshold or (value == threshold and not strictly):
+        for threshold, label in zip(self.thresholds, self.labels, strict=False):
+            if value < threshold or (value == threshold and value not in self.strictly):
                 return label
         return self.labels[-1]
+
+    def levels(
+        self, values: pd.Series[Any], kind: str, quantiles: int
+    ) -> tuple[tuple[str, ...], pd.Series[Any]]:
+        """Return all labels in order, and the label of each value; None for a missing value."""
+        known = [float(value) for value in values.dropna()]
+        labels = self.labels
+        level: Callable[[float], str] = self.fixed_level
+        if kind == "quantile" and known:
+            ends, labels = quantile_levels(self.column, known, quantiles)
+            level = _level_of(ends, labels)
+        found = [None if pd.isna(value) else level(float(value)) for value in values]
+        return tuple(dict.fromkeys(labels)), pd.Series(found, index=values.index, dtype=object)
+
+
+def _level_of(ends: Sequence[float], labels: Sequence[str]) -> Callable[[float], str]:
+    """Return what gives the label of a value's level, by the ends of all levels but the last."""
+
+    def level(value: float) -> str:
+        ended = (label for end, label in zip(ends, labels, strict=False) if value <= end)
+        return next(ended, labels[-1])
+
+    return level
 
 
 #: AOE's levels; lengths are in the unit of the dataset.
 MEASURES: Mapping[str, Measure] = {
-    "documents": Measure(
-        *("documents", "D", (5, 10), ("0-5", "6-10", ">10"), "doc_count", (False, False))
-    ),
-    "average_length": Measure(
-        *("average_length", "AL", (10_000, 20_000), ("<10000", "10000-20000", ">20000")),
-        *("average_length", (True, False)),
-    ),
-    "rows": Measure(
-        *("rows", "AC", (0, 3, 7), ("0", "1-3", "4-7", ">7")),
-        *("answers_count", (False, False, False)),
-    ),
+    one.column: one
+    for one in (
+        Measure("documents", "D", "doc_count", (5, 10), ("0-5", "6-10", ">10")),
+        Measure(
+            *("average_length", "AL", "average_length"),
+            *((10_000, 20_000), ("<10000", "10000-20000", ">20000"), (10_000,)),
+        ),
+        Measure("rows", "AC", "answers_count", (0, 3, 7), ("0", "1-3", "4-7", ">7")),
+    )
 }
 #: Levels by quantiles.
 _QUANTILES = 3
@@ -215,7 +235,7 @@ def level_statistics(
         if value not in allowed:
             raise InputError(f"{name}={value!r}; {nearest(value, allowed)}")
     groups = [name for name in by if name in scores]
-    present = [_measure(name).column for name in measures if name in scores]
+    present = [_measure(name) for name in measures if name in scores]
     numbers = scores.select_dtypes(["number", "bool", "boolean"]).columns
     metrics = [name for name in numbers if name not in {*groups, *MEASURES}]
     if not present or not metrics:
@@ -223,14 +243,14 @@ def level_statistics(
             f"scores has the columns {', '.join(map(str, scores.columns))}; expected one of "
             f"{', '.join(MEASURES)} and at least one metric"
         )
-    names = [tuple(cells) for cells in scores[groups].itertuples(index=False, name=None)]
+    leveled = {one.column: one.levels(scores[one.column], levels, quantiles) for one in present}
+    names = pd.Series([*scores[groups].itertuples(index=False, name=None)], index=scores.index)
     rows = []
     for group in dict.fromkeys(names):
-        inside = np.array([name == group for name in names])
-        for measure in present:
-            labels, found = _levels(scores[measure], measure, levels, quantiles)
-            for label in labels:
-                part = scores[inside & np.array([one == label for one in found])]
+        for measure, (labels, found) in leveled.items():
+            for label in (*labels, None):
+                here = found.isna() if label is None else found == label
+                part = scores[here & names.map(group.__eq__)]
                 for metric in metrics if len(part) else ():
                     values = part[metric].astype("Float64")
                     scored = int(values.notna().sum())
@@ -241,41 +261,18 @@ def level_statistics(
     return FrameSpec("statistics", STATISTICS_COLUMNS.grain, columns).from_rows(rows)
 
 
-def _levels(
-    values: pd.Series[Any], measure: str, levels: str, quantiles: int
-) -> tuple[tuple[str | None, ...], list[str | None]]:
-    """Return all labels in order, and the label of each value; None for a missing value."""
-    known = [float(value) for value in values.dropna()]
-    ends: tuple[float, ...] = ()
-    labels = _measure(measure).labels
-    if levels == "quantile" and known:
-        ends, labels = quantile_levels(measure, known, quantiles)
-    found = [
-        None if pd.isna(value) else _label(float(value), measure, ends, labels) for value in values
-    ]
-    return (*dict.fromkeys(labels), None), found
-
-
-def _label(value: float, measure: str, ends: tuple[float, ...], labels: tuple[str, ...]) -> str:
-    if not ends:
-        return fixed_level(measure, value)
-    return next((one for end, one in zip(ends, labels, strict=False) if value <= end), labels[-1])
-
-
 # --- AOE's own tables ------------------------------------------------------------------------
 
 #: The order in which the released code goes through the domains.
 _DOMAINS = ("financial", "legal", "academic")
 #: Weights of the four scores of the quality judge.
 QUALITY_WEIGHTS: Mapping[str, int] = {"score1": 2, "score2": 3, "score3": 3, "score4": 2}
-_QUALITY = "one_piece_overall_total_score"
 #: Parts of a record's scores, and the prefixes of their metrics.
 _PREFIXES: Mapping[str, str] = {
     "if_csv_parsed": "if_csv",
     "one_piece": "one_piece",
     "cell_scores": "cell_scores",
 }
-_KINDS = ("fixed", "quantile")
 
 
 class _Item(NamedTuple):
@@ -289,8 +286,10 @@ class _Item(NamedTuple):
 
     @property
     def task(self) -> str:
-        """Domain and number of the task."""
-        return f"{self.domain}_{_task_number(self.key)}"
+        """Domain and number of the task, as the released code takes it from an id."""
+        parts = self.key.split("_")
+        has_language = len(parts) > 3 and parts[-1] in ("en", "zh")  # noqa: PLR2004
+        return f"{self.domain}_{parts[-2] if has_language else parts[-1]}"
 
 
 def released_statistics(
@@ -333,42 +332,49 @@ def released_statistics(
     """
     kept: list[_Item] = []
     tables: dict[str, list[dict[str, Any]]] = {"domain": [], "task": [], "overall": []}
-    tables |= {f"{m.released}_{kind}": [] for m in MEASURES.values() for kind in _KINDS}
+    for measure in MEASURES.values():
+        tables |= {f"{measure.released}_{kind}": [] for kind in ("fixed", "quantile")}
     known: set[str] = set()
     for model, by_domain in items.items():
-        for domain in sorted(by_domain, key=_domain_order):
+        order = [*_DOMAINS, *(set(by_domain) - {*_DOMAINS})]
+        for domain in sorted(by_domain, key=lambda name: min(order.index(name), len(_DOMAINS))):
             part = [*_items(model, domain, by_domain[domain])]
             kept += part
             known.update(metric for item in part for metric in item.scores)
-            name = {"model": model, "domain": domain}
-            tables["domain"] += _means(part, lambda item: "", known, name, None)
-            named = {"model": model}
-            tables["task"] += _means(part, lambda item: item.task, known, named, "task_name")
+            tables["domain"] += _means(part, ("model", "domain"), known)
+            tables["task"] += _means(part, ("model",), known, "task_name", lambda item: item.task)
             for measure in MEASURES.values():
-                level = _fixed_of(measure)
-                column = f"{measure.released}_level"
-                tables[f"{measure.released}_fixed"] += _means(part, level, known, name, column)
+                level = partial(_size_level, measure.column, measure.fixed_level)
+                tables[f"{measure.released}_fixed"] += _means(
+                    part, ("model", "domain"), known, f"{measure.released}_level", level
+                )
     metrics = sorted(known)
     for model in dict.fromkeys(row["model"] for row in tables["task"]):
         rows = [row for row in tables["task"] if row["model"] == model]
         means = {m: round(sum(row.get(m, 0.0) for row in rows) / len(rows), 2) for m in metrics}
         tables["overall"].append({"model": model, **means})
     unique = list({(item.domain, item.key): item for item in reversed(kept)}.values())[::-1]
-    for measure in MEASURES.values():
-        tables[f"{measure.released}_quantile"] = _quantile_rows(
-            kept, unique, measure, known, quantiles
+    counted = []
+    for measure in MEASURES.values() if unique else ():
+        sizes, name = [item.sizes[measure.column] for item in unique], measure.released
+        quantile = _level_of(*quantile_levels(measure.column, sizes, quantiles))
+        level = partial(_size_level, measure.column, quantile)
+        tables[f"{name}_quantile"] = _means(
+            kept, ("model", "domain"), known, f"{name}_dynamic_level", level, is_quantile=True
         )
+        counts = Counter(map(measure.fixed_level, sizes))
+        counted += [(name, label, counts[label]) for label in sorted(counts)]
     frames = {}
     for table, rows in tables.items():
         names = list(rows[0]) if rows else ["model"]
         columns = [*(column for column in names if column not in known), *metrics]
         frames[table] = pd.DataFrame(rows, columns=columns)
-    frames["distribution"] = _distribution(unique)
+    frames["distribution"] = pd.DataFrame(counted, columns=["measure", "level", "tables"])
     return frames
 
 
-def _domain_order(domain: str) -> int:
-    return _DOMAINS.index(domain) if domain in _DOMAINS else len(_DOMAINS)
+def _size_level(column: str, level: Callable[[float], str], item: _Item) -> str:
+    return level(item.sizes[column])
 
 
 def _items(model: str, domain: str, records: Iterable[Mapping[str, Any]]) -> Iterator[_Item]:
@@ -403,16 +409,14 @@ def _scores(content: Mapping[str, Any], key: str) -> Iterator[tuple[str, float]]
         if name.startswith("predict_") and isinstance(value, Mapping)
     )
     found: Mapping[str, Any] = next(of_predictions, {})
-    for part, prefix in _PREFIXES.items():
-        values = found.get(part)
-        if not isinstance(values, Mapping):
-            continue
+    parts = {part: found[part] for part in _PREFIXES if isinstance(found.get(part), Mapping)}
+    for part, values in parts.items():
         if part == "one_piece":
             yield from _quality(values, key)
             continue
         for metric, value in values.items():
             if isinstance(value, int | float):
-                yield f"{prefix}_{metric}", float(value)
+                yield f"{_PREFIXES[part]}_{metric}", float(value)
 
 
 def _quality(values: Mapping[str, Any], key: str) -> Iterator[tuple[str, float]]:
@@ -425,77 +429,37 @@ def _quality(values: Mapping[str, Any], key: str) -> Iterator[tuple[str, float]]
             raise InputError(f"{name} of {key!r} is {value!r}; expected a number") from None
         weighted += score * weight
         yield f"one_piece_{name}", score
-    yield _QUALITY, round(weighted / sum(QUALITY_WEIGHTS.values()), 2)
-
-
-def _task_number(key: str) -> str:
-    """Return the number of the task, as the released code takes it from an id."""
-    parts = key.split("_")
-    has_language = len(parts) > 3 and parts[-1] in ("en", "zh")  # noqa: PLR2004
-    return parts[-2] if has_language else parts[-1]
-
-
-def _is_share(metric: str) -> bool:
-    """Whether a metric is written in percent; those of the quality judge are already."""
-    named = any(word in metric for word in ("f1", "precision", "recall"))
-    return named and not metric.startswith("one_piece_score")
-
-
-def _fixed_of(measure: Measure) -> Callable[[_Item], str]:
-    return lambda item: measure.fixed_level(item.sizes[measure.column])
+    yield "one_piece_overall_total_score", round(weighted / sum(QUALITY_WEIGHTS.values()), 2)
 
 
 def _means(
     items: Sequence[_Item],
-    key: Callable[[_Item], str],
+    names: tuple[str, ...],
     metrics: Iterable[str],
-    name: Mapping[str, str],
-    column: str | None,
+    column: str | None = None,
+    level: Callable[[_Item], str] | None = None,
+    *,
+    is_quantile: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return one row of means per key, in the order in which the keys occur."""
-    rows = []
-    for value in dict.fromkeys(map(key, items)):
-        part = [item for item in items if key(item) == value]
-        row: dict[str, Any] = {**name, column: value} if column else dict(name)
-        for metric in metrics:
-            scale = 100 if _is_share(metric) or metric.startswith("if_csv_") else 1
-            total = sum(item.scores.get(metric, 0.0) for item in part)
-            row[metric] = round((total / len(part)) * scale, 2)
-        rows.append(row)
-    return rows
+    """Return one row of means per group, in the order in which the groups occur.
 
-
-def _quantile_rows(
-    items: Sequence[_Item],
-    unique: Sequence[_Item],
-    measure: Measure,
-    metrics: Iterable[str],
-    quantiles: int,
-) -> list[dict[str, Any]]:
-    """Return one row of means per model, domain and level; parsability is not in percent."""
-    if not unique:
-        return []
-    sizes = [item.sizes[measure.column] for item in unique]
-    ends, labels = quantile_levels(measure.column, sizes, quantiles)
-    groups: dict[tuple[str, str, str], list[_Item]] = {}
+    Shares are in percent; so is parsability, but not in the tables by quantiles, which also count
+    the items. The scores of the quality judge are in percent already.
+    """
+    groups: dict[tuple[str, ...], list[_Item]] = {}
     for item in items:
-        level = _label(item.sizes[measure.column], measure.column, ends, labels)
-        groups.setdefault((item.model, item.domain, level), []).append(item)
+        named = tuple(getattr(item, name) for name in names)
+        groups.setdefault((*named, level(item)) if level else named, []).append(item)
     rows = []
-    for (model, domain, level), part in groups.items():
-        row: dict[str, Any] = {"model": model, "domain": domain}
-        row |= {f"{measure.released}_dynamic_level": level, "item_count_in_level": len(part)}
+    for key, part in groups.items():
+        row: dict[str, Any] = dict(zip((*names, column) if column else names, key, strict=True))
+        if is_quantile:
+            row["item_count_in_level"] = len(part)
         for metric in metrics:
+            is_share = any(word in metric for word in ("f1", "precision", "recall"))
+            percent = is_share and not metric.startswith("one_piece_score")
+            percent = percent or (metric.startswith("if_csv_") and not is_quantile)
             mean = sum(item.scores.get(metric, 0.0) for item in part) / len(part)
-            row[metric] = round(mean * (100 if _is_share(metric) else 1), 2)
+            row[metric] = round(mean * (100 if percent else 1), 2)
         rows.append(row)
     return rows
-
-
-def _distribution(unique: Sequence[_Item]) -> pd.DataFrame:
-    """Count the records on the fixed levels, each record once."""
-    rows = []
-    for measure in MEASURES.values():
-        counts = Counter(map(_fixed_of(measure), unique))
-        rows += [(measure.released, level, counts[level]) for level in sorted(counts)]
-    return pd.DataFrame(rows, columns=["measure", "level", "tables"])

@@ -14,6 +14,7 @@ from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import (
     DOMAIN_OF_SCHEMA,
     PARTS,
+    Figure,
     part_name,
     rows_of,
 )
@@ -209,7 +210,7 @@ def compare(
     if models is not None or domains is not None:
         raise InputError("models= and domains= say what runs stand for; give runs= too")
     part = part_name(n)
-    return _compared(part, cells_of(part, dataset=dataset))
+    return compared_figures(rows_of(part), cells_of(part, dataset=dataset))
 
 
 def statements(*, dataset: Dataset | None = None) -> pd.DataFrame:
@@ -252,7 +253,7 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     facts = facts_of(dataset)
     rows = []
     for part in PARTS:
-        statuses = Counter(_compared(part, recompute(part, facts))["status"])
+        statuses = Counter(compared_figures(rows_of(part), recompute(part, facts))["status"])
         rows.append((part, statuses.total(), *(statuses[status] for status in STATUSES)))
     return REPRODUCTION_COLUMNS.from_rows(rows)
 
@@ -335,16 +336,18 @@ def _wide(keys: Iterable[tuple[str, str]], values: Mapping[tuple[str, str], Any]
     return pd.DataFrame(data, index=pd.Index(rows, name="row", dtype=object))
 
 
-def _compared(part: str, cells: Cells) -> pd.DataFrame:
-    """Compare the printed figures of a part with the recomputed ones."""
+def compared_figures(
+    figures: Iterable[Figure], cells: Cells, spec: FrameSpec = COMPARE_COLUMNS
+) -> pd.DataFrame:
+    """Compare printed figures with the recomputed ones."""
     rows = []
-    for figure in rows_of(part):
+    for figure in figures:
         cell = cells[figure.row, figure.column]
         status = status_of(figure, cell)
         reason = cell.note if status in (DIFFERS, NOT_REPRODUCIBLE) else ""
         texts = {"status": status, "reason": reason or None, "source": cell.source or None}
         rows.append(compared_figure(figure, None if cell.is_printed else cell.value) | texts)
-    return COMPARE_COLUMNS.from_records(rows)
+    return spec.from_records(rows)
 
 
 #: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.

@@ -73,6 +73,71 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     return ax
 
 
+#: The stages at which built tables lose points, in the colours of outcomes, the last stage first.
+_STAGES = {
+    "right": "correct",
+    "cells": "incorrect",
+    "rows": "omission",
+    "keys": "hallucination",
+    "columns": "structural",
+    "retrieval": "both_absent",
+    "answer": "judge_error",
+}
+
+
+def losses(
+    frame: pd.DataFrame,
+    *,
+    by: Sequence[str] = ("run", "document"),
+    side: str = "recall",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw at which stage tables that were built from documents lost their points.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        What `losses` of a table comparison or of a batch returns.
+    by : sequence of str, optional
+        What makes a bar: columns of the frame; those that it lacks are left out.
+    side : {"recall", "precision"}, optional
+        Whether the points are those of gold's cells, or of the predicted ones.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar per group, in percent of its cells: what is right, which is the score, then what
+        was lost at each stage, the last stage first. Groups without cells are left out.
+
+    Raises
+    ------
+    InputError
+        The frame lacks a column, has no cells, or there is no such side.
+    """
+    table = drawing.checked(frame, ("side", "stage", "lost", "left"), "frame")
+    drawing.known(side, ("recall", "precision"), "side")
+    table = table[table["side"] == side].reset_index(drop=True)
+    groups = [name for name in by if name in table.columns]
+    names = table[groups].astype(str).agg(" · ".join, axis=1) if groups else table["side"]
+    right = table.assign(stage="right", lost=table["left"])[table["stage"] == "cells"]
+    points = pd.concat([table, right]).assign(bar=names)
+    wide = points.pivot_table("lost", "bar", "stage", aggfunc="sum", sort=False).fillna(0.0)
+    cells = wide.sum(axis=1)
+    shares = 100 * wide.div(cells, axis=0)[cells > 0]
+    if shares.empty:
+        raise InputError(f"frame has no cells on the side of {side}")
+    stages = [name for name in _STAGES if name in shares and shares[name].any()]
+    ax = drawing.new_axes(ax, 1.3 + 0.4 * len(shares))
+    colours = [LIGHT.outcomes[_STAGES[name]] for name in stages]
+    title = f"Where points were lost: {side}"
+    drawing.stack(ax, shares[stages], colours, title, column=" · ".join(groups))
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
+    drawing.titled(ax, x=f"{'gold' if side == 'recall' else 'predicted'} cells (%)")
+    return ax
+
+
 def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes:
     """Draw a heatmap of how often the hardest fields pass in each run.
 

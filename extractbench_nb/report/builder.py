@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from extractbench_nb._files import make_folder, write_texts
 from extractbench_nb.display.text import document_json
 from extractbench_nb.engine.profiles import Profile, get_profile
@@ -20,10 +22,11 @@ from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.judges.recorded import document_hash
-from extractbench_nb.report import content
+from extractbench_nb.report import content, tables
 from extractbench_nb.report.formats import csv_text, json_text, markdown_text, summary_text
 from extractbench_nb.report.html import html_text
 from extractbench_nb.report.models import EvaluationReport, ReportWarning
+from extractbench_nb.report.tables import BuiltTables, TableReport, table_report
 from extractbench_nb.schema.nodes import Schema
 
 
@@ -117,7 +120,7 @@ def _problems(config: ReportConfig) -> Iterator[str]:
 
 
 class ReportBuilder:
-    """Evaluates one document and reports on it.
+    """Evaluates one document and reports on it; reports on tables built from documents too.
 
     Parameters
     ----------
@@ -234,12 +237,40 @@ class ReportBuilder:
             evaluation=ev,
         )
 
-    def save(self, report: EvaluationReport) -> Path:
+    def from_tables(self, found: BuiltTables, losses: pd.DataFrame | None = None) -> TableReport:
+        r"""Report on tables that were built from documents; nothing is compared again.
+
+        Parameters
+        ----------
+        found : TableComparison or TableEvaluations
+            What `construction.compare` or `construction.evaluate_tables` returned.
+        losses : pandas.DataFrame, optional
+            What ``found.losses(...)`` returned, with the evidence recall of the documents as
+            points lost by retrieval; by default ``found.losses()``, without that stage.
+
+        Returns
+        -------
+        TableReport
+            The report; `save` writes report.json, summary.txt, cells.csv, cells.md and
+            report.html.
+
+        Examples
+        --------
+        >>> from extractbench_nb.construction import compare
+        >>> found = compare("k,a,b\nx,1,2\n", "k,a\nx,3\n", keys="k")
+        >>> ReportBuilder().from_tables(found).losses[["side", "columns", "cells", "right"]]
+                side  columns  cells  right
+        0     recall      1.0    1.0    0.0
+        1  precision      1.0    1.0    0.0
+        """
+        return table_report(found, losses, self.config.output_name)
+
+    def save(self, report: EvaluationReport | TableReport) -> Path:
         """Write the files of a report, or none if one of them fails.
 
         Parameters
         ----------
-        report : EvaluationReport
+        report : EvaluationReport or TableReport
             The report.
 
         Returns
@@ -266,19 +297,33 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     return _written(replace(report, output_name=name), folder, ReportConfig())
 
 
-def _written(report: EvaluationReport, folder: Path, config: ReportConfig) -> Path:
+def _written(report: EvaluationReport | TableReport, folder: Path, config: ReportConfig) -> Path:
+    texts = {folder / name: text() for is_wanted, name, text in _files(report, config) if is_wanted}
+    make_folder(folder)
+    write_texts(texts)
+    return folder
+
+
+def _files(
+    report: EvaluationReport | TableReport, config: ReportConfig
+) -> tuple[tuple[bool, str, Callable[[], str]], ...]:
+    """Return whether each file is wanted, its name, and what writes it."""
+    if isinstance(report, TableReport):
+        return (
+            (config.save_json, "report.json", lambda: json_text(report)),
+            (config.save_text, "summary.txt", lambda: tables.summary_text(report)),
+            (config.save_csv, "cells.csv", lambda: tables.csv_text(report)),
+            (config.save_markdown, "cells.md", lambda: tables.markdown_text(report)),
+            (config.save_html, "report.html", lambda: tables.html_text(report)),
+        )
     rows, limit = report.field_outcomes, config.max_reasoning_length
-    files: tuple[tuple[bool, str, Callable[[], str]], ...] = (
+    return (
         (config.save_json, "report.json", lambda: json_text(report)),
         (config.save_text, "summary.txt", lambda: summary_text(report)),
         (config.save_csv, "fields.csv", lambda: csv_text(rows)),
         (config.save_markdown, "fields.md", lambda: markdown_text(rows, limit)),
         (config.save_html, "report.html", lambda: html_text(report)),
     )
-    texts = {folder / name: text() for is_wanted, name, text in files if is_wanted}
-    make_folder(folder)
-    write_texts(texts)
-    return folder
 
 
 def _digest(document: Any) -> str:

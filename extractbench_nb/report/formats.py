@@ -12,6 +12,8 @@ from dataclasses import fields, is_dataclass
 from textwrap import wrap
 from typing import Any
 
+import pandas as pd
+
 from extractbench_nb.display.text import document_json, dollars, fitted, trimmed, value_text
 from extractbench_nb.report.content import COUNTS, warning_groups
 from extractbench_nb.report.models import (
@@ -223,7 +225,7 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
 _LONGEST_CELL = 80
 
 
-def json_text(report: EvaluationReport) -> str:
+def json_text(report: Any) -> str:
     """Write ``report.json`` as strict JSON, whatever the documents contain."""
     return json.dumps(_record(report), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
@@ -241,6 +243,9 @@ def _record(value: Any) -> Any:
             array = value.array_breakdown
             record["array_breakdown"] = None if array is None else _published_breakdown(array)
         return record
+    if isinstance(value, pd.DataFrame):
+        cells = value.astype(object).where(value.notna(), None)
+        return [document_json(row) for row in cells.to_dict("records")]
     if isinstance(value, dict):
         return {str(key): _record(v) for key, v in value.items()}
     if isinstance(value, list):
@@ -266,11 +271,12 @@ def csv_text(rows: Iterable[FieldOutcome]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(CSV_COLUMNS)
-    writer.writerows([_cell(getattr(row, name)) for name in CSV_COLUMNS] for row in rows)
+    writer.writerows([escaped_cell(getattr(row, name)) for name in CSV_COLUMNS] for row in rows)
     return out.getvalue()
 
 
-def _cell(value: Any) -> str:
+def escaped_cell(value: Any) -> str:
+    """Write a cell of a CSV file so that no spreadsheet takes it for a formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
     text = value_text(value)
@@ -290,14 +296,14 @@ def markdown_text(rows: Iterable[FieldOutcome], limit: int) -> str:
     ]
     for row in rows:
         cells = (
-            _escaped(row.normalized_path, 2 * _LONGEST_CELL),
-            _escaped(row.metric_id, _LONGEST_CELL),
+            markdown_cell(row.normalized_path, 2 * _LONGEST_CELL),
+            markdown_cell(row.metric_id, _LONGEST_CELL),
             "" if row.score is None else f"{row.score:.3f}",
             "Yes" if row.passed else "No",
             row.outcome,
-            _escaped(value_text(row.gold_value), _LONGEST_CELL),
-            _escaped(value_text(row.extracted_value), _LONGEST_CELL),
-            _escaped(_why(row), max(limit, 1)),
+            markdown_cell(value_text(row.gold_value), _LONGEST_CELL),
+            markdown_cell(value_text(row.extracted_value), _LONGEST_CELL),
+            markdown_cell(_why(row), max(limit, 1)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -307,7 +313,7 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"
 _MARKUP = re.compile(r"[\\*\[\]~$]|(?<!\w)_|_(?!\w)")
 
 
-def _escaped(text: str, limit: int) -> str:
+def markdown_cell(text: str, limit: int) -> str:
     """Escape a text for a cell: line ends, pipes, code, HTML and emphasis."""
     line = " ".join(trimmed(text, limit).split())
     marked = _MARKUP.sub(r"\\\g<0>", line).translate(_ENTITIES)

@@ -194,12 +194,16 @@ _OPEN_ARRAYS = 3
 
 def html_text(report: EvaluationReport) -> str:
     """Write ``report.html``."""
+    return page("report.html", **_content(report))
+
+
+def page(template: str, **content: Any) -> str:
+    """Write a page with the style of reports, which is the only one that it may have."""
     environment = _environment()
     colours = {"light": css_variables(LIGHT), "dark": css_variables(DARK)}
     style = environment.get_template("report.css").render(colours)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    page = environment.get_template("report.html")
-    return page.render(**_content(report), **colours, style_hash=digest)
+    return environment.get_template(template).render(**content, **colours, style_hash=digest)
 
 
 @cache

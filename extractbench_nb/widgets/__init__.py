@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractbench_nb.benchmark.dataset import Dataset
-    from extractbench_nb.construction.chunks import Documents
+    from extractbench_nb.construction.dataset import TableDataset
     from extractbench_nb.construction.result import TableComparison
-    from extractbench_nb.construction.retrieval import Retriever
+    from extractbench_nb.construction.retrieval import Documents, Retriever
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.gold.annotations import Annotations
     from extractbench_nb.judges.base import Judge
@@ -203,7 +203,7 @@ def explore(  # noqa: PLR0913 - keyword options
     rows: str = "field",
     columns: str | None = None,
     measure: str = "score",
-    dataset: Dataset | None = None,
+    dataset: Dataset | TableDataset | None = None,
     name: str | None = None,
     annotations: Annotations | str | Path | None = None,
 ) -> View:
@@ -211,8 +211,9 @@ def explore(  # noqa: PLR0913 - keyword options
 
     Parameters
     ----------
-    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as `breakdown` takes them. From a frame, no output opens.
+    source : Evaluations, Evaluation, TableEvaluations, pandas.DataFrame, mapping or list
+        Where the rows of `fields` are, as `breakdown` takes them. From a frame, no output opens;
+        from TableEvaluations, an output opens as the view of both tables.
     rows : str, optional
         What has a row: ``field``, ``document`` or ``run``.
     columns : str, optional
@@ -221,8 +222,9 @@ def explore(  # noqa: PLR0913 - keyword options
     measure : str, optional
         What the cells show: ``score``, the mean over documents, each of which counts once as in
         ``Evaluations.by_run``; ``pass_rate``; ``outcome``, the most frequent one.
-    dataset : Dataset, optional
-        Where the PDFs are, to see a value on its page.
+    dataset : Dataset or TableDataset, optional
+        Where the PDFs are, to see a value on its page; or the documents of tables, to see the
+        chunks that hold a value.
     name : str, optional
         What `source` is called in the notebook, for the code that can be copied: by default
         ``"evs"``, and ``"fields"`` for a frame.

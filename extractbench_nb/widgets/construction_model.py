@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.construction.chunks import Chunk, Documents, texts_of
 from extractbench_nb.construction.evidence import Holders
 from extractbench_nb.construction.result import TableComparison
-from extractbench_nb.construction.retrieval import Retriever
+from extractbench_nb.construction.retrieval import Chunk, Documents, Retriever, texts_of
 
 SIDES = ("gold", "predicted")
 _RIGHT = ("correct", "both_absent")

@@ -9,11 +9,10 @@ from typing import Any
 import pandas as pd
 import traitlets
 
-from extractbench_nb.construction.chunks import Chunk, Documents
 from extractbench_nb.construction.dataset import TableTask
-from extractbench_nb.construction.losses import losses
+from extractbench_nb.construction.evidence import losses
 from extractbench_nb.construction.result import TableComparison
-from extractbench_nb.construction.retrieval import Retriever
+from extractbench_nb.construction.retrieval import Chunk, Documents, Retriever
 from extractbench_nb.construction.values import is_absent
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Pair, whole

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
 from extractbench_nb.widgets.controls import Page, page_of
+
+if TYPE_CHECKING:
+    from extractbench_nb.construction.result import TableComparison
 
 #: What can be the rows or the columns of a heatmap.
 AXES = ("field", "document", "run")
@@ -812,8 +815,8 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
     return gold, predicted, longest <= limit
 
 
-def evaluation_of(source: Any, run: str, document: str) -> Evaluation | None:
-    """Find or rebuild the evaluation of one output in what `gather` reads; None without one."""
+def evaluation_of(source: Any, run: str, document: str) -> Evaluation | TableComparison | None:
+    """Find or rebuild the result for one output in what `gather` reads; None without one."""
     if isinstance(source, Evaluation):
         return source
     if isinstance(source, Mapping):
@@ -826,8 +829,20 @@ def evaluation_of(source: Any, run: str, document: str) -> Evaluation | None:
             return evaluation_of(source[at], run, document)
         found = (evaluation_of(part, run, document) for part in source if _has(part, document))
         return next((ev for ev in found if ev is not None), None)
-    rebuild = getattr(source, "evaluation", None)
+    rebuild = getattr(source, "evaluation", getattr(source, "comparison", None))
     return rebuild(run, document) if callable(rebuild) else None
+
+
+def cell_of(row: Mapping[str, Any] | pd.Series[Any]) -> list[Any] | None:
+    """Return side, row and column of a cell of two tables; None for any other row of `fields`."""
+    for side, names in (
+        ("gold", ("gold_row", "column")),
+        ("predicted", ("predicted_row", "predicted_column")),
+    ):
+        at, column = (row.get(name) for name in names)
+        if not (pd.isna(at) or pd.isna(column)):
+            return [side, int(at), str(column)]
+    return None
 
 
 def _has(source: Any, document: str) -> bool:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractbench_nb.benchmark.dataset import Dataset
+    from extractbench_nb.construction.dataset import TableDataset
+    from extractbench_nb.construction.result import TableComparison
 
 #: Paths on a page of the values, and runs beside each other.
 KEYS_A_PAGE, RUNS_A_PAGE = 20, 6
@@ -358,7 +360,7 @@ class FailureExplorer(model.Choice, View):
         rows: str = "field",
         columns: str | None = None,
         measure: str = "score",
-        dataset: Dataset | None = None,
+        dataset: Dataset | TableDataset | None = None,
         name: str | None = None,
         annotations: Annotations | str | Path | None = None,
     ) -> None:
@@ -382,16 +384,19 @@ class FailureExplorer(model.Choice, View):
                 f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
             )
         self._counted = False  # whether the values are those of a count
-        self._dataset = dataset
+        given: Any = dataset  # documents with pages, or those that tables were built from
+        self._dataset: Dataset | None = given if hasattr(given, "pdf_path") else None
+        self._tasks: TableDataset | None = given if hasattr(given, "texts") else None
         if not isinstance(annotations, Annotations):
             annotations = Annotations(annotations)
         self._annotations = annotations
         is_frame = isinstance(source, pd.DataFrame)
         called = checked_name(name or ("fields" if is_frame else "evs"))
+        self._source_name = called
         self._frame_name = called if is_frame else f"{called}.fields"
         self._whole: int | None = None
         self._said, self._reveals = "", 0
-        self._outputs: dict[tuple[str, str], Evaluation] = {}
+        self._outputs: dict[tuple[str, str], Evaluation | TableComparison] = {}
         self._output: tuple[str, str] | None = None
         self._grid: model.Grid | None = None
         self._drawn_grid: tuple[model.Grid | None, str, Node] = None, "", h("div")
@@ -654,7 +659,8 @@ class FailureExplorer(model.Choice, View):
                 side = "predicted" if row["predicted_state"] == "present" else "gold"
                 of_side = kind == "evidence" and side == "predicted"
                 path = model.text_of(row.get("predicted_path" if of_side else "path"))
-                self._step(kind, {"path": path or model.text_of(row["path"]), "side": side})
+                place = {"path": path or model.text_of(row["path"]), "side": side}
+                self._step(kind, place | {"cell": model.cell_of(row)})
 
     # --- views of one output ---------------------------------------------------------------------
 
@@ -683,7 +689,9 @@ class FailureExplorer(model.Choice, View):
         path = str(state.get("path") or "")
         where = " · ".join(name for name in self._output if name != model.NOT_GIVEN)
         try:
-            if kind == "evaluation":
+            if not isinstance(ev, Evaluation):
+                self._open_tables(ev, state.get("cell"))
+            elif kind == "evaluation":
                 from extractbench_nb.widgets.evaluation_view import EvaluationView
 
                 view: Any = EvaluationView(
@@ -709,6 +717,18 @@ class FailureExplorer(model.Choice, View):
                 self.open_view(view, f"{where} {path} on its page".strip())
         except (ExtractBenchError, traitlets.TraitError) as error:
             self._said = one_line(str(error), 400)
+
+    def _open_tables(self, comparison: TableComparison, cell: Any) -> None:
+        """Open both tables of the present output, with a cell chosen."""
+        from extractbench_nb.widgets.construction_view import ConstructionView
+
+        run, document = self._output or ("", "")
+        task = None if self._tasks is None else self._tasks[document]
+        code = f"{self._source_name}.comparison({run!r}, {document!r})"
+        view = ConstructionView(comparison, documents=task, name=code)
+        if cell:
+            view.selected = cell
+        self.open_view(view, f"{run} · {document}")
 
     def _pdf(self, document: str) -> Path | None:
         try:
@@ -1218,7 +1238,7 @@ class FailureExplorer(model.Choice, View):
         return f"Failures · {sizes} · {plural(len(self._coded), 'row')}"
 
 
-_OPENED = ("evaluation", "matches", "evidence")
+_OPENED = ("evaluation", "matches", "evidence", "construction")
 
 
 def _place_of(view: Any) -> dict[str, Any]:
@@ -1228,6 +1248,8 @@ def _place_of(view: Any) -> dict[str, Any]:
         return {"path": view.path, "pair": None if pair is None else list(pair)}
     if view.kind == "evidence":
         return {"path": view.selected_path, "side": view.side}
+    if view.kind == "construction":
+        return {"cell": view.selected}
     return {"path": view.selected_row}
 
 

@@ -68,7 +68,8 @@ def checked_name(name: object) -> str:
         code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         code = None
-    if not isinstance(name, str) or not isinstance(code, ast.Name | ast.Attribute | ast.Subscript):
+    known = ast.Name | ast.Attribute | ast.Subscript | ast.Call
+    if not isinstance(name, str) or not isinstance(code, known):
         raise InputError(
             f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
             "'ev' or 'evs[0]'"

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.construction import aoe, load
-from extractbench_nb.construction.aoe_figures import (
+from extractbench_nb.construction.aoe import (
     COMPARE_COLUMNS,
     FIGURE_COLUMNS,
     owners_of_pass_rates,
 )
-from extractbench_nb.construction.sources import aoe_columns
+from extractbench_nb.construction.loading import aoe_columns
 from extractbench_nb.errors import InputError
 
 FOLDER = Path(os.environ.get("EXTRACTBENCH_CONFORMANCE", "absent")).parent / "aoe" / "aoe-published"

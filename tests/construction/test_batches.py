@@ -125,6 +125,30 @@ def test_the_explorer_takes_the_frames(sample: TableEvaluations) -> None:
     pd.testing.assert_frame_equal(by_hand, view.selection)
 
 
+def test_the_explorer_opens_both_tables(sample: TableEvaluations) -> None:
+    view = xb.explore(sample, dataset=load(), name="found")
+    rows = sample.fields
+    for reason, side in (("number_differs", "gold"), ("row_spurious", "predicted")):
+        at = int(rows.index[rows["reason"] == reason][-1])
+        view.do_open(["evaluation", at])
+        opened, row = view.trail[-1], rows.loc[at]
+        assert opened.kind == "construction"
+        assert opened.comparison.meta["document"] == row["document"]
+        places = {
+            "gold": ("gold_row", "column"),
+            "predicted": ("predicted_row", "predicted_column"),
+        }
+        assert opened.selected == [side, *(row[name] for name in places[side])]
+        assert opened._evidence is not None
+        by_hand = eval(opened.code, {"found": sample})  # noqa: S307
+        assert by_hand.index.tolist() == [row["path"]]
+        again = xb.explore(sample, name="found")
+        again.location = view.location
+        assert again.trail[-1].selected == opened.selected
+        view.back(0)
+    assert "data-send=" not in view.to_html() or "page" not in view.location
+
+
 def test_every_frame_has_the_declared_columns(sample: TableEvaluations) -> None:
     declared = TableEvaluations.describe().groupby("frame", sort=False)["column"].agg(list)
     for name, columns in declared.items():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from extractbench_nb.construction import TableDataset, load
-from extractbench_nb.construction.sources import aoe_columns, split_record_id
+from extractbench_nb.construction.loading import aoe_columns, split_record_id
 from extractbench_nb.errors import DatasetError, InputError
 
 SAMPLE = [*load()]
@@ -34,6 +34,14 @@ def test_the_sample_is_loaded_without_problems():
     assert set(dataset.documents["kind"]) == {"md"}
     assert repr(dataset).startswith("TableDataset 'sample': 3 tables, 16 documents\n")
     assert "<strong>TableDataset sample</strong>" in dataset._repr_html_()
+
+
+def test_the_mean_length_of_documents_is_counted_in_characters(tmp_path: Path):
+    lengths = load().tables.set_index("table")["average_length"]
+    for task in SAMPLE:
+        assert lengths[task.id] == sum(map(len, task.texts.values())) / len(task.documents)
+    first = record("financial_9_4_zh", "zh", [{"文档名称": "a"}], ["absent"])
+    assert load(aoe(tmp_path, first)).tables["average_length"].isna().all()
 
 
 @pytest.mark.parametrize("task", SAMPLE, ids=lambda task: task.id)

@@ -12,23 +12,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractbench_nb.construction import Embedding, Retriever, load, retrieve, split_documents
-from extractbench_nb.construction.chunks import Chunk, texts_of, words
+from extractbench_nb.construction.loading import case_text, law_names
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
+    Chunk,
     Ranked,
     Retrieved,
     grouped_by_document,
     released_count,
+    texts_of,
+    words,
 )
-from extractbench_nb.construction.sources import case_text, law_names
 from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.judges import JudgeCache
 from tests.llm_server import LLMServer, Reply, Request, failure
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 recorded = pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")
@@ -99,6 +101,7 @@ def test_recorded_law_names(case: Any):
 # --- chunks and words ------------------------------------------------------------------------
 
 
+@example("a a", (2, 1))
 @given(
     st.text(alphabet="ab \n中。", max_size=120),
     st.integers(1, 30).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1))),
@@ -309,6 +312,25 @@ def test_transient_errors_are_tried_again(server: LLMServer):
     assert len(server.requests) == 3
 
 
+def test_embeddings_keep_a_budget(tmp_path: Path):
+    model = "openai/text-embedding-3-small"  # 2e-8 dollars per token
+    with LLMServer(embed) as server:
+        where = {"model": model, "api_base": server.url, "cache": JudgeCache(tmp_path)}
+        most = Embedding(**where, budget_usd=1e-5)
+        assert most.vectors(["a"]).shape == (1, 256)
+        assert most.spent_usd == pytest.approx(2e-8)  # the one token that the server counts
+        with pytest.raises(InputError, match="2e-08 of 1e-05 US dollars are spent, and the next"):
+            most.vectors(["word " * 1_000])
+        assert len(server.requests) == 1
+        assert most.vectors(["a"]).shape == (1, 256)  # cached, so free
+        retriever = Retriever("embedding", 1, **where, budget_usd=0.0)
+        with pytest.raises(InputError, match="0 of 0 US dollars"):
+            retriever(TEXTS, "ferry")
+        with pytest.raises(InputError, match="budget_usd is 1, but LiteLLM has no price"):
+            Embedding("openai/bge-m3", server.url, cache=False, budget_usd=1).vectors(["a"])
+    assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize(
     "reply, message",
     [
@@ -401,3 +423,16 @@ def test_a_store_is_reopened_by_another_process(tmp_path: Path):
         assert documents == exact["document"].tolist()
         assert scores == pytest.approx(exact["score"].tolist(), abs=1e-6)
         assert count == encoded
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs Linux")
+def test_a_store_is_closed(tmp_path: Path):
+    pytest.importorskip("chromadb")
+    retriever = Retriever("embedding", 1, model=Counting(), store=tmp_path)
+    retriever(TEXTS, "ferry")
+
+    def is_closed() -> bool:  # the pool of connections closes in threads of its own
+        files = (Path(link).resolve() for link in Path("/proc/self/fd").iterdir())
+        return not any(file.is_relative_to(tmp_path) for file in files)
+
+    wait_until(is_closed)

@@ -78,6 +78,7 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "failures": lambda ax: plots.failures(sevenths, ax=ax),
         "findings": lambda ax: plots.findings(spoilt, ax=ax),
         "keep_curves": lambda ax: plots.keep_curves(kept, ax=ax),
+        "losses": lambda ax: plots.losses(built().losses(), ax=ax),
         "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
         "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
         "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
@@ -87,6 +88,25 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
         "validity": lambda ax: plots.validity(lengths, ax=ax),
     }
+
+
+@cache
+def built() -> xb.construction.TableEvaluations:
+    """Three answers of each of three runs."""
+    return xb.construction.evaluate_tables("sample", progress=False)
+
+
+def test_losses_add_up_to_all_cells(ax: Axes) -> None:
+    frame = built().losses().set_axis([0] * len(built().losses()))  # as after pandas.concat
+    plots.losses(frame, by=["run"], ax=ax)
+    assert sorted(ticks(ax)) == ["osprey-7b", "quill-large", "quill-mini"]
+    width = np.zeros(3)
+    for bars in ax.containers:
+        width += [bar.get_width() for bar in bars]
+    assert width.tolist() == pytest.approx([100] * 3)
+    recall = built().summary.groupby("run", sort=False)[["score_sum", "gold_cells"]].sum()
+    right = [bar.get_width() for bar in ax.containers[0]]
+    assert right == pytest.approx(100 * recall["score_sum"] / recall["gold_cells"])
 
 
 @pytest.fixture
@@ -376,6 +396,9 @@ NOTHING_KNOWN = SIXTH.astype("Float64").where(SIXTH.isna())
         lambda: plots.correlations(correlated(), measure="pearson"),
         lambda: plots.permutations(COUNTS[COUNTS["domain"] == "credit"], TABLE, "keys"),
         lambda: plots.reproduction(EMPTY),
+        lambda: plots.losses(built().losses(), side="both"),
+        lambda: plots.losses(built().losses().head(0)),
+        lambda: plots.losses(EMPTY),
         lambda: plots.outcomes({}),
         lambda: plots.difficulty([]),
         lambda: plots.difficulty(EMPTY),

@@ -102,6 +102,9 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
     "differences of six": lambda ax: plots.differences(compared(SIX), ax=ax),
     "differences of long names": lambda ax: plots.differences(compared(tuple(LONG)), ax=ax),
     "differences of two": lambda ax: plots.differences(compared(SIX[:2]), ax=ax),
+    "losses": lambda ax: plots.losses(
+        xb.construction.evaluate_tables("sample", progress=False).losses(), ax=ax
+    ),
     "keep_curves": lambda ax: plots.keep_curves(curves(), ax=ax),
     "documents": lambda ax: plots.documents(complexity(), ax=ax),
     "factor": lambda ax: plots.factor(COUNTS, TABLE, "keys", ax=ax),

@@ -147,9 +147,9 @@ def written(value: Any) -> str:
     ],
 )
 def test_no_cell_is_a_formula(value: Any, cell: str) -> None:
-    from extractbench_nb.report.formats import _cell
+    from extractbench_nb.report.formats import escaped_cell
 
-    assert _cell(value) == cell
+    assert escaped_cell(value) == cell
 
 
 def test_csv_columns_and_types(cv: Any, report_on: Any) -> None:
