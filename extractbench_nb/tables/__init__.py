@@ -7,6 +7,13 @@ from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows, compar
 from extractbench_nb.tables.curves import keep_curves, made_up_tables, pubtables
 from extractbench_nb.tables.drawing import GriTS
 from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GRITS_VARIANTS, dilate, grits
+from extractbench_nb.tables.objects import (
+    DETECTION_LABELS,
+    STRUCTURE_LABELS,
+    read_objects,
+    read_words,
+    to_objects,
+)
 from extractbench_nb.tables.quality import (
     align_texts,
     check_content,
@@ -17,8 +24,10 @@ from extractbench_nb.tables.quality import (
 from extractbench_nb.tables.reading import read_table
 
 __all__ = [
+    "DETECTION_LABELS",
     "GRITS_METRICS",
     "GRITS_VARIANTS",
+    "STRUCTURE_LABELS",
     "TABLE_METRICS",
     "Canonical",
     "Cell",
@@ -40,5 +49,8 @@ __all__ = [
     "keep_curves",
     "made_up_tables",
     "pubtables",
+    "read_objects",
     "read_table",
+    "read_words",
+    "to_objects",
 ]
