@@ -6,14 +6,12 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from extractbench_nb.construction.dataset import TableTask
 from extractbench_nb.construction.sources import DOCUMENT_KINDS, SourceDocument
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, needs
 
 #: AOE's sizes, in characters (README, RAG configuration).
 CHUNK_SIZE, OVERLAP = 512, 100
@@ -49,16 +47,6 @@ class Chunk(NamedTuple):
     start: int
     end: int
     text: str
-
-
-def needs(module: str, extra: str, distribution: str) -> Any:
-    """Import a module of an extra, or raise an `InputError` that names what to install."""
-    if find_spec(module) is None:
-        raise InputError(
-            f"{distribution} is not installed; run `pip install {distribution}`, or "
-            f"`pip install -e '.[{extra}]'` in a clone of the repository"
-        )
-    return import_module(module)
 
 
 def texts_of(documents: Documents) -> dict[str, str]:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from extractbench_nb._concurrency import run_anywhere
 from extractbench_nb._files import make_folder
-from extractbench_nb.construction.chunks import Chunk, needs
-from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.construction.chunks import Chunk
+from extractbench_nb.errors import InputError, OutputError, needs
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from extractbench_nb.judges.calls import pause_after

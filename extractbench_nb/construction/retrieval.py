@@ -20,14 +20,13 @@ from extractbench_nb.construction.chunks import (
     OVERLAP,
     Chunk,
     Documents,
-    needs,
     split_documents,
     words,
 )
 from extractbench_nb.construction.embeddings import Embedding, Model, Vectors, stored_vectors
 from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.judges.cache import JudgeCache
 
 METHODS = ("bm25", "embedding")

@@ -5,6 +5,7 @@ from extractbench_nb.tables.canonical import Canonical, canonicalize
 from extractbench_nb.tables.cells import Cell, Table
 from extractbench_nb.tables.comparing import TABLE_METRICS, compare_rows, compare_tables
 from extractbench_nb.tables.curves import keep_curves, made_up_tables, pubtables
+from extractbench_nb.tables.detection import detection_scores
 from extractbench_nb.tables.drawing import GriTS
 from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GRITS_VARIANTS, dilate, grits
 from extractbench_nb.tables.objects import (
@@ -42,6 +43,7 @@ __all__ = [
     "compare_rows",
     "compare_tables",
     "count_objects",
+    "detection_scores",
     "dilate",
     "evaluate_tables",
     "grits",

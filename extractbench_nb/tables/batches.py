@@ -349,7 +349,7 @@ def unreadable(true: Table, names: Iterable[str], error: InputError) -> Scored:
     return Scored(about, [(name, 0.0, 0.0, 0.0, "unreadable") for name in names])
 
 
-def score_pair(  # noqa: PLR0913 - a pair and the options of `evaluate_tables`
+def score_pair(
     document: str,
     true: Table,
     predicted: Table,
