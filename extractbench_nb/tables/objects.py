@@ -61,6 +61,33 @@ WORD_COLUMNS = FrameSpec(
 )
 
 
+class Crop(NamedTuple):
+    """A table cut out of the image of a page.
+
+    Parameters
+    ----------
+    object : int
+        Position of the table in the objects.
+    label : str
+        ``"table"``, or ``"table rotated"``: the crop is turned upright.
+    score : float
+        How certain the model is, 0 to 1.
+    box : tuple of int
+        What was cut out: left, upper, right and lower edge in the page, in pixels.
+    image : numpy.ndarray
+        The pixels, of shape (height, width) or (height, width, channels).
+    words : pandas.DataFrame
+        The words at least half in it, as `read_words` has them, in pixels of the crop.
+    """
+
+    object: int
+    label: str
+    score: float
+    box: tuple[int, int, int, int]
+    image: npt.NDArray[Any]
+    words: pd.DataFrame
+
+
 class Detected(NamedTuple):
     """Objects as arrays: `numbers` are their positions in the input, `problems` go by these."""
 
@@ -309,9 +336,8 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         As `read_objects` has it, with score 1: the table, its columns and rows without gaps (see
-        `dilate`), the header from its first to its last row, projected row headers (flagged as
-        such, or not in the header and over all of several columns), and other cells that span
-        several rows or columns and are not blank.
+        `dilate`), the header from its first to its last row, projected row headers, and other cells
+        that span several rows or columns and are not blank.
 
     Raises
     ------
@@ -354,8 +380,7 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     if header:
         objects.append(("table column header", box(header)))
     for cell in found.cells:
-        is_wide = 1 < len(cell.columns) == found.grid.shape[1]
-        if cell.is_projected or (is_wide and not cell.is_header):
+        if cell.is_projected:
             objects.append(("table projected row header", box([cell])))
         elif len(cell.rows) * len(cell.columns) > 1 and cell.text.strip():
             objects.append(("table spanning cell", box([cell])))
@@ -363,3 +388,102 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     return OBJECT_COLUMNS.from_rows(
         (label, 1.0, x0 + dx, y0 + dy, x1 + dx, y1 + dy) for label, (x0, y0, x1, y1) in objects
     )
+
+
+def crop(
+    image: Any, objects: Any, words: Any = None, padding: float = 30, *, threshold: float = 0.5
+) -> list[Crop]:
+    """Cut the tables that were detected on a page out of its image.
+
+    Parameters
+    ----------
+    image : numpy.ndarray or PIL.Image.Image
+        The page, height x width pixels, with or without channels.
+    objects : pandas.DataFrame or list of dict
+        What was detected, as `read_objects` reads it with `DETECTION_LABELS`; what cannot be used
+        is left out.
+    words : pandas.DataFrame or list of dict, optional
+        The words of the page, as `read_words` reads them.
+    padding : float, optional
+        How much more than the table is cut out on each side, in pixels, as far as the page extends.
+    threshold : float, optional
+        The least score, 0 to 1.
+
+    Returns
+    -------
+    list of Crop
+        One per table, in the order of the objects. A rotated table is turned by 90 degrees
+        clockwise. A word may be in several crops.
+
+    Raises
+    ------
+    InputError
+        A table lies outside the image, or an argument cannot be read.
+
+    Notes
+    -----
+    Section 4 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+
+    Examples
+    --------
+    >>> page = np.zeros((100, 80))
+    >>> table = {"label": "table", "score": 0.9, "bbox": [20, 30, 60, 70]}
+    >>> word = {"text": "Year", "bbox": [25, 35, 45, 45]}
+    >>> found = crop(page, [table], [word], padding=15)[0]
+    >>> found.box, found.image.shape
+    ((5, 15, 75, 85), (70, 70))
+    >>> found.words[["text", "x0", "y0"]].values.tolist()
+    [['Year', 20.0, 20.0]]
+    """
+    pixels = np.asarray(image)
+    if pixels.ndim not in (2, 3):
+        raise InputError(
+            f"image has the shape {pixels.shape}; expected height x width (x channels)"
+        )
+    found = detected_objects(objects, "objects", DETECTION_LABELS)
+    read = read_words([] if words is None else words)[0]
+    corners = list(_CORNERS)
+    crops = []
+    for n, label, score, box in zip(*found[:4], strict=True):
+        if score < threshold:
+            continue
+        padded = box + padding * np.array([-1, -1, 1, 1])
+        edges = np.clip(np.rint(padded), 0, [*pixels.shape[1::-1]] * 2).astype(int)
+        left, top, right, bottom = edges.tolist()
+        if left >= right or top >= bottom:
+            raise InputError(
+                f"objects, object {n}: its box {box.tolist()} lies outside the image, which has "
+                f"{pixels.shape[1]} x {pixels.shape[0]} pixels"
+            )
+        part = pixels[top:bottom, left:right]
+        inside = read[overlaps(read[corners].to_numpy(), padded[None])[:, 0] >= HALF].copy()
+        inside[corners] -= [left, top, left, top]
+        if label == "table rotated":
+            part = np.rot90(part, -1)
+            x0, y0, x1, y1 = (inside[name] for name in _CORNERS)
+            width = bottom - top - 1
+            turned = pd.concat([width - y1, x0, width - y0, x1], axis=1)
+            inside[corners] = turned.to_numpy()
+        crops.append(Crop(n, label, float(score), (left, top, right, bottom), part, inside))
+    return crops
+
+
+#: Share of an object's area or extent that must be covered for it to be inside another.
+HALF = 0.5
+
+
+def overlaps(a: Numbers, b: Numbers) -> Numbers:
+    """Return the share of the area of each box of the first that lies in each of the others."""
+    width = np.minimum.outer(a[:, 2], b[:, 2]) - np.maximum.outer(a[:, 0], b[:, 0])
+    height = np.minimum.outer(a[:, 3], b[:, 3]) - np.maximum.outer(a[:, 1], b[:, 1])
+    common = np.maximum(width, 0) * np.maximum(height, 0)
+    areas = areas_of(a)
+    found: Numbers = common / np.where(areas > 0, areas, np.inf)[:, None]
+    return found
+
+
+def areas_of(boxes: Numbers) -> Numbers:
+    """Return areas; 0 for reversed boxes."""
+    sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
+    areas: Numbers = sides[:, 0] * sides[:, 1]
+    return areas
