@@ -8,6 +8,15 @@ from extractbench_nb.tables.curves import keep_curves, made_up_tables, pubtables
 from extractbench_nb.tables.detection import detection_scores
 from extractbench_nb.tables.drawing import GriTS
 from extractbench_nb.tables.grid_similarity import GRITS_METRICS, GRITS_VARIANTS, dilate, grits
+from extractbench_nb.tables.images import (
+    ImageScores,
+    TableImage,
+    TableImages,
+    evaluate_images,
+    load_images,
+    locate_cells,
+)
+from extractbench_nb.tables.models import detect, page_tables
 from extractbench_nb.tables.objects import (
     DETECTION_LABELS,
     STRUCTURE_LABELS,
@@ -33,7 +42,10 @@ __all__ = [
     "Canonical",
     "Cell",
     "GriTS",
+    "ImageScores",
     "Table",
+    "TableImage",
+    "TableImages",
     "TableScores",
     "align_texts",
     "array_tables",
@@ -43,13 +55,18 @@ __all__ = [
     "compare_rows",
     "compare_tables",
     "count_objects",
+    "detect",
     "detection_scores",
     "dilate",
+    "evaluate_images",
     "evaluate_tables",
     "grits",
     "is_complex",
     "keep_curves",
+    "load_images",
+    "locate_cells",
     "made_up_tables",
+    "page_tables",
     "pubtables",
     "read_objects",
     "read_table",

@@ -186,7 +186,7 @@ class TableScores:
         shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in valid.itertuples()) or "of none"
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
-        return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
+        return f"{type(self).__name__}({len(self.summary):,} tables; mean {shown}{more})"
 
     def _repr_html_(self) -> str:
         means = self.means().to_html(index=False, border=0, float_format="{:.3f}".format)
