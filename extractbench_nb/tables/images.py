@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +17,6 @@ import pandas as pd
 from extractbench_nb._concurrency import worker_count
 from extractbench_nb._files import reading
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.html import card_html
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.batches import (
     Scored,
@@ -116,24 +117,22 @@ class TableImage:
         path = self.folder / self.split / f"{self.id}.xml"
         where = f"annotation {str(path)!r}"
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        with reading(where):
+            content = path.read_bytes()
         try:
-            with reading(where):
-                root = etree.fromstring(path.read_bytes(), parser)
+            root = etree.fromstring(content, parser)
         except etree.XMLSyntaxError as error:
             raise InputError(f"{where} is not XML: {error}") from None
-        problems, listed = [], []
+        listed, missing = [], dict[int, str]()
         for number, node in enumerate(root.iterfind("object")):
             texts = {tag: node.findtext(tag) for tag in ("name", *(f"bndbox/{s}" for s in _SIDES))}
-            missing = [tag for tag, text in texts.items() if not text]
-            if missing:
-                problems.append(f"{path.name}, object {number}: no {missing[0]}")
+            lost = [tag for tag, text in texts.items() if not text]
+            missing |= {number: f"no {lost[0]}"} if lost else {}
             name, *corners = texts.values()
             listed.append({"label": name, "bbox": list(map(_number, corners))})
         objects, wrong = read_objects(listed, where, labels=self.labels)
-        told = {problem.rpartition(": ")[0] for problem in problems}
-        for number, problem in wrong.items():
-            if (place := f"{path.name}, object {number}") not in told:
-                problems.append(f"{place}: {problem}")
+        found = sorted((wrong | missing).items())
+        problems = [f"{path.name}, object {number}: {problem}" for number, problem in found]
         width, height = (_number(root.findtext(f"size/{side}")) for side in ("width", "height"))
         if width is None or height is None:
             problems.append(f"{path.name}: no size/{'height' if width else 'width'}")
@@ -143,10 +142,11 @@ class TableImage:
     def _words(self) -> tuple[pd.DataFrame, list[str]]:
         path = self.folder / "words" / f"{self.id}_words.json"
         where = f"words {str(path)!r}"
+        with reading(where):
+            content = path.read_bytes()
         try:
-            with reading(where):
-                listed = json.loads(path.read_bytes())
-        except ValueError as error:
+            listed = json.loads(content)
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{where} are not JSON: {error}") from None
         words, wrong = read_words(listed, where)
         return words, [f"{path.name}, word {n}: {problem}" for n, problem in wrong.items()]
@@ -173,10 +173,10 @@ class TableImage:
 
 
 def _number(text: str | None) -> float | None:
-    try:
-        return float(text or "")
-    except ValueError:
-        return None
+    with suppress(ValueError):
+        number = float(text or "")
+        return number if isfinite(number) else None
+    return None
 
 
 class TableImages(Mapping[str, TableImage]):
@@ -227,9 +227,6 @@ class TableImages(Mapping[str, TableImage]):
         counts = pd.Series([item.split for item in self._items.values()]).value_counts(sort=False)
         parts = ", ".join(f"{split} {count:,}" for split, count in counts.items())
         return f"TableImages({len(self):,} for {self.task}: {parts})"
-
-    def _repr_html_(self) -> str:
-        return card_html(repr(self), self.frame.to_html(index=False, border=0, max_rows=10))
 
 
 def load_images(
@@ -408,13 +405,8 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
         raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
     names = tuple(checked_names(metrics, TABLE_METRICS))
     checked_options(variant, None)
-    items = [
-        (
-            images[name],
-            predicted.get(name, _NOTHING) if isinstance(predicted, Mapping) else predicted,
-        )
-        for name in images
-    ]
+    answer_of = predicted.get if isinstance(predicted, Mapping) else lambda *_: predicted
+    items = [(images[name], answer_of(name, _NOTHING)) for name in images]
     task = partial(_score_image, names, variant, threshold)
     answers = each_table(task, items, worker_count(n_jobs), progress)
     about = pd.DataFrame({"document": pd.array(list(images), dtype="string")})
@@ -432,40 +424,34 @@ def _score_image(
 ) -> tuple[Scored, tuple[Detected, Detected] | None]:
     """Score one image; return the objects of both sides as well, if both have some."""
     image, given = item
-    options: Any = {
-        "variant": "released" if variant == "released" else "paper",
-        "threshold": threshold,
-    }
+    rules = "released" if variant == "released" else "paper"
+    resolve = partial(from_objects, variant=rules, threshold=threshold)
+    raw = partial(raw_grid, variant=rules, threshold=threshold)
     try:
-        true = from_objects(image.objects, image.words, **options)
+        true = resolve(image.objects, image.words).table
     except InputError as error:
         missing: list[tuple[Any, ...]] = [(name, None, None, None, "no truth") for name in names]
         return Scored((0, 0, False, True, f"true: {error}"), missing), None
-    true_objects = detected_objects(image.objects, f"{image.id}, true")
+    objects = detected_objects(image.objects, f"{image.id}, true")
+    others = [name for name in names if name != "grits_rawloc"]
+    rows: dict[str, tuple[Any, ...]] = {}
     sides = None
     try:
         if callable(given):
             given = given(image)
         if _are_objects(given):
-            objects = detected_objects(given, f"{image.id}, predicted")
-            sides = true_objects, objects
-            predicted, raw = (
-                from_objects(given, image.words, **options).table,
-                raw_grid(given, **options),
-            )
+            sides = objects, detected_objects(given, f"{image.id}, predicted")
+            predicted = resolve(given, image.words).table
+            both = raw(image.objects), raw(given)
+            (row,) = score_pair(image.id, *both, ["grits_loc"], variant, None).rows
+            rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
         else:
-            table = read_table(given, name=f"{image.id}, predicted")
-            predicted, raw = locate_cells(table, image.words), None
+            predicted = read_table(given, name=f"{image.id}, predicted")
+            predicted = locate_cells(predicted, image.words)
     except InputError as error:
-        return unreadable(true.table, names, error), sides or (true_objects, _NO_OBJECTS)
-    others = [name for name in names if name != "grits_rawloc"]
-    scored = score_pair(image.id, true.table, predicted, others, variant, None)
-    rows = {row[0]: row for row in scored.rows}
-    if raw is not None and "grits_rawloc" in names:
-        both = score_pair(
-            image.id, raw_grid(image.objects, **options), raw, ["grits_loc"], variant, None
-        )
-        rows["grits_rawloc"] = ("grits_rawloc", *both.rows[0][1:])
+        return unreadable(true, names, error), sides or (objects, _NO_OBJECTS)
+    scored = score_pair(image.id, true, predicted, others, variant, None)
+    rows |= {row[0]: row for row in scored.rows}
     ordered = [rows.get(name, (name, None, None, None, "no objects")) for name in names]
     return scored._replace(rows=ordered), sides
 
