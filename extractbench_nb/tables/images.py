@@ -26,7 +26,7 @@ from extractbench_nb.tables.batches import (
     table_scores,
     unreadable,
 )
-from extractbench_nb.tables.cells import Box, Table, is_share
+from extractbench_nb.tables.cells import Indices, Table, is_share
 from extractbench_nb.tables.comparing import TABLE_METRICS, checked_options
 from extractbench_nb.tables.curves import pubtables
 from extractbench_nb.tables.detection import score_detections, task_labels
@@ -34,6 +34,7 @@ from extractbench_nb.tables.grid_similarity import boundaries, checked_names, ro
 from extractbench_nb.tables.models import read_image
 from extractbench_nb.tables.objects import (
     Detected,
+    Words,
     detected_objects,
     detected_words,
     read_objects,
@@ -497,7 +498,8 @@ def locate_cells(table: Any, words: Any) -> Table:
     Abraham, "PubTables-1M" (2022), connects the text of an XML file with that of a PDF. A word
     belongs to the cell that has most of its characters, if these are at least half. Two orders of
     the words are tried: the one they are given in, and the one of their middles, in lines from top
-    to bottom; the one with more characters in common is taken.
+    to bottom; the one with more characters in common is taken. Words and cells that are left are
+    aligned again, until nothing is found.
 
     Examples
     --------
@@ -512,47 +514,53 @@ def locate_cells(table: Any, words: Any) -> Table:
     if found.has_boxes:
         return found
     listed = detected_words(words, "words")
-    begun = list(dict.fromkeys(found.grid.ravel().tolist()))
-    by_cell = ["".join(found.cells[n].text.split()) for n in begun]
-    by_word = ["".join(text.split()) for text in listed.texts]
-    middles = (listed.boxes[:, :2] + listed.boxes[:, 2:]) / 2
-    height = np.median(listed.boxes[:, 3] - listed.boxes[:, 1]) if by_word else 1.0
-    orders = (
-        np.lexsort(listed.order[:, 2::-1].T),
-        np.lexsort((middles[:, 0], np.round(middles[:, 1] / height))),
-    )
-    common = max((_common(by_cell, by_word, order) for order in orders), key=np.sum)
-    boxes: dict[int, Box] = {}
-    for word, text in enumerate(by_word):
-        cell = int(common[:, word].argmax()) if len(common) else 0
-        if not text or 2 * common[cell, word] < len(text):
-            continue
-        box = listed.boxes[word]
-        if (before := boxes.get(begun[cell])) is not None:
-            box = [*np.minimum(before[:2], box[:2]), *np.maximum(before[2:], box[2:])]
-        boxes[begun[cell]] = tuple(map(float, box))  # type: ignore[assignment]
-    cells = [cell._replace(box=boxes.get(n)) for n, cell in enumerate(found.cells)]
+    owners = _owners(found, listed)
+    cells = list(found.cells)
+    for number in {*owners.tolist()} - {-1}:
+        own = listed.boxes[owners == number]
+        low, high = own[:, :2].min(axis=0).tolist(), own[:, 2:].max(axis=0).tolist()
+        cells[number] = cells[number]._replace(box=(*low, *high))
     located = replace(found, cells=tuple(cells))
     try:
         across, down = _tight(located.transposed(), "column", 0), _tight(located, "row", 1)
     except InputError:
         flat = (0.0, 0.0, 0.0, 0.0)
         return replace(found, cells=tuple(cell._replace(box=cell.box or flat) for cell in cells))
-    cells = [
-        cell._replace(
-            box=(
-                across[cell.columns[0]][0],
-                down[cell.rows[0]][0],
-                across[cell.columns[-1]][1],
-                down[cell.rows[-1]][1],
-            )
+    for number, cell in enumerate(cells):
+        (left, right), (top, bottom) = (
+            (lines[numbers[0]][0], lines[numbers[-1]][1])
+            for lines, numbers in ((across, cell.columns), (down, cell.rows))
         )
-        for cell in cells
-    ]
+        cells[number] = cell._replace(box=(left, top, right, bottom))
     return replace(found, cells=tuple(cells))
 
 
-def _common(by_cell: list[str], by_word: list[str], order: Any) -> Any:
+def _owners(table: Table, listed: Words) -> Indices:
+    """Return the number of the cell that each word belongs to, or -1."""
+    by_word = ["".join(text.split()) for text in listed.texts]
+    across, down = ((listed.boxes[:, :2] + listed.boxes[:, 2:]) / 2).T
+    heights = listed.boxes[:, 3] - listed.boxes[:, 1]
+    # a line ends where the next word is half a word lower
+    from_top = down.argsort()
+    lower = np.diff(down[from_top], prepend=-np.inf) > (np.median(heights) / 2 if by_word else 0)
+    lines = np.empty(len(by_word), dtype=np.intp)
+    lines[from_top] = lower.cumsum()
+    orders = np.lexsort(listed.order[:, 2::-1].T), np.lexsort((across, lines))
+    places = list(dict.fromkeys(table.grid.ravel().tolist()))
+    owners = np.full(len(by_word), -1, dtype=np.intp)
+    while True:
+        free = [n for n in places if n not in owners]
+        texts = ["".join(table.cells[n].text.split()) for n in free]
+        rest = [text if cell < 0 else "" for text, cell in zip(by_word, owners, strict=True)]
+        common = max((_common(texts, rest, order) for order in orders), key=np.sum)
+        sizes = np.array(list(map(len, rest)), dtype=np.intp)
+        fits = (sizes > 0) & (2 * common.max(axis=0, initial=0) >= sizes)
+        if not free or not fits.any():
+            return owners
+        owners[fits] = np.array(free)[common.argmax(axis=0)[fits]]
+
+
+def _common(by_cell: list[str], by_word: list[str], order: Indices) -> Indices:
     """Count the characters that each cell and word have in common, if words are in that order."""
     cells = np.repeat(np.arange(len(by_cell)), list(map(len, by_cell)))
     words = np.repeat(order, [len(by_word[n]) for n in order])

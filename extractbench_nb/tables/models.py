@@ -256,7 +256,7 @@ def _ruled_tables(path: Path, page: int) -> list[Table]:
         raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {len(texts)}")
     tables = []
     with library.open(path) as pdf:
-        for found in pdf.pages[page - 1].find_tables():
+        for found in pdf.pages[int(page) - 1].find_tables():
             rows = zip(found.rows, found.extract(), strict=True)
             boxes = [
                 (box, text or "")

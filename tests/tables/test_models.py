@@ -185,6 +185,35 @@ def test_a_page_becomes_a_table(tmp_path: Path) -> None:
         assert top <= y0 < y1 <= top + HEIGHT, cell
 
 
+def test_a_rotated_table_is_turned_upright(tmp_path: Path) -> None:
+    canvas = Canvas(str(tmp_path / "turned.pdf"), pagesize=(600, 800))
+    canvas.setFont("Helvetica", 12)
+    canvas.translate(200, 100)
+    canvas.rotate(90)
+    # from here on x runs up the page, and y to its left
+    for row, line in enumerate(TEXTS):
+        for column, text in enumerate(line):
+            canvas.drawString(WIDTH * column + 5, -HEIGHT * (row + 1) + 7, text)
+    canvas.save()
+    height, width = SCALE * HEIGHT * 3, SCALE * WIDTH * 3
+    x0, y1 = SCALE * 200, SCALE * 700
+
+    def page(_: Image.Image) -> list[dict[str, Any]]:
+        return [{"label": "table rotated", "bbox": [x0, y1 - width, x0 + height, y1]}]
+
+    def parts(image: Image.Image) -> list[dict[str, Any]]:
+        assert image.size == pytest.approx((width + 60, height + 60), abs=1)
+        lines = [("table", 30.0, 30.0, width + 30, height + 30)]
+        for n in range(3):
+            down, across = SCALE * HEIGHT * n + 30, SCALE * WIDTH * n + 30
+            lines.append(("table row", 30.0, down, width + 30, down + SCALE * HEIGHT))
+            lines.append(("table column", across, 30.0, across + SCALE * WIDTH, height + 30))
+        return [{"label": label, "bbox": box} for label, *box in lines]
+
+    (table,) = xb.tables.page_tables(tmp_path / "turned.pdf", 1, (page, parts))
+    assert table.texts == TEXTS
+
+
 def test_a_model_that_misses_a_row_loses_its_score(tmp_path: Path) -> None:
     path = pdf_of(tmp_path / "page.pdf", TEXTS, ruled=False)
     (table,) = xb.tables.page_tables(path, 1, planted(tmp_path, 2, 3))
@@ -242,7 +271,7 @@ def test_pages_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "broken.pdf").write_text("no PDF")
     models = (lambda _: [], lambda _: [])
     for given in (None, models):
-        for page in (0, 2, "1"):
+        for page in (0, 2, 1.5, "1"):
             with pytest.raises(xb.InputError, match=rf"page={page!r}; .* has pages 1 to 1"):
                 xb.tables.page_tables(path, page, given)  # type: ignore[arg-type]
         with pytest.raises(xb.InputError, match=r"PDF '.*broken.pdf' cannot be read"):
