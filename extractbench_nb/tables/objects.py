@@ -224,6 +224,10 @@ def detected_objects(
     )
 
 
+#: Numbers of blocks, lines and spans are less than this.
+_MOST = 1 << 53
+
+
 def detected_words(given: Any, where: str) -> Words:
     """Read words into arrays."""
     names = ("text", "block_num", "line_num", "span_num", "flags")
@@ -237,10 +241,8 @@ def detected_words(given: Any, where: str) -> Words:
     order[:, 2] = range(count)
     for place, name in enumerate(names[1:]):
         for n, number in enumerate(columns.get(name, ())):
-            if isinstance(number, int | np.integer):
-                order[n, place] = number
-            elif number is not None and not np.isnan(value := _number(number)):
-                order[n, place] = int(value)
+            if isinstance(number, int | float | np.integer) and abs(number) < _MOST:
+                order[n, place] = int(number)
     kept = [n for n in range(count) if n not in problems]
     return Words(
         kept, [texts[n] for n in kept], boxes[kept], order[kept], dict(sorted(problems.items()))
