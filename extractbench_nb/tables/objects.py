@@ -241,7 +241,7 @@ def detected_words(given: Any, where: str) -> Words:
     order[:, 2] = range(count)
     for place, name in enumerate(names[1:]):
         for n, number in enumerate(columns.get(name, ())):
-            if isinstance(number, int | float | np.integer) and abs(number) < _MOST:
+            if isinstance(number, int | float | np.integer) and -_MOST < number < _MOST:
                 order[n, place] = int(number)
     kept = [n for n in range(count) if n not in problems]
     return Words(

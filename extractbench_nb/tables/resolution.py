@@ -52,20 +52,8 @@ RESOLVED_COLUMNS = FrameSpec(
     ),
 )
 
-#: What each step does, in the order of the steps.
-STEPS = MappingProxyType(
-    {
-        "read": "objects and words that cannot be used are left out",
-        "threshold": "objects with a low score are left out",
-        "table": "objects that lie outside of the table are left out",
-        "rows": "rows that hold no word, or that overlap a better one, are left out",
-        "columns": "columns that hold no word, or that overlap a better one, are left out",
-        "header": "the header consists of whole rows, from the first one",
-        "align": "spanning cells consist of whole rows and columns, of the header or of the body",
-        "overlap": "spanning cells give up what a better one covers",
-        "tree": "a spanning cell of the header has one above it in each row (not in the paper)",
-    }
-)
+#: In order; docs/tables.md says what each of them does.
+STEPS = ("read", "threshold", "table", "rows", "columns", "header", "align", "overlap", "tree")
 
 CHANGE_COLUMNS = FrameSpec(
     "changes",

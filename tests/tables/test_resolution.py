@@ -405,7 +405,7 @@ def test_what_cannot_be_used_is_in_the_changes() -> None:
     read = found.changes[found.changes["step"] == "read"]
     assert read["object"].tolist() == [0, 1, 2, pd.NA]
     assert read["reason"].str.contains("did you mean 'table row'|reversed|1.5|word 0").all()
-    assert {*found.changes["step"]} <= STEPS.keys()
+    assert {*found.changes["step"]} <= {*STEPS}
     assert found.changes.columns.tolist() == CHANGE_COLUMNS.names
 
 
