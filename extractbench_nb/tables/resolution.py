@@ -27,6 +27,7 @@ from extractbench_nb.tables.cells import (
 )
 from extractbench_nb.tables.grid_similarity import checked_variant
 from extractbench_nb.tables.objects import (
+    CORNER_COLUMNS,
     HALF,
     Detected,
     Words,
@@ -43,10 +44,7 @@ RESOLVED_COLUMNS = FrameSpec(
         Column("object", "Int64", "position in the input; missing: made on the way", nullable=True),
         Column("label", "string", "class", "STRUCTURE_LABELS"),
         Column("score", "Float64", "how certain the model is", "0 to 1", nullable=True),
-        Column("x0", "float64", "left edge"),
-        Column("y0", "float64", "upper edge"),
-        Column("x1", "float64", "right edge"),
-        Column("y1", "float64", "lower edge"),
+        *CORNER_COLUMNS,
         Column("rows", "object", "numbers of the rows that it covers"),
         Column("columns", "object", "numbers of the columns that it covers"),
     ),

@@ -75,15 +75,22 @@ def test_recorded_objects(variant: str) -> None:
                 continue
             structure = expected["structure"]
             structure.setdefault("headers", structure.get("column_headers"))
+            objects = found.objects.astype({"object": object}).replace({pd.NA: None})
+            listed = list(objects.itertuples(index=False))
             for group, labels in GROUPS.items():
-                objects = found.objects[found.objects["label"].isin(labels)]
-                items = structure[group]
-                assert objects["object"].astype(object).where(
-                    objects["object"].notna(), None
-                ).tolist() == [item["object"] for item in items], (case["id"], group)
-                boxes = objects[["x0", "y0", "x1", "y1"]].to_numpy()
-                wanted = np.array([item["bbox"] for item in items]).reshape(-1, 4)
-                assert boxes == pytest.approx(wanted, abs=1e-3), (case["id"], group)
+                its = [row for row in listed if row.label in labels]
+                wanted = structure[group]
+                assert [row.object for row in its] == [item["object"] for item in wanted], case[
+                    "id"
+                ]
+                boxes = [(row.x0, row.y0, row.x1, row.y1) for row in its]
+                assert are_near(boxes, [item["bbox"] for item in wanted]), (case["id"], group)
+
+
+def are_near(boxes: Any, wanted: Any) -> bool:
+    """The published code has boxes in single precision."""
+    boxes, wanted = (np.array(side, dtype=float).reshape(-1, 4) for side in (boxes, wanted))
+    return boxes.shape == wanted.shape and bool((abs(boxes - wanted) <= 1e-3).all())
 
 
 @recorded
@@ -109,9 +116,8 @@ def test_recorded_cells(variant: str) -> None:
                 for c in expected["cells"]
             ]
             assert cells == wanted, case["id"]
-            boxes = np.array([cell.box for cell in found.table.cells]).reshape(-1, 4)
-            corners = np.array([cell["bbox"] for cell in expected["cells"]]).reshape(-1, 4)
-            assert boxes == pytest.approx(corners, abs=1e-3), case["id"]
+            boxes = [cell.box for cell in found.table.cells]
+            assert are_near(boxes, [cell["bbox"] for cell in expected["cells"]]), case["id"]
             assert found.confidence == pytest.approx(expected["confidence"], abs=1e-6), case["id"]
             assert csv_of(found.table) == expected.get("csv", csv_of(found.table)), case["id"]
     assert failed <= FAILS
@@ -160,28 +166,30 @@ def traced(trace: list[Any]) -> Iterator[Step]:
 
 def steps(case: Any, found: ResolvedTable) -> Iterator[Step]:
     """The same from `changes`."""
-    changes = found.changes
+    changes = list(found.changes.itertuples(index=False))
+    labels = [item["label"] for item in case["objects"]]
 
-    def numbers(labels: tuple[str, ...]) -> list[int]:
-        return [n for n, item in enumerate(case["objects"]) if item["label"] in labels]
+    def kept(group: str, *reasons: str) -> list[int]:
+        reasons = ("half of it is in", "score is", "another table", *reasons)
+        gone = {
+            change.object
+            for change in changes
+            if change.action == "dropped" and any(reason in change.reason for reason in reasons)
+        }
+        return [n for n, label in enumerate(labels) if label in GROUPS[group] and n not in gone]
 
-    def kept(group: str, reasons: str) -> list[int]:
-        dropped = changes["reason"].str.contains(reasons) & (changes["action"] == "dropped")
-        return sorted(set(numbers(GROUPS[group])) - {*changes.loc[dropped, "object"]})
-
-    before = "unknown|half of it|score"
     for group in ("rows", "columns"):
-        yield kept(group, f"{before}|no word|covers it"), None
-        yield kept(group, f"{before}|no word|covers it|no text"), None
-    left = found.objects["label"].value_counts()
-    if left.get("table row", 0) and left.get("table column", 0) > 1:
-        yield kept("headers", f"{before}|object .* covers it"), None
+        yield kept(group, "no word", "covers it"), None
+        yield kept(group, "no word", "covers it", "no text"), None
+    left = [row[1] for row in found._objects]
+    if "table row" in left and left.count("table column") > 1:
+        yield kept("headers", "covers it"), None
         lines: dict[int, Any] = {}
         for step in ("align", "overlap", "tree"):
-            for change in changes[changes["step"] == step].itertuples():
-                if change.action == "dropped":
+            for change in changes:
+                if change.step == step and change.action == "dropped":
                     lines.pop(change.object, None)
-                else:
+                elif change.step == step:
                     lines[change.object] = (change.rows, change.columns)
             yield sorted(lines), dict(lines)
 
@@ -197,7 +205,7 @@ def test_recorded_raw_grids(variant: str) -> None:
         table = raw_grid(case["objects"], variant=variant)
         boxes = [table.cells[n].box for n in table.grid.ravel().tolist()]
         wanted = [box for row in expected for box in row]
-        assert np.array(boxes) == pytest.approx(np.array(wanted), abs=1e-3), case["id"]
+        assert are_near(boxes, wanted), case["id"]
         compared += 1
     assert compared > 150
 
