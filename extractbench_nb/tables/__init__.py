@@ -1,4 +1,4 @@
-"""Tables as grids of cells: reading them, GriTS and other metrics, canonical form, quality."""
+"""Tables as grids of cells: reading, GriTS and other metrics, canonical form, detected objects."""
 
 from extractbench_nb.tables.batches import TableScores, array_tables, evaluate_tables
 from extractbench_nb.tables.canonical import Canonical, canonicalize
@@ -20,6 +20,8 @@ from extractbench_nb.tables.models import detect, page_tables
 from extractbench_nb.tables.objects import (
     DETECTION_LABELS,
     STRUCTURE_LABELS,
+    Crop,
+    crop,
     read_objects,
     read_words,
     to_objects,
@@ -32,17 +34,26 @@ from extractbench_nb.tables.quality import (
     is_complex,
 )
 from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.resolution import (
+    RESOLUTION_VARIANTS,
+    ResolvedTable,
+    from_objects,
+    raw_grid,
+)
 
 __all__ = [
     "DETECTION_LABELS",
     "GRITS_METRICS",
     "GRITS_VARIANTS",
+    "RESOLUTION_VARIANTS",
     "STRUCTURE_LABELS",
     "TABLE_METRICS",
     "Canonical",
     "Cell",
+    "Crop",
     "GriTS",
     "ImageScores",
+    "ResolvedTable",
     "Table",
     "TableImage",
     "TableImages",
@@ -55,11 +66,13 @@ __all__ = [
     "compare_rows",
     "compare_tables",
     "count_objects",
+    "crop",
     "detect",
     "detection_scores",
     "dilate",
     "evaluate_images",
     "evaluate_tables",
+    "from_objects",
     "grits",
     "is_complex",
     "keep_curves",
@@ -68,6 +81,7 @@ __all__ = [
     "made_up_tables",
     "page_tables",
     "pubtables",
+    "raw_grid",
     "read_objects",
     "read_table",
     "read_words",

@@ -29,13 +29,15 @@ STRUCTURE_LABELS = (
 #: The classes of table detection on a page.
 DETECTION_LABELS = ("table", "table rotated")
 
-_CORNERS = ("x0", "y0", "x1", "y1")
-_CORNER_COLUMNS = tuple(
-    Column(name, "float64", meaning)
-    for name, meaning in zip(
-        _CORNERS, ("left edge", "upper edge", "right edge", "lower edge"), strict=True
-    )
+#: Where a box is.
+CORNER_COLUMNS = (
+    Column("x0", "float64", "left edge"),
+    Column("y0", "float64", "upper edge"),
+    Column("x1", "float64", "right edge"),
+    Column("y1", "float64", "lower edge"),
 )
+
+_CORNERS = tuple(column.name for column in CORNER_COLUMNS)
 
 OBJECT_COLUMNS = FrameSpec(
     "objects",
@@ -43,7 +45,7 @@ OBJECT_COLUMNS = FrameSpec(
     (
         Column("label", "string", "class", "STRUCTURE_LABELS or DETECTION_LABELS"),
         Column("score", "float64", "how certain the model is", "0 to 1"),
-        *_CORNER_COLUMNS,
+        *CORNER_COLUMNS,
     ),
 )
 
@@ -52,7 +54,7 @@ WORD_COLUMNS = FrameSpec(
     "one row per word, in the index its position in the input",
     (
         Column("text", "string", "text"),
-        *_CORNER_COLUMNS,
+        *CORNER_COLUMNS,
         Column("span_num", "int64", "place in its line"),
         Column("line_num", "int64", "line in its block"),
         Column("block_num", "int64", "block of the page"),
@@ -224,6 +226,10 @@ def detected_objects(
     )
 
 
+#: Numbers of blocks, lines and spans are less than this.
+_MOST = 1 << 53
+
+
 def detected_words(given: Any, where: str) -> Words:
     """Read words into arrays."""
     names = ("text", "block_num", "line_num", "span_num", "flags")
@@ -237,10 +243,8 @@ def detected_words(given: Any, where: str) -> Words:
     order[:, 2] = range(count)
     for place, name in enumerate(names[1:]):
         for n, number in enumerate(columns.get(name, ())):
-            if isinstance(number, int | np.integer):
-                order[n, place] = number
-            elif number is not None and not np.isnan(value := _number(number)):
-                order[n, place] = int(value)
+            if isinstance(number, int | float | np.integer) and -_MOST < number < _MOST:
+                order[n, place] = int(number)
     kept = [n for n in range(count) if n not in problems]
     return Words(
         kept, [texts[n] for n in kept], boxes[kept], order[kept], dict(sorted(problems.items()))

@@ -27,6 +27,7 @@ from extractbench_nb.tables.cells import (
 )
 from extractbench_nb.tables.grid_similarity import checked_variant
 from extractbench_nb.tables.objects import (
+    CORNER_COLUMNS,
     HALF,
     Detected,
     Words,
@@ -43,29 +44,14 @@ RESOLVED_COLUMNS = FrameSpec(
         Column("object", "Int64", "position in the input; missing: made on the way", nullable=True),
         Column("label", "string", "class", "STRUCTURE_LABELS"),
         Column("score", "Float64", "how certain the model is", "0 to 1", nullable=True),
-        Column("x0", "float64", "left edge"),
-        Column("y0", "float64", "upper edge"),
-        Column("x1", "float64", "right edge"),
-        Column("y1", "float64", "lower edge"),
+        *CORNER_COLUMNS,
         Column("rows", "object", "numbers of the rows that it covers"),
         Column("columns", "object", "numbers of the columns that it covers"),
     ),
 )
 
-#: What each step does, in the order of the steps.
-STEPS = MappingProxyType(
-    {
-        "read": "objects and words that cannot be used are left out",
-        "threshold": "objects with a low score are left out",
-        "table": "objects that lie outside of the table are left out",
-        "rows": "rows that hold no word, or that overlap a better one, are left out",
-        "columns": "columns that hold no word, or that overlap a better one, are left out",
-        "header": "the header consists of whole rows, from the first one",
-        "align": "spanning cells consist of whole rows and columns, of the header or of the body",
-        "overlap": "spanning cells give up what a better one covers",
-        "tree": "a spanning cell of the header has one above it in each row (not in the paper)",
-    }
-)
+#: In order; docs/tables.md says what each of them does.
+STEPS = ("read", "threshold", "table", "rows", "columns", "header", "align", "overlap", "tree")
 
 CHANGE_COLUMNS = FrameSpec(
     "changes",
