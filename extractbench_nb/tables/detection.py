@@ -12,6 +12,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Numbers
+from extractbench_nb.tables.grid_similarity import iou
 from extractbench_nb.tables.objects import (
     DETECTION_LABELS,
     STRUCTURE_LABELS,
@@ -153,7 +154,7 @@ def score_detections(images: Iterable[tuple[Detected, Detected]]) -> pd.DataFram
         for label in parts[0].keys() | parts[1].keys():
             (true, _), (predicted, scores) = (part.get(label, _NOTHING) for part in parts)
             best = np.argsort(-scores, kind="stable")[:_MOST_PER_IMAGE]
-            hits = _matched(_overlaps(predicted[best], true))
+            hits = _matched(iou(predicted[best][:, None], true[None]))
             one = _Found(len(true), len(predicted), scores[best], hits)
             found.setdefault(label, []).append(one)
     rows = [(label, *_label_scores(found[label])) for label in sorted(found)]
@@ -172,16 +173,6 @@ def _by_label(objects: Detected) -> dict[str, tuple[Numbers, Numbers]]:
     labels = np.array(objects.labels, dtype=object)
     places = {label: labels == label for label in set(objects.labels)}
     return {label: (objects.boxes[at], objects.scores[at]) for label, at in places.items()}
-
-
-def _overlaps(boxes: Numbers, others: Numbers) -> Numbers:
-    """Return the intersection over union of each box with each other one."""
-    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
-    common = np.prod(np.maximum(high - low, 0), axis=2)
-    areas = [np.prod(side[:, 2:] - side[:, :2], axis=1) for side in (boxes, others)]
-    overlaps: Numbers = common / (areas[0][:, None] + areas[1] - common)
-    return overlaps
 
 
 def _matched(overlaps: Numbers) -> _Flags:
