@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Box, Cell, Numbers
+from extractbench_nb.tables.cells import Box, Cell, Numbers, is_whole
 from extractbench_nb.tables.grid_similarity import boundaries
 from extractbench_nb.tables.reading import read_table
 
@@ -210,7 +210,7 @@ def detected_objects(
     names = {label: label for label in labels} | dict(enumerate(labels))
     found = []
     for n, label in enumerate(columns["label"]):
-        known = names.get(label) if isinstance(label, str | int) else None
+        known = names.get(label) if isinstance(label, str) or is_whole(label) else None
         if known is None:
             problems.setdefault(n, f"label is {label!r}; {nearest(str(label), labels)}")
         found.append(known or "")

@@ -31,7 +31,7 @@ CORNERS = ["x0", "y0", "x1", "y1"]
     [
         [{"label": "table row", "score": 0.5, "bbox": (1, 2, 3, 4)}],
         [{"label": 2, "score": 0.5, "x0": 1, "y0": 2, "x1": 3, "y1": 4}],
-        ({"label": "table row", "score": np.float32(0.5), "bbox": np.array([1, 2, 3, 4])},),
+        ({"label": np.int64(2), "score": np.float32(0.5), "bbox": np.array([1, 2, 3, 4])},),
         pd.DataFrame([{"label": 2, "score": 0.5, "bbox": [1, 2, 3, 4]}]),
         pd.DataFrame([["table row", 0.5, 1, 2, 3, 4]], columns=["label", "score", *CORNERS]),
     ],
@@ -56,6 +56,7 @@ def test_integers_are_places_among_the_labels() -> None:
     [
         ({"label": "table rwo"}, "label is 'table rwo'; did you mean 'table row'"),
         ({"label": 6}, "label is 6; expected one of table, table column"),
+        ({"label": True}, "label is True; expected one of"),
         ({"label": None}, "label is None; expected one of"),
         ({"label": ["table"]}, "label is ['table']; "),
         ({"score": float("nan")}, "score is nan; expected a number from 0 to 1"),

@@ -367,6 +367,24 @@ def test_words_outside_the_table() -> None:
     assert texts == ["in", "in", "in out"]
 
 
+@pytest.mark.parametrize("label, limit", [("column", 0.25), ("row", 0.5)])
+@pytest.mark.parametrize("variant", ["paper", *PATHS])
+def test_without_words_too_much_overlap_drops_a_line(
+    label: str, limit: float, variant: str
+) -> None:
+    def count(share: float) -> int:
+        start = 64 * (1 - share)
+        far = start + 64
+        box = (start, 0, far, 9) if label == "column" else (0, start, 9, far)
+        first = (0, 0, 64, 9) if label == "column" else (0, 0, 9, 64)
+        table = {"label": "table", "bbox": [0, 0, 128, 128]}
+        objects = [table, item(label, *first), item(label, *box, score=0.9)]
+        found = from_objects(objects, variant=variant).objects["label"]
+        return int((found == f"table {label}").sum())
+
+    assert [count(limit - 1 / 64), count(limit)] == [2, 1]
+
+
 def test_a_footnote_mark_does_not_make_a_row() -> None:
     words = [word("a", 5, 5, 15, 15), word("2", 5, 25, 15, 35, flags=1), word("b", 5, 45, 15, 55)]
     others = [word("c", 35, 5, 45, 15), word("d", 65, 5, 75, 15)]
