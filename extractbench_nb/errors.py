@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 __all__ = [
     "ConfigError",
@@ -12,6 +15,7 @@ __all__ = [
     "OutputError",
     "SchemaError",
     "nearest",
+    "needs",
 ]
 
 _MOST_NAMES = 60
@@ -87,3 +91,13 @@ def nearest(name: object, names: Iterable[str]) -> str:
         return f"expected {allowed[0]}" if allowed else "there are none to choose from"
     more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
     return f"expected one of {', '.join(allowed[:_MOST_NAMES])}{more}"
+
+
+def needs(module: str, extra: str, distribution: str) -> Any:
+    """Import a module of an extra, or raise an `InputError` that names what to install."""
+    if find_spec(module.partition(".")[0]) is None:
+        raise InputError(
+            f"{distribution} is not installed; run `pip install {distribution}`, or "
+            f"`pip install -e '.[{extra}]'` in a clone of the repository"
+        )
+    return import_module(module)

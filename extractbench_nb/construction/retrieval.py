@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,7 +25,7 @@ from extractbench_nb.construction.dataset import DOCUMENT_KINDS, SourceDocument,
 from extractbench_nb.construction.embeddings import Embedding, Model, Vectors
 from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.judges.cache import JudgeCache
 
 METHODS = ("bm25", "embedding")
@@ -85,16 +83,6 @@ CHUNK_COLUMNS = FrameSpec(
         Column("text", "string", "the chunk"),
     ),
 )
-
-
-def needs(module: str, extra: str, distribution: str) -> Any:
-    """Import a module of an extra, or raise an `InputError` that names what to install."""
-    if find_spec(module) is None:
-        raise InputError(
-            f"{distribution} is not installed; run `pip install {distribution}`, or "
-            f"`pip install -e '.[{extra}]'` in a clone of the repository"
-        )
-    return import_module(module)
 
 
 # --- documents, chunks, words ----------------------------------------------------------------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from math import ceil
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import pandas as pd
 
@@ -34,6 +34,8 @@ from extractbench_nb.tables.reading import keys_of, objects_of, read_records, re
 
 #: The name of a pair, and its tables, which are not read yet.
 _Pair: TypeAlias = tuple[str, Any, Any]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_Pair]]:
@@ -152,7 +154,7 @@ _ALL = "all"
 _CHUNK = 16
 
 
-class _Scored(NamedTuple):
+class Scored(NamedTuple):
     """One pair: the tables, and one row per metric: name, score, precision, recall, note."""
 
     about: tuple[int, int, bool, bool, str]
@@ -184,7 +186,7 @@ class TableScores:
         shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in valid.itertuples()) or "of none"
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
-        return f"TableScores({len(self.summary):,} tables; mean {shown}{more})"
+        return f"{type(self).__name__}({len(self.summary):,} tables; mean {shown}{more})"
 
     def _repr_html_(self) -> str:
         means = self.means().to_html(index=False, border=0, float_format="{:.3f}".format)
@@ -301,22 +303,28 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     workers = worker_count(n_jobs)
     about, read = _read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
     task = partial(_score, names, variant, max_teds_nodes, tidy)
-    bar = partial(progress_bar, shown=progress, total=len(read), unit="table")
-    if workers > 1 and len(read) > _CHUNK:
-        sent = [_can_be_sent(pair) for pair in read]
-        with worker_pool(min(workers, ceil(len(read) / _CHUNK)), __name__) as pool:
-            answers = pool.map(task, compress(read, sent), chunksize=_CHUNK)
-            both = zip(read, sent, strict=True)
-            scored = list(bar(next(answers) if is_sent else task(pair) for pair, is_sent in both))
-    else:
-        scored = list(bar(map(task, read)))
-    return _assembled(about, scored if names else _without_location(scored))
+    scored = each_table(task, read, workers, progress)
+    return table_scores(about, scored if names else _without_location(scored))
 
 
-def _can_be_sent(pair: _Pair) -> bool:
-    """Whether a worker process can be given a pair; one with a generator or an open file stays."""
+def each_table(
+    task: Callable[[Item], Result], items: Sequence[Item], workers: int, progress: bool
+) -> list[Result]:
+    """Return a result per item, in order; many items are shared among worker processes."""
+    bar = partial(progress_bar, shown=progress, total=len(items), unit="table")
+    if workers == 1 or len(items) <= _CHUNK:
+        return list(bar(map(task, items)))
+    sent = [_can_be_sent(item) for item in items]
+    with worker_pool(min(workers, ceil(len(items) / _CHUNK)), __name__) as pool:
+        answers = pool.map(task, compress(items, sent), chunksize=_CHUNK)
+        both = zip(items, sent, strict=True)
+        return list(bar(next(answers) if is_sent else task(item) for item, is_sent in both))
+
+
+def _can_be_sent(item: Any) -> bool:
+    """Whether a worker process can be given this; a generator or an open file stays."""
     try:
-        pickle.dumps(pair)
+        pickle.dumps(item)
     except Exception:  # noqa: BLE001 - pickle raises whatever an object does
         return False
     return True
@@ -324,16 +332,32 @@ def _can_be_sent(pair: _Pair) -> bool:
 
 def _score(
     asked: tuple[str, ...] | None, variant: str, most: int | None, tidy: bool, pair: _Pair
-) -> _Scored:
+) -> Scored:
     document, *sides = pair
     true = read_table(sides[0], name=f"{document}, true", tidy=tidy)
-    about = (*true.grid.shape, is_complex(true))
     names = asked or usual_metrics([true])
     try:
         predicted = read_table(sides[1], name=f"{document}, predicted", tidy=tidy)
     except InputError as error:
-        nothing = (0.0, 0.0, 0.0, "unreadable")
-        return _Scored((*about, False, str(error)), [(name, *nothing) for name in names])
+        return unreadable(true, names, error)
+    return score_pair(document, true, predicted, names, variant, most)
+
+
+def unreadable(true: Table, names: Iterable[str], error: InputError) -> Scored:
+    """Return a score of 0 in each metric."""
+    about = (*true.grid.shape, is_complex(true), False, str(error))
+    return Scored(about, [(name, 0.0, 0.0, 0.0, "unreadable") for name in names])
+
+
+def score_pair(
+    document: str,
+    true: Table,
+    predicted: Table,
+    names: Iterable[str],
+    variant: str,
+    most: int | None,
+) -> Scored:
+    """Score a pair of tables that are read; without the boxes that a metric needs, with a note."""
     rows = []
     for name in names:
         try:
@@ -343,10 +367,11 @@ def _score(
                 raise InputError(f"{document}: {error}") from error
             row = (None, None, None, str(error))
         rows.append((name, *row))
-    return _Scored((*about, True, "; ".join(predicted.notes)), rows)
+    about = (*true.grid.shape, is_complex(true), True, "; ".join(predicted.notes))
+    return Scored(about, rows)
 
 
-def _assembled(about: pd.DataFrame, scored: list[_Scored]) -> TableScores:
+def table_scores(about: pd.DataFrame, scored: Sequence[Scored]) -> TableScores:
     """Put all results into frames."""
     numbered = [(number, row) for number, result in enumerate(scored) for row in result.rows]
     numbers = [number for number, _ in numbered]
@@ -362,7 +387,7 @@ def _assembled(about: pd.DataFrame, scored: list[_Scored]) -> TableScores:
     return TableScores(pd.concat([about, described, wide], axis=1), scores)
 
 
-def _without_location(scored: list[_Scored]) -> list[_Scored]:
+def _without_location(scored: list[Scored]) -> list[Scored]:
     """Drop location unless every table has a score: a mean over some tables would mislead."""
     rows = [row for result in scored for row in result.rows]
     located = sum(row[0] == "grits_loc" and row[1] is not None for row in rows)

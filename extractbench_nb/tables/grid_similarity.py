@@ -88,7 +88,7 @@ def dilate(table: Any) -> Table:
     found = read_table(table).rebuilt()
     if not found.cells:
         return found
-    across, down = _boundaries(found.transposed(), "column", 0), _boundaries(found, "row", 1)
+    across, down = boundaries(found.transposed(), "column", 0), boundaries(found, "row", 1)
 
     cells = []
     for cell in found.cells:
@@ -108,8 +108,8 @@ def row_extents(table: Table, axis: int = 1) -> Numbers:
     return extents
 
 
-def _boundaries(table: Table, name: str, axis: int) -> list[float]:
-    """Return the start of each row, and the end of the last one."""
+def boundaries(table: Table, name: str, axis: int) -> list[float]:
+    """Return where `dilate` lets each row start, and the end of the last one."""
     boxes = np.array([cell.box for cell in table.cells if cell.box is not None])
     if not len(boxes):
         raise InputError("the table: no cell has a bbox, so there is nothing to dilate")

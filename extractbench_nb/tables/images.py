@@ -1,0 +1,580 @@
+"""`load_images`, `evaluate_images`: annotated images of tables, and what was detected in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb._concurrency import worker_count
+from extractbench_nb._files import reading
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables.batches import (
+    Scored,
+    TableScores,
+    each_table,
+    score_pair,
+    table_scores,
+    unreadable,
+)
+from extractbench_nb.tables.cells import Indices, Table, is_share
+from extractbench_nb.tables.comparing import TABLE_METRICS, checked_options
+from extractbench_nb.tables.curves import pubtables
+from extractbench_nb.tables.detection import score_detections, task_labels
+from extractbench_nb.tables.grid_similarity import boundaries, checked_names, row_extents
+from extractbench_nb.tables.models import read_image
+from extractbench_nb.tables.objects import (
+    Detected,
+    Words,
+    detected_objects,
+    detected_words,
+    read_objects,
+    read_words,
+)
+from extractbench_nb.tables.quality import align_texts
+from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.resolution import from_objects, raw_grid
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+IMAGE_COLUMNS = FrameSpec(
+    "images",
+    "one row per annotated image: a table, or a page",
+    (
+        Column("id", "string", "name of its files"),
+        Column("split", "string", "folder of its annotation"),
+        Column("width", "Int64", "in pixels; NA where it is missing", nullable=True),
+        Column("height", "Int64", "in pixels; NA where it is missing", nullable=True),
+        Column("objects", "Int64", "true objects; NA where they cannot be read", nullable=True),
+        Column("words", "Int64", "words; NA where they cannot be read", nullable=True),
+        Column("problem", "string", "what is wrong with its files; empty where nothing is"),
+    ),
+)
+
+_SPLITS = ("train", "val", "test")
+_SIDES = ("xmin", "ymin", "xmax", "ymax")
+
+
+class _Annotation(NamedTuple):
+    width: float | None
+    height: float | None
+    objects: pd.DataFrame
+    problems: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class TableImage:
+    """An annotated image of a table, or of a page; its files are read when they are asked for.
+
+    Parameters
+    ----------
+    id, split : str
+        Name of the files, and folder of the annotation.
+    folder : pathlib.Path
+        The folder of the dataset.
+    labels : tuple of str
+        Labels that its objects may have.
+    """
+
+    id: str
+    split: str
+    folder: Path
+    labels: tuple[str, ...]
+
+    @property
+    def objects(self) -> pd.DataFrame:
+        """The true objects, as `read_objects` has them; `InputError` if there is no such file."""
+        return self._annotation.objects
+
+    @property
+    def words(self) -> pd.DataFrame:
+        """The words, as `read_words` has them; `InputError` if there is no such file."""
+        return self._words[0]
+
+    @property
+    def image(self) -> Image:
+        """The picture; it needs pillow (the extra ``models``)."""
+        return read_image(self._picture)
+
+    @property
+    def _picture(self) -> Path:
+        return self.folder / "images" / f"{self.id}.jpg"
+
+    @cached_property
+    def _annotation(self) -> _Annotation:
+        """Read Pascal VOC XML."""
+        from lxml import etree
+
+        path = self.folder / self.split / f"{self.id}.xml"
+        where = f"annotation {str(path)!r}"
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        with reading(where):
+            content = path.read_bytes()
+        try:
+            root = etree.fromstring(content, parser)
+        except etree.XMLSyntaxError as error:
+            raise InputError(f"{where} is not XML: {error}") from None
+        listed, missing = [], dict[int, str]()
+        for number, node in enumerate(root.iterfind("object")):
+            texts = {tag: node.findtext(tag) for tag in ("name", *(f"bndbox/{s}" for s in _SIDES))}
+            lost = [tag for tag, text in texts.items() if not text]
+            missing |= {number: f"no {lost[0]}"} if lost else {}
+            name, *corners = texts.values()
+            listed.append({"label": name, "bbox": list(map(_number, corners))})
+        objects, wrong = read_objects(listed, where, labels=self.labels)
+        found = sorted((wrong | missing).items())
+        problems = [f"{path.name}, object {number}: {problem}" for number, problem in found]
+        width, height = (_number(root.findtext(f"size/{side}")) for side in ("width", "height"))
+        if width is None or height is None:
+            problems.append(f"{path.name}: no size/{'height' if width else 'width'}")
+        return _Annotation(width, height, objects, problems)
+
+    @cached_property
+    def _words(self) -> tuple[pd.DataFrame, list[str]]:
+        path = self.folder / "words" / f"{self.id}_words.json"
+        where = f"words {str(path)!r}"
+        with reading(where):
+            content = path.read_bytes()
+        try:
+            listed = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where} are not JSON: {error}") from None
+        words, wrong = read_words(listed, where)
+        return words, [f"{path.name}, word {n}: {problem}" for n, problem in wrong.items()]
+
+    def _row(self) -> tuple[Any, ...]:
+        """Return the row of `TableImages.frame`."""
+        width = height = objects = words = None
+        problems = []
+        try:
+            width, height, true, wrong = self._annotation
+            objects = len(true)
+            problems += wrong
+        except InputError as error:
+            problems.append(str(error))
+        try:
+            listed, wrong = self._words
+            words = len(listed)
+            problems += wrong
+        except InputError as error:
+            problems.append(str(error))
+        if not self._picture.is_file():
+            problems.append(f"no image {self._picture.name}")
+        return self.id, self.split, width, height, objects, words, "; ".join(problems)
+
+
+def _number(text: str | None) -> float | None:
+    with suppress(ValueError):
+        number = float(text or "")
+        return number if isfinite(number) else None
+    return None
+
+
+class TableImages(Mapping[str, TableImage]):
+    """Annotated images, by id; made by `load_images`.
+
+    Parameters
+    ----------
+    items : iterable of TableImage
+        The images.
+    task : str
+        ``"structure"`` for tables, ``"detection"`` for pages.
+    """
+
+    def __init__(self, items: Iterable[TableImage], task: str) -> None:
+        self.task = task
+        self._items: dict[str, TableImage] = {}
+        for item in items:
+            if item.id in self._items:
+                splits = f"{self._items[item.id].split} and {item.split}"
+                raise InputError(f"image {item.id!r} is in {splits}; name a split")
+            self._items[item.id] = item
+
+    def __getitem__(self, name: str) -> TableImage:
+        """Return an image, to be read anew: a collection does not keep what was read."""
+        if name not in self._items:
+            raise InputError(f"there is no image {name!r}; {nearest(name, self._items)}")
+        return replace(self._items[name])
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is an image of that name."""
+        return name in self._items
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the ids."""
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+        return len(self._items)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per image: id, split, width, height, objects, words, problem; reads all files."""
+        return IMAGE_COLUMNS.from_rows(self[name]._row() for name in self)
+
+    def __repr__(self) -> str:
+        """Return the number of images by split."""
+        counts = pd.Series([item.split for item in self._items.values()]).value_counts(sort=False)
+        parts = ", ".join(f"{split} {count:,}" for split, count in counts.items())
+        return f"TableImages({len(self):,} for {self.task}: {parts})"
+
+
+def load_images(
+    folder: str | Path, split: str | None = None, *, task: str = "structure"
+) -> TableImages:
+    """Open a dataset in the layout of PubTables-1M.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        It has the annotations ``train/ID.xml``, ``val/ID.xml`` and ``test/ID.xml`` (Pascal VOC),
+        ``images/ID.jpg`` and ``words/ID_words.json``. Where there is a list
+        ``train_filelist.txt``, its images are taken in this order, others are left out.
+    split : str, optional
+        ``"train"``, ``"val"`` or ``"test"``; by default all that are there.
+    task : str, optional
+        ``"structure"``: images of tables; ``"detection"``: of pages.
+
+    Returns
+    -------
+    TableImages
+        A dict from id to `TableImage`, which reads its files when they are asked for: ``.objects``,
+        ``.words``, ``.image``. ``.frame`` has one row per image, and says what is wrong with it; an
+        object or word that cannot be used is left out.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, split or task, or an image is in two splits.
+    """
+    root, labels = Path(folder), task_labels(task)
+    splits = [name for name in _SPLITS if (root / name).is_dir()]
+    if not splits:
+        raise InputError(f"{str(root)!r} has no folder train, val or test with annotations")
+    if split is not None and split not in splits:
+        raise InputError(f"split is {split!r}; {nearest(split, splits)}")
+    items = []
+    for name in splits if split is None else [split]:
+        listing = root / f"{name}_filelist.txt"
+        with reading(f"folder {str(root)!r}"):
+            if listing.is_file():
+                lines = listing.read_text(encoding="utf-8").split()
+            else:
+                lines = sorted(path.name for path in (root / name).glob("*.xml"))
+        items += [TableImage(Path(line).stem, name, root, labels) for line in lines]
+    return TableImages(items, task)
+
+
+PAPER_COLUMNS = FrameSpec(
+    "paper_comparison",
+    "one row per printed figure",
+    (
+        Column("table", "int64", "table of the paper", "2 or 3"),
+        Column("split", "string", "which tables", "simple, complex, all"),
+        Column("measure", "string", "as in `means`, or AP50, AP75, AP, AR"),
+        Column("tables", "int64", "tables that have a score", "0 and up"),
+        Column("value", "Float64", "measured", "0 to 1", nullable=True),
+        Column("low", "Float64", "lower end of its interval", "0 to 1", nullable=True),
+        Column("high", "Float64", "upper end of its interval", "0 to 1", nullable=True),
+        Column("paper", "float64", "printed", "0 to 1"),
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageScores(TableScores):
+    """Scores of detected tables; made by `evaluate_images`.
+
+    Parameters
+    ----------
+    summary, scores : pandas.DataFrame
+        As in `TableScores`; ``document`` is the id of the image.
+    detection : pandas.DataFrame
+        Average precision and recall of the objects, see `detection_scores`.
+    """
+
+    detection: pd.DataFrame
+
+    def compare_paper(self) -> pd.DataFrame:
+        """Put the scores beside those of the paper's model.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per figure of Table 3 (grid table similarity by split) and Table 2 (detection of
+            the parts of tables): table, split, measure, tables, value, low, high, paper. Low and
+            high are the interval of `means`; precision and recall have none.
+        """
+        means = self.means()
+        groups = means["complex"].astype(str).map({"False": "simple", "True": "complex"})
+        means.index = pd.MultiIndex.from_arrays([groups.fillna("all"), means["metric"]])
+        cells = means[["tables", "mean", "low", "high"]].astype(object)
+        found = cells.where(cells.notna(), None).T.to_dict("list")
+        rows: list[tuple[Any, ...]] = []
+        for printed in pubtables(3).iloc[:3].to_dict("records"):
+            for name in ("top", "con", "loc", "rawloc"):
+                place = printed["split"], f"grits_{name}"
+                rows.append((3, *place, *found.get(place, (0, None, None, None)), printed[name]))
+        (overall,) = self.detection[self.detection["label"] == "all"].to_dict("records")
+        (paper,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
+        for name in ("AP50", "AP75", "AP", "AR"):
+            value = None if pd.isna(overall[name]) else overall[name]
+            rows.append((2, "all", name, overall["images"], value, None, None, paper[name]))
+        return PAPER_COLUMNS.from_rows(rows)
+
+
+_METRICS = ("grits_top", "grits_con", "grits_loc", "grits_rawloc", "exact")
+
+
+def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
+    images: TableImages,
+    predicted: Mapping[str, Any] | Callable[[TableImage], Any],
+    *,
+    metrics: str | Iterable[str] = _METRICS,
+    variant: str = "paper",
+    threshold: float = 0.5,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> ImageScores:
+    """Score the tables that were detected in images.
+
+    Parameters
+    ----------
+    images : TableImages
+        Annotated images of tables, see `load_images`.
+    predicted : dict or callable
+        From the id of an image to what was found there: objects, as `read_objects` takes them; or a
+        table without objects, in any form that `read_table` reads, such as the HTML of a language
+        model. Or a function from a `TableImage` to such, for example
+        ``lambda table: detect(table.image, model, all_queries=True)``.
+    metrics : str or sequence of str, optional
+        As in `compare_tables`.
+    variant : str, optional
+        ``"paper"`` or ``"released"``, both of `from_objects` and of `grits`; or
+        ``"paper_substring"``, of `grits` alone.
+    threshold : float, optional
+        Objects with a lower score do not count in tables, see `from_objects`.
+    n_jobs : int, optional
+        Number of worker processes; -1 for one per processor.
+    progress : bool, optional
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    ImageScores
+        ``.summary``, ``.scores`` and ``.means()`` as of `evaluate_tables`, ``.detection`` and
+        ``.compare_paper()``. An image without a prediction, or with one that cannot be read, scores
+        0. An image whose annotation or words cannot be used has no score; ``problem`` says why.
+
+    Raises
+    ------
+    InputError
+        `predicted` has an image that `images` lacks, `images` is empty or has pages instead of
+        tables, or a name is unknown.
+
+    Notes
+    -----
+    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2022). The true table is made of the
+    true objects by the same steps as the predicted one. ``grits_rawloc`` compares the boxes of rows
+    and columns before conflicts are resolved. Cells that come without boxes get those of their
+    words, see `locate_cells`; they have no ``grits_rawloc``, and no objects to detect.
+    """
+    given: Any = images
+    if not isinstance(given, TableImages) or given.task != "structure" or not given:
+        raise InputError(
+            f"images: {images!r:.80}; expected tables, as load_images returns them (pages: "
+            "detection_scores)"
+        )
+    if isinstance(predicted, Mapping):
+        for name in predicted:
+            if name not in images:
+                raise InputError(f"predicted: there is no image {name!r}; {nearest(name, images)}")
+    elif not callable(predicted):
+        raise InputError(f"predicted is {type(predicted).__name__}; expected a dict or a function")
+    if not is_share(threshold):
+        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    names = tuple(checked_names(metrics, TABLE_METRICS))
+    checked_options(variant, None)
+    answer_of = predicted.get if isinstance(predicted, Mapping) else lambda *_: predicted
+    items = [(images[name], answer_of(name, _NOTHING)) for name in images]
+    task = partial(_score_image, names, variant, threshold)
+    answers = each_table(task, items, worker_count(n_jobs), progress)
+    about = pd.DataFrame({"document": pd.array(list(images), dtype="string")})
+    scores = table_scores(about, [scored for scored, _ in answers])
+    detection = score_detections(sides for _, sides in answers if sides is not None)
+    return ImageScores(scores.summary, scores.scores, detection)
+
+
+#: Stands for a missing prediction.
+_NOTHING: tuple[()] = ()
+
+
+def _score_image(
+    names: tuple[str, ...], variant: str, threshold: float, item: tuple[TableImage, Any]
+) -> tuple[Scored, tuple[Detected, Detected] | None]:
+    """Score one image; return the objects of both sides as well, if both have some."""
+    image, given = item
+    rules = "released" if variant == "released" else "paper"
+    resolve = partial(from_objects, variant=rules, threshold=threshold)
+    raw = partial(raw_grid, variant=rules, threshold=threshold)
+    try:
+        true = resolve(image.objects, image.words).table
+    except InputError as error:
+        missing: list[tuple[Any, ...]] = [(name, None, None, None, "no truth") for name in names]
+        return Scored((0, 0, False, True, f"true: {error}"), missing), None
+    objects = detected_objects(image.objects, f"{image.id}, true")
+    others = [name for name in names if name != "grits_rawloc"]
+    rows: dict[str, tuple[Any, ...]] = {}
+    sides = None
+    try:
+        if callable(given):
+            given = given(image)
+        if _are_objects(given):
+            sides = objects, detected_objects(given, f"{image.id}, predicted")
+            predicted = resolve(given, image.words).table
+            both = raw(image.objects), raw(given)
+            (row,) = score_pair(image.id, *both, ["grits_loc"], variant, None).rows
+            rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
+        else:
+            predicted = read_table(given, name=f"{image.id}, predicted")
+            predicted = locate_cells(predicted, image.words)
+    except InputError as error:
+        return unreadable(true, names, error), sides or (objects, _NO_OBJECTS)
+    scored = score_pair(image.id, true, predicted, others, variant, None)
+    rows |= {row[0]: row for row in scored.rows}
+    ordered = [rows.get(name, (name, None, None, None, "no objects")) for name in names]
+    return scored._replace(rows=ordered), sides
+
+
+_NO_OBJECTS = detected_objects([], "predicted")
+
+
+def _are_objects(given: Any) -> bool:
+    """Whether a prediction is objects, not a table."""
+    if isinstance(given, pd.DataFrame):
+        return "label" in given and ("bbox" in given or "x0" in given)
+    if not isinstance(given, list | tuple):
+        return False
+    return all(isinstance(item, Mapping) and "label" in item for item in given)
+
+
+def locate_cells(table: Any, words: Any) -> Table:
+    """Give the cells of a table boxes, by the words of the image that they were read from.
+
+    Parameters
+    ----------
+    table : Table or whatever `read_table` reads
+        A table; if its cells have boxes, they stay.
+    words : pandas.DataFrame or list of dict
+        Words with their boxes, as `read_words` takes them.
+
+    Returns
+    -------
+    Table
+        The same cells, each with the box of its rows and columns, which are as tight as the words
+        in them. Where these contradict the order of rows or columns, a cell has the box around its
+        own words, and one without words a box without area.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or `words` is not a list of words.
+
+    Notes
+    -----
+    The texts of the cells, row by row, and the words are aligned as sequences of characters without
+    white space (Needleman and Wunsch, see `align_texts`), as section 4 of Smock, Pesala and
+    Abraham, "PubTables-1M" (2022), connects the text of an XML file with that of a PDF. A word
+    belongs to the cell that has most of its characters, if these are at least half. Two orders of
+    the words are tried: the one they are given in, and the one of their middles, in lines from top
+    to bottom; the one with more characters in common is taken. Words and cells that are left are
+    aligned again, until nothing is found.
+
+    Examples
+    --------
+    >>> words = [
+    ...     {"text": "Year", "bbox": [0, 0, 20, 10]},
+    ...     {"text": "2024", "bbox": [2, 12, 20, 22]},
+    ... ]
+    >>> [cell.box for cell in locate_cells("<table><tr><td>Year<tr><td>2024</table>", words).cells]
+    [(0.0, 0.0, 20.0, 10.0), (0.0, 12.0, 20.0, 22.0)]
+    """
+    found = read_table(table).rebuilt()
+    if found.has_boxes:
+        return found
+    listed = detected_words(words, "words")
+    owners = _owners(found, listed)
+    cells = list(found.cells)
+    for number in {*owners.tolist()} - {-1}:
+        own = listed.boxes[owners == number]
+        low, high = own[:, :2].min(axis=0).tolist(), own[:, 2:].max(axis=0).tolist()
+        cells[number] = cells[number]._replace(box=(*low, *high))
+    located = replace(found, cells=tuple(cells))
+    try:
+        across, down = _tight(located.transposed(), "column", 0), _tight(located, "row", 1)
+    except InputError:
+        flat = (0.0, 0.0, 0.0, 0.0)
+        return replace(found, cells=tuple(cell._replace(box=cell.box or flat) for cell in cells))
+    for number, cell in enumerate(cells):
+        (left, right), (top, bottom) = (
+            (lines[numbers[0]][0], lines[numbers[-1]][1])
+            for lines, numbers in ((across, cell.columns), (down, cell.rows))
+        )
+        cells[number] = cell._replace(box=(left, top, right, bottom))
+    return replace(found, cells=tuple(cells))
+
+
+def _owners(table: Table, listed: Words) -> Indices:
+    """Return the number of the cell that each word belongs to, or -1."""
+    by_word = ["".join(text.split()) for text in listed.texts]
+    across, down = ((listed.boxes[:, :2] + listed.boxes[:, 2:]) / 2).T
+    heights = listed.boxes[:, 3] - listed.boxes[:, 1]
+    # a line ends where the next word is half a word lower
+    from_top = down.argsort()
+    lower = np.diff(down[from_top], prepend=-np.inf) > (np.median(heights) / 2 if by_word else 0)
+    lines = np.empty(len(by_word), dtype=np.intp)
+    lines[from_top] = lower.cumsum()
+    orders = np.lexsort(listed.order[:, 2::-1].T), np.lexsort((across, lines))
+    places = list(dict.fromkeys(table.grid.ravel().tolist()))
+    owners = np.full(len(by_word), -1, dtype=np.intp)
+    while True:
+        free = [n for n in places if n not in owners]
+        texts = ["".join(table.cells[n].text.split()) for n in free]
+        rest = [text if cell < 0 else "" for text, cell in zip(by_word, owners, strict=True)]
+        common = max((_common(texts, rest, order) for order in orders), key=np.sum)
+        sizes = np.array(list(map(len, rest)), dtype=np.intp)
+        fits = (sizes > 0) & (2 * common.max(axis=0, initial=0) >= sizes)
+        if not free or not fits.any():
+            return owners
+        owners[fits] = np.array(free)[common.argmax(axis=0)[fits]]
+
+
+def _common(by_cell: list[str], by_word: list[str], order: Indices) -> Indices:
+    """Count the characters that each cell and word have in common, if words are in that order."""
+    cells = np.repeat(np.arange(len(by_cell)), list(map(len, by_cell)))
+    words = np.repeat(order, [len(by_word[n]) for n in order])
+    aligned = align_texts("".join(by_cell), "".join(by_word[n] for n in order))
+    places = aligned.loc[aligned["kind"] == "match", ["a_at", "b_at"]].to_numpy(dtype=np.intp)
+    common = np.zeros((len(by_cell), len(by_word)), dtype=np.intp)
+    np.add.at(common, (cells[places[:, 0]], words[places[:, 1]]), 1)
+    return common
+
+
+def _tight(table: Table, name: str, axis: int) -> list[tuple[float, float]]:
+    """Return the extent of each row; one without a box fills the space between its neighbours."""
+    starts = boundaries(table, name, axis)
+    return [
+        (starts[n], starts[n + 1]) if np.isnan(low) else (float(low), float(high))
+        for n, (low, high) in enumerate(row_extents(table, axis))
+    ]

@@ -1,0 +1,722 @@
+"""From detected objects to a logical table: conflict resolution, cells and their words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.cells import (
+    Cell,
+    Indices,
+    Numbers,
+    Table,
+    covered_grid,
+    is_share,
+    leading,
+    table_of_cells,
+)
+from extractbench_nb.tables.grid_similarity import checked_variant
+from extractbench_nb.tables.objects import (
+    CORNER_COLUMNS,
+    HALF,
+    Detected,
+    Words,
+    areas_of,
+    detected_objects,
+    detected_words,
+    overlaps,
+)
+
+RESOLVED_COLUMNS = FrameSpec(
+    "objects",
+    "one row per object of the resolved table, before rows and columns shrink to their words",
+    (
+        Column("object", "Int64", "position in the input; missing: made on the way", nullable=True),
+        Column("label", "string", "class", "STRUCTURE_LABELS"),
+        Column("score", "Float64", "how certain the model is", "0 to 1", nullable=True),
+        *CORNER_COLUMNS,
+        Column("rows", "object", "numbers of the rows that it covers"),
+        Column("columns", "object", "numbers of the columns that it covers"),
+    ),
+)
+
+#: In order; docs/tables.md says what each of them does.
+STEPS = ("read", "threshold", "table", "rows", "columns", "header", "align", "overlap", "tree")
+
+CHANGE_COLUMNS = FrameSpec(
+    "changes",
+    "one row per change of an object, in the order of the steps",
+    (
+        Column("object", "Int64", "position in the input; missing: a word, or made", nullable=True),
+        Column("step", "string", "step of conflict resolution", ", ".join(STEPS)),
+        Column("action", "string", "what was done", "dropped, aligned, shrunk"),
+        Column("reason", "string", "why"),
+        Column("rows", "object", "rows covered afterwards, if that changed", nullable=True),
+        Column("columns", "object", "columns covered afterwards, if that changed", nullable=True),
+    ),
+)
+
+
+class _Variant(NamedTuple):
+    """How the variants differ; docs/tables.md lists the defects of the published code."""
+
+    #: Whether the defects that the published code has in both of its paths are mended.
+    mended: bool
+    #: Whether it is the inference path: rows and columns are kept whatever their scores,
+    #: spanning cells may cross the header's edge, words outside the table go into cells, and each
+    #: table object is resolved, of the objects inside it; all tables share the same boxes.
+    inference: bool
+
+
+#: How conflicts are resolved: as in the paper, and as in the two paths of the published code.
+RESOLUTION_VARIANTS = MappingProxyType(
+    {
+        "paper": _Variant(mended=True, inference=False),
+        "released": _Variant(mended=False, inference=False),
+        "released_inference": _Variant(mended=False, inference=True),
+    }
+)
+
+#: Without words, share of a row, column or header that a better one may cover.
+_MOST_COVERED = {"rows": 0.5, "columns": 0.25, "header": 0.05}
+#: Share of a word that the cell which holds most of it must hold.
+_LEAST_HELD = 0.001
+_SUPERSCRIPT = 1
+_SPANNING = ("table spanning cell", "table projected row header")
+#: Where the words of an image without a table are expected by the released code.
+_NO_TABLE = np.array([[0.0, 0.0, 1000.0, 1000.0]])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResolvedTable:
+    """A table made of detected objects.
+
+    Attributes
+    ----------
+    table : Table
+        Its cells with texts and boxes; goes into `grits`, `canonicalize` and the like.
+    confidence : float
+        How well the words fit into cells, 0 to 1: the mean of the smallest and the average share
+        of a word that one cell holds; 0 without words.
+    variant : str
+        How conflicts were resolved.
+    threshold : float
+        The least score.
+    given : tuple
+        The objects and words as given.
+    """
+
+    table: Table
+    confidence: float
+    variant: str
+    threshold: float
+    given: tuple[Any, Any]
+    _objects: Sequence[tuple[Any, ...]] = field(default=())
+    _changes: Sequence[tuple[Any, ...]] = field(default=())
+
+    @cached_property
+    def objects(self) -> pd.DataFrame:
+        """The objects that are left, as resolved: table, columns, rows, header, spanning cells.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per object: ``object`` (its position in the input), ``label``, ``score``,
+            ``x0``, ``y0``, ``x1``, ``y1``, ``rows``, ``columns``. Boxes are those before rows and
+            columns shrink to their words.
+        """
+        return RESOLVED_COLUMNS.from_rows(self._objects)
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """What was changed, in the order of the steps.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per change: ``object`` (its position in the input), ``step``, ``action``,
+            ``reason``, ``rows``, ``columns``.
+        """
+        return CHANGE_COLUMNS.from_rows(self._changes)
+
+    def __repr__(self) -> str:
+        """Return the table, the confidence and the number of changes."""
+        return (
+            f"ResolvedTable({self.table!r}, confidence {self.confidence:.3f}, "
+            f"{len(self._changes)} changes, variant {self.variant!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def from_objects(
+    objects: Any,
+    words: Any = None,
+    *,
+    variant: str = "paper",
+    threshold: float = 0.5,
+    table: int | None = None,
+) -> ResolvedTable:
+    r"""Make a logical table of detected objects and of the words in the image.
+
+    Parameters
+    ----------
+    objects : pandas.DataFrame or list of dict
+        What a model found in the image of a table, as `read_objects` reads it.
+    words : pandas.DataFrame or list of dict, optional
+        The words in the image, as `read_words` reads them. Without words no row or column is
+        dropped for being empty, and cells have no texts.
+    variant : str, optional
+        ``"paper"``: every position has exactly one cell, and the order of the objects does not
+        matter. ``"released"``: what the published code computes for evaluation;
+        ``"released_inference"``: what it computes for a new image.
+    threshold : float, optional
+        The least score, 0 to 1.
+    table : int, optional
+        Position of the object ``table`` to be resolved, if there are several: of the objects and
+        words at least half in it. By default all objects are used, and the words in the table with
+        the highest score; with ``released_inference`` the first table is resolved.
+
+    Returns
+    -------
+    ResolvedTable
+        ``.table``, ``.confidence``, ``.objects``, ``.changes``.
+
+    Raises
+    ------
+    InputError
+        The objects or words are not a list; `variant`, `threshold` or `table` is not one of the
+        allowed values; with ``released_inference`` there is no table among the objects. A single
+        object or word that cannot be used is left out, see ``.changes``.
+
+    Notes
+    -----
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022), which only says that overlap
+    between objects of a class is removed; steps and thresholds are those of the published code.
+
+    Examples
+    --------
+    >>> from extractbench_nb.tables import read_table, to_objects
+    >>> given = read_table("Year,Sales\n2020,1.5")
+    >>> boxes = [(0, 0, 40, 9), (50, 0, 90, 9), (0, 11, 40, 20), (50, 11, 90, 20)]
+    >>> cells = [cell._replace(box=box) for cell, box in zip(given.cells, boxes)]
+    >>> words = [{"text": cell.text, "bbox": cell.box} for cell in cells]
+    >>> found = from_objects(to_objects(cells), words)
+    >>> found
+    ResolvedTable(Table(2 x 2 positions, 4 cells), confidence 1.000, 1 changes, variant 'paper')
+    >>> found.table.texts
+    [['Year', 'Sales'], ['2020', '1.5']]
+    """
+    rules = RESOLUTION_VARIANTS[checked_variant(variant, RESOLUTION_VARIANTS)]
+    if not is_share(threshold):
+        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    found = detected_objects(objects, "objects", flat=not rules.mended)
+    read = detected_words([] if words is None else words, "words")
+    if table is not None and (table, "table") not in zip(found.numbers, found.labels, strict=True):
+        raise InputError(
+            f"table is {table!r}; expected the position of an object with the label 'table'"
+        )
+    draft = _Draft(found, read, rules, threshold)
+    chosen = None if table is None else found.numbers.index(table)
+    if rules.inference:
+        tables = [n for n, label in enumerate(found.labels) if label == "table"]
+        if not tables:
+            raise InputError(f"objects: none has the label 'table', which {variant!r} needs")
+        # all structures, then cells one table at a time: all share the boxes, and change them
+        structures = [draft.structure(n) for n in tables]
+        structures = structures[: 1 if chosen is None else tables.index(chosen) + 1]
+    else:
+        structures = [draft.structure(chosen)]
+    results = [(draft.listed(structure), *draft.cells(structure)) for structure in structures]
+    listed, made, confidence = results[-1]
+    problems: list[_Change] = [
+        (n, "read", "dropped", problem, None, None) for n, problem in found.problems.items()
+    ]
+    for n, problem in read.problems.items():
+        problems.append((None, "read", "dropped", f"word {n}: {problem}", None, None))
+    changes = problems + structures[-1].changes
+    return ResolvedTable(made, confidence, variant, threshold, (objects, words), listed, changes)
+
+
+def raw_grid(objects: Any, *, variant: str = "paper", threshold: float = 0.5) -> Table:
+    """Return the boxes that a model gave for each position, without conflict resolution.
+
+    For the metric ``rawloc`` of `grits`: rows and columns meet in boxes, and a spanning cell has
+    the positions whose row and column it covers half of.
+
+    Parameters
+    ----------
+    objects : pandas.DataFrame or list of dict
+        What a model found in the image of a table, as `read_objects` reads it.
+    variant : str, optional
+        ``"paper"``: a spanning cell has the box that the model gave; the better one counts if two
+        overlap. ``"released"`` and ``"released_inference"``: it has the box of its rows and
+        columns; the first one counts, and no score is too low.
+    threshold : float, optional
+        The least score, 0 to 1; without effect in the released variants.
+
+    Returns
+    -------
+    Table
+        Cells with boxes and without texts; the box of a row and a column that do not meet is
+        reversed, so that it has no area.
+
+    Raises
+    ------
+    InputError
+        The objects are not a list, or `variant` or `threshold` is not one of the allowed values.
+
+    Examples
+    --------
+    >>> lines = [("table row", (0, 0, 9, 4)), ("table row", (0, 5, 9, 9))]
+    >>> lines.append(("table column", (1, 0, 8, 9)))
+    >>> found = raw_grid([{"label": label, "bbox": box} for label, box in lines])
+    >>> [cell.box for cell in found.cells]
+    [(1.0, 0.0, 8.0, 4.0), (1.0, 5.0, 8.0, 9.0)]
+    """
+    mended = RESOLUTION_VARIANTS[checked_variant(variant, RESOLUTION_VARIANTS)].mended
+    if not is_share(threshold):
+        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    _, labels, scores, boxes, _ = detected_objects(objects, "objects", flat=not mended)
+    ranked = list(range(len(labels)))
+    if mended:
+        ranked = [n for n in np.lexsort((*boxes.T, -scores)) if scores[n] >= threshold]
+    sides = []
+    for axis, label in ((1, "table row"), (0, "table column")):
+        side = boxes[[n for n in ranked if labels[n] == label]]
+        sides.append(side[np.argsort(side[:, axis] + side[:, axis + 2], kind="stable")])
+    rows, columns = sides
+    free = np.ones((len(rows), len(columns)), dtype=bool)
+    cells = []
+    for n in ranked:
+        if labels[n] in _SPANNING and free.size:
+            down = np.flatnonzero(_covered(boxes[[n]], rows, 1)[0] >= HALF)
+            across = np.flatnonzero(_covered(boxes[[n]], columns, 0)[0] >= HALF)
+            if len(down) and len(across) and free[np.ix_(down, across)].all():
+                free[np.ix_(down, across)] = False
+                snapped = _common(_hull(rows[down])[None], _hull(columns[across])[None])[0]
+                box = tuple((boxes[n] if mended else snapped).tolist())
+                lines = tuple(down.tolist()), tuple(across.tolist())
+                cells.append(Cell(*lines, box=box, is_projected=labels[n] == _SPANNING[1]))
+    down, across = np.nonzero(free)
+    meets = _common(rows[down], columns[across]).tolist()
+    for row, column, box in zip(down.tolist(), across.tolist(), meets, strict=True):
+        cells.append(Cell((row,), (column,), box=tuple(box)))
+    return table_of_cells(cells)
+
+
+_Lines: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+#: A row of `CHANGE_COLUMNS`, and of `RESOLVED_COLUMNS`.
+_Change: TypeAlias = tuple[Any, ...]
+_Listed: TypeAlias = tuple[Any, ...]
+#: A header: its place in the arrays unless it was made, its box, its rows as far as known.
+_Header: TypeAlias = tuple[int | None, Numbers, tuple[int, ...]]
+
+
+class _Structure(NamedTuple):
+    """The objects of one table, by their places in the arrays; `number` is that of the table."""
+
+    number: int | None
+    rows: list[int]
+    columns: list[int]
+    headers: list[_Header]
+    spanning: list[int]
+    words: Indices
+    changes: list[_Change]
+
+
+class _Draft:
+    """Objects while their conflicts are resolved, by their places in the arrays.
+
+    `ranked` has the best first. Rows of the header are flagged in `is_header`; `lines` has the
+    numbers of the rows and columns of spanning cells, and `in_header` those of the header.
+    """
+
+    def __init__(self, found: Detected, words: Words, rules: _Variant, threshold: float) -> None:
+        self.numbers, self.labels, self.scores, self.boxes, _ = found
+        self.words, self.rules, self.threshold = words, rules, threshold
+        self.is_header = np.zeros(len(self.labels), dtype=bool)
+        self.lines: dict[int, _Lines] = {}
+        self.in_header: set[int] = set()
+        self.changes: list[_Change] = []
+        # of equal scores the first object, or, where the order must not matter, the upper left one
+        is_projected = np.array([label == _SPANNING[1] for label in self.labels], dtype=bool)
+        positions = self.boxes.T[[3, 2, 0, 1]] if rules.mended else ()
+        self.ranked: list[int] = np.lexsort((*positions, is_projected, -self.scores)).tolist()
+
+    def _note(
+        self, n: int, step: str, action: str, reason: str, lines: tuple[Any, Any] = (None, None)
+    ) -> None:
+        self.changes.append((self.numbers[n], step, action, reason, *lines))
+
+    def _high(self, ranked: list[int]) -> list[int]:
+        """Return objects whose score is high enough."""
+        for n in ranked:
+            if self.scores[n] < self.threshold:
+                self._note(n, "threshold", "dropped", f"its score is below {self.threshold}")
+        return [n for n in ranked if self.scores[n] >= self.threshold]
+
+    def _members(self, table: int | None) -> tuple[int | None, list[int], Indices]:
+        """Return the table, by default the best one, the objects that belong to it, its words."""
+        ranked = self.ranked if self.rules.inference else self._high(self.ranked)
+        if table is not None:
+            inside = overlaps(self.boxes, self.boxes[[table]])[:, 0] >= HALF
+            for n in ranked:
+                if not inside[n]:
+                    self._note(n, "table", "dropped", "less than half of it is in the table")
+            ranked = [n for n in ranked if inside[n]]
+        for n in ranked:
+            if self.labels[n] == "table":
+                table = n if table is None else table
+                if n != table:
+                    self._note(n, "table", "dropped", "another table is resolved")
+        if table is None and self.rules.mended:
+            return table, ranked, np.arange(len(self.words.texts))
+        box = _NO_TABLE if table is None else self.boxes[[table]]
+        return table, ranked, np.flatnonzero(overlaps(self.words.boxes, box)[:, 0] >= HALF)
+
+    def structure(self, table: int | None) -> _Structure:
+        """Resolve the conflicts between the objects of a table."""
+        rules, boxes, self.changes = self.rules, self.boxes, []
+        table, ranked, words = self._members(table)
+        rows, columns, ranked_headers, spanning = (
+            [n for n in ranked if self.labels[n] in labels]
+            for labels in (("table row",), ("table column",), ("table column header",), _SPANNING)
+        )
+        self.is_header[rows] = (overlaps(boxes[rows], boxes[ranked_headers]) >= HALF).any(axis=1)
+        rows, columns = self._lines(rows, "rows", words), self._lines(columns, "columns", words)
+        across, down = _hull(boxes[columns]), _hull(boxes[rows])
+        hull = np.array([across[0], down[1], across[2], down[3]])
+        boxes[np.ix_(rows, [0, 2])] = hull[[0, 2]]
+        boxes[np.ix_(columns, [1, 3])] = hull[[1, 3]]
+        if table is not None:
+            boxes[table] = hull
+        if rows and len(columns) > (0 if rules.mended else 1):
+            if rules.inference:
+                ranked_headers, spanning = self._high(ranked_headers), self._high(spanning)
+            headers = self._header(ranked_headers, rows)
+            spanning = self._disjoint(self._aligned(spanning, rows, columns), rows, columns)
+            spanning = spanning if rules.mended else self._tree(spanning)
+        else:
+            if not rules.mended:  # in the order of the input
+                ranked_headers = sorted(ranked_headers)
+                spanning = sorted(spanning, key=lambda n: (self.labels[n] == _SPANNING[1], n))
+            headers = [(n, boxes[n], ()) for n in ranked_headers]
+        return _Structure(table, rows, columns, headers, spanning, words, self.changes)
+
+    def _lines(self, ranked: list[int], step: str, words: Indices) -> list[int]:
+        """Return rows or columns in order, without those that have no words or overlap others."""
+        boxes = self.boxes[ranked]
+        if ranked and len(words):
+            shares = overlaps(self.words.boxes[words], boxes)
+            best = shares.argmax(axis=1)
+            held = np.bincount(best[shares.max(axis=1) >= HALF], minlength=len(ranked))
+            has_text = np.array([self._has_text(n) for n in words.tolist()])
+            is_filled = (shares[has_text] >= HALF).any(axis=0)
+            for place, n in enumerate(ranked):
+                if place and not held[place]:
+                    self._note(n, step, "dropped", "it holds no word")
+                elif not is_filled[place]:
+                    self._note(n, step, "dropped", "its words have no text")
+            held[0] = 1  # the best one needs text only
+            kept = np.flatnonzero((held > 0) & is_filled).tolist()
+        else:
+            kept = self._apart(ranked, step)
+        return self._sorted([ranked[place] for place in kept], 1 if step == "rows" else 0)
+
+    def _has_text(self, word: int) -> bool:
+        """Return whether a word has text and is not a number in superscript, as for a footnote."""
+        text = self.words.texts[word].strip()
+        if self.words.order[word, 3] & _SUPERSCRIPT:
+            with suppress(ValueError):
+                int(text)
+                return False
+        return bool(text)
+
+    def _apart(self, ranked: list[int], step: str) -> list[int]:
+        """Return places of those that better ones do not cover too much of."""
+        boxes = self.boxes[ranked]
+        covered = overlaps(boxes, boxes) >= _MOST_COVERED[step]
+        kept: list[int] = []
+        for place, n in enumerate(ranked):
+            over = [other for other in kept if covered[place, other]]
+            if over:
+                self._note(n, step, "dropped", f"object {self.numbers[ranked[over[0]]]} covers it")
+            else:
+                kept.append(place)
+        return kept
+
+    def _header(self, ranked: list[int], rows: list[int]) -> list[_Header]:
+        """Return the header: whole rows from the first one on; flag its rows."""
+        kept = [ranked[place] for place in self._apart(ranked, "header")]
+        covered = _covered(self.boxes[kept], self.boxes[rows], 1) >= HALF
+        # row by row of each header in turn, until a number does not follow the one before it
+        numbers = np.nonzero(covered)[1].tolist()
+        if self.rules.mended:
+            numbers = sorted(set(numbers))
+            numbers = [*range(numbers[0]), *numbers] if numbers else []
+        elif numbers and numbers[0]:
+            numbers = [*range(numbers[0] + 1), *numbers]
+        found = range(leading(n == number for n, number in enumerate(numbers)))
+        self.is_header[rows] = False
+        self.is_header[[rows[n] for n in found]] = True
+        for n, its_rows in zip(kept, covered.tolist(), strict=True):
+            if any(its_rows[row] for row in found):
+                self._note(
+                    n, "header", "aligned", "to whole rows, from the first one", (found, None)
+                )
+            else:
+                why = "it does not follow the header" if any(its_rows) else "it covers no row"
+                self._note(n, "header", "dropped", f"{why}")
+        header = [rows[n] for n in found]
+        return [(None, _hull(self.boxes[header]), tuple(found))] if found else []
+
+    def _aligned(self, ranked: list[int], rows: list[int], columns: list[int]) -> list[int]:
+        """Align spanning cells to the rows and columns that they cover half of."""
+        covered = _covered(self.boxes[ranked], self.boxes[rows], 1) >= HALF
+        covered_columns = _covered(self.boxes[ranked], self.boxes[columns], 0) >= HALF
+        is_header = self.is_header[rows] & (not self.rules.inference)
+        kept = []
+        for n, its_rows, its_columns in zip(ranked, covered, covered_columns, strict=True):
+            head, body = (
+                np.flatnonzero(its_rows & part).tolist() for part in (is_header, ~is_header)
+            )
+            in_head = 0 < len(head) >= len(body)
+            down, across = head if in_head else body, np.flatnonzero(its_columns).tolist()
+            if not down or not across:
+                missing = "column" if down else "row"
+                self._note(n, "align", "dropped", f"it covers half of no {missing}")
+                continue
+            if self.rules.mended:  # also what lies between
+                down, across = ([*range(side[0], side[-1] + 1)] for side in (down, across))
+            self._set_lines(n, (tuple(down), tuple(across)), rows, columns)
+            if self._is_single(n, len(columns)):
+                self._note(n, "align", "dropped", "it covers one position")
+                continue
+            (self.in_header.add if in_head else self.in_header.discard)(n)
+            part = "the larger part, at the header's edge" if head and body else "rows and columns"
+            self._note(n, "align", "aligned", f"to {part}", self.lines[n])
+            kept.append(n)
+        return kept
+
+    def _set_lines(self, n: int, lines: _Lines, rows: list[int], columns: list[int]) -> None:
+        """Give a spanning cell rows and columns, and their box."""
+        self.lines[n] = lines
+        down = self.boxes[[rows[line] for line in lines[0]]]
+        across = self.boxes[[columns[line] for line in lines[1]]]
+        self.boxes[n] = _common(_hull(down)[None], _hull(across)[None])[0]
+
+    def _is_single(self, n: int, columns: int) -> bool:
+        """Return whether a spanning cell does not span; a section of a single column need not."""
+        sizes = [len(lines) for lines in self.lines[n]]
+        is_section = self.rules.mended and columns == 1 and self.labels[n] == _SPANNING[1]
+        return 0 in sizes or (sizes == [1, 1] and not is_section)
+
+    def _disjoint(self, ranked: list[int], rows: list[int], columns: list[int]) -> list[int]:
+        """Shrink spanning cells by a row or column at a time until no better one overlaps.
+
+        The side with more lines shrinks, at its end, else at its beginning; a cell that is covered
+        only in between is dropped. In the published code its box remains as it was.
+        """
+        kept: list[int] = []
+        for place, n in enumerate(ranked):
+            lines = [*self.lines[n][0]], [*self.lines[n][1]]
+            for other in kept if self.rules.mended else ranked[:place]:
+                common = [
+                    set(mine) & {*its} for mine, its in zip(lines, self.lines[other], strict=True)
+                ]
+                while all(common):
+                    axis = 1 if len(lines[0]) < len(lines[1]) else 0
+                    end = next((end for end in (-1, 0) if lines[axis][end] in common[axis]), None)
+                    if end is None:
+                        lines[axis].clear()
+                        break
+                    common[axis].remove(lines[axis].pop(end))
+            now = tuple(lines[0]), tuple(lines[1])
+            is_changed, self.lines[n] = now != self.lines[n], now
+            if place and self._is_single(n, len(columns)):
+                self._note(n, "overlap", "dropped", "better ones cover it")
+                continue
+            if is_changed:
+                self._note(n, "overlap", "shrunk", "by what better ones cover", now)
+                if self.rules.mended:
+                    self._set_lines(n, now, rows, columns)
+            kept.append(n)
+        return kept
+
+    def _tree(self, ranked: list[int]) -> list[int]:
+        """Drop spanning cells of the header without one spanning cell above in each row."""
+        head = [n for n in ranked if n in self.in_header]
+        kept = []
+        for n in ranked:
+            top, across = self.lines[n][0][0], set(self.lines[n][1])
+            above = Counter(
+                row
+                for rows, columns in map(self.lines.__getitem__, head)
+                if rows[-1] < top and across.issubset(columns)
+                for row in rows
+            )
+            if n in self.in_header and any(above[row] != 1 for row in range(top)):
+                self._note(n, "tree", "dropped", "not one spanning cell above it in each row")
+            else:
+                kept.append(n)
+        return kept
+
+    def listed(self, structure: _Structure) -> list[_Listed]:
+        """Return the objects of a resolved table, rows of `RESOLVED_COLUMNS`."""
+        table, rows, columns, headers, spanning, *_ = structure
+        all_rows, all_columns = tuple(range(len(rows))), tuple(range(len(columns)))
+
+        def row(n: int, down: tuple[int, ...], across: tuple[int, ...]) -> _Listed:
+            box = self.boxes[n].tolist()
+            return self.numbers[n], self.labels[n], float(self.scores[n]), *box, down, across
+
+        listed = [] if table is None else [row(table, all_rows, all_columns)]
+        listed += [row(n, all_rows, (place,)) for place, n in enumerate(columns)]
+        listed += [row(n, (place,), all_columns) for place, n in enumerate(rows)]
+        for n, box, its_rows in headers:
+            number, score = (None, None) if n is None else (self.numbers[n], float(self.scores[n]))
+            lines = its_rows, all_columns
+            listed.append((number, "table column header", score, *box.tolist(), *lines))
+        listed += [row(n, *self.lines.get(n, ((), ()))) for n in spanning]
+        return listed
+
+    def cells(self, structure: _Structure) -> tuple[Table, float]:
+        """Make the cells of a table, and assign words to them; rows and columns shrink to words."""
+        _, rows, columns, _, spanning, words, _ = structure
+        height, width = len(rows), len(columns)
+        if not rows or not columns:
+            return table_of_cells([]), 0.0
+        # positions column by column, and which of them each spanning cell has
+        down, across = np.tile(np.arange(height), width), np.repeat(np.arange(width), height)
+        boxes = _common(self.boxes[rows][down], self.boxes[columns][across])
+        if self.rules.mended:
+            grid = np.zeros((width, height, len(spanning)), dtype=bool)
+            for place, n in enumerate(spanning):
+                its_rows, its_columns = self.lines[n]
+                grid[np.ix_(its_columns, its_rows, [place])] = True
+            parts = grid.reshape(width * height, len(spanning))
+        else:
+            parts = overlaps(boxes, self.boxes[spanning]) > HALF
+        alone = ~parts.any(axis=1)
+        merged = [(n, part) for n, part in zip(spanning, parts.T, strict=True) if part.any()]
+        lines: list[_Lines] = [
+            ((row,), (column,))
+            for row, column in zip(down[alone].tolist(), across[alone].tolist(), strict=True)
+        ]
+        for _, part in merged:
+            its_rows, its_columns = (np.unique(axis[part]).tolist() for axis in (down, across))
+            lines.append((tuple(its_rows), tuple(its_columns)))
+        is_section = [False] * len(lines)
+        is_section[len(lines) - len(merged) :] = [self.labels[n] == _SPANNING[1] for n, _ in merged]
+        boxes = np.concatenate([boxes[alone], *(_hull(boxes[part])[None] for _, part in merged)])
+
+        words = np.arange(len(self.words.texts)) if self.rules.inference else words
+        word_boxes = self.words.boxes[words]
+        shares = overlaps(word_boxes, boxes)
+        best = shares.max(axis=1)
+        confidence = float(best.mean() + best.min()) / 2 if len(best) else 0.0
+        ends = np.array([(d[0], a[0], d[-1], a[-1]) for d, a in lines])
+        boxes, before = self._cell_boxes(lines, ends, rows, columns), boxes
+        if not np.array_equal(boxes, before):
+            shares = overlaps(word_boxes, boxes)
+        held = np.flatnonzero(shares.max(axis=1) >= _LEAST_HELD)
+        holders = shares[held].argmax(axis=1)
+        rows, columns = self._sorted(rows, 1), self._sorted(columns, 0)
+        self._shrink(rows, columns, ends[holders], word_boxes[held])
+        shrunk = self._cell_boxes(lines, ends, rows, columns)
+        boxes = np.where(areas_of(shrunk)[:, None] > 0, shrunk, boxes)
+
+        texts = self._texts(words[held], holders, len(lines))
+        is_header = self.is_header[structure.rows].tolist()
+        flags = [all(is_header[row] for row in its_rows) for its_rows, _ in lines]
+        cells = [
+            Cell(*lines[n], texts[n], (x0, y0, x1, y1), flags[n], is_section[n])
+            for n, (x0, y0, x1, y1) in enumerate(boxes.tolist())
+        ]
+        return Table(tuple(cells), covered_grid(cells, (height, width))[0]), confidence
+
+    def _cell_boxes(
+        self, lines: list[_Lines], ends: Indices, rows: list[int], columns: list[int]
+    ) -> Numbers:
+        """Return where the rows and columns of each cell meet; `ends` has the first and last."""
+        sides = []
+        for axis, numbers in enumerate((rows, columns)):
+            boxes = self.boxes[numbers]
+            hulls = np.where(areas_of(boxes)[:, None] > 0, boxes, 0.0)[ends[:, axis]]
+            for n in np.flatnonzero(ends[:, axis] != ends[:, axis + 2]).tolist():
+                hulls[n] = _hull(boxes[list(lines[n][axis])])
+            sides.append(hulls)
+        return _common(*sides)
+
+    def _sorted(self, numbers: list[int], axis: int) -> list[int]:
+        """Return rows (axis 1) or columns (axis 0) in the order of their middles."""
+        middles = self.boxes[numbers, axis] + self.boxes[numbers, axis + 2]
+        return [numbers[n] for n in middles.argsort(kind="stable").tolist()]
+
+    def _shrink(self, rows: list[int], columns: list[int], ends: Indices, words: Numbers) -> None:
+        """Let rows and columns extend from the first to the last edge of their words.
+
+        A word counts for the start of the first row and column of its cell, which are in `ends`,
+        and for the end of the last ones.
+        """
+        both = [(rows, columns), (columns, rows)]
+        for side, (corner, first) in enumerate(((1, True), (0, True), (3, False), (2, False))):
+            lines, others = both[side % 2]
+            edges = np.full(len(lines), np.nan)
+            (np.fmin if first else np.fmax).at(edges, ends[:, side], words[:, corner])
+            for n in np.flatnonzero(~np.isnan(edges)).tolist():
+                self.boxes[lines[n], corner] = edges[n]
+            outer = edges[0 if first else -1]
+            if not np.isnan(outer):
+                self.boxes[others, corner] = outer
+
+    def _texts(self, words: Indices, holders: Indices, count: int) -> list[str]:
+        """Join the words of each cell by spaces, in order; lines are stripped."""
+        order = np.lexsort(self.words.order[words].T[[2, 1, 0]])
+        lines: list[dict[tuple[int, ...], list[str]]] = [{} for _ in range(count)]
+        keys = map(tuple, self.words.order[words[order], :2].tolist())
+        ordered = zip(holders[order].tolist(), words[order].tolist(), keys, strict=True)
+        for cell, word, key in ordered:
+            lines[cell].setdefault(key, []).append(self.words.texts[word])
+        texts = []
+        for its_lines in lines:
+            *first, last = [" ".join(line) for line in its_lines.values()] or [""]
+            texts.append(" ".join([*(line.strip() for line in first), last]).strip())
+        return texts
+
+
+def _common(a: Numbers, b: Numbers) -> Numbers:
+    """Return the intersections of boxes, reversed where there is none; of an empty box, itself."""
+    found = np.concatenate([np.maximum(a[:, :2], b[:, :2]), np.minimum(a[:, 2:], b[:, 2:])], axis=1)
+    for side in (a, b):
+        empty = areas_of(side) <= 0
+        found[empty] = side[empty]
+    return found
+
+
+def _hull(boxes: Numbers) -> Numbers:
+    """Return the smallest box around boxes; those without area do not count."""
+    boxes = boxes[areas_of(boxes) > 0]
+    if not len(boxes):
+        return np.zeros(4)
+    return np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
+
+
+def _covered(boxes: Numbers, lines: Numbers, axis: int) -> Numbers:
+    """Return the share of the height (axis 1) or width of each line that each box covers."""
+    low = np.maximum.outer(boxes[:, axis], lines[:, axis])
+    high = np.minimum.outer(boxes[:, axis + 2], lines[:, axis + 2])
+    extents = lines[:, axis + 2] - lines[:, axis]
+    return (high - low) / np.where(extents > 0, extents, np.inf)
