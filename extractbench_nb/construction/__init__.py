@@ -12,8 +12,7 @@ from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.losses import losses
 from extractbench_nb.construction.profiles import profiles, rules_of
 from extractbench_nb.construction.reading import Reading, read_answer
-from extractbench_nb.construction.released_texts import released_answer
-from extractbench_nb.construction.replies import RecordedAnswers
+from extractbench_nb.construction.replies import RecordedAnswers, released_answer
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.construction.retrieval import Index, Retrieved, Retriever, retrieve
 from extractbench_nb.construction.runs import construct
