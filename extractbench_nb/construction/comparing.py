@@ -15,8 +15,8 @@ from extractbench_nb.construction.result import Parts, TableComparison, ratios_o
 from extractbench_nb.construction.values import is_absent, number_of, propose_keys, text_key
 from extractbench_nb.construction.verdicts import (
     Asker,
-    Cell,
     CellVerdict,
+    TextPair,
     cell_rows,
     strict_verdicts,
 )
@@ -177,8 +177,8 @@ def _compare_optimally(tables: Tables, rules: TableRules, asker: Asker) -> Parts
     else:
         rows = [RowMatch(n, None, "missed") for n in range(ours.size)]
 
-    def judged(cells: Sequence[Cell]) -> list[CellVerdict]:
-        return strict_verdicts(cells, tables.numeric, rules, asker)
+    def judged(pairs: Sequence[TextPair]) -> list[CellVerdict]:
+        return strict_verdicts(pairs, columns, tables.numeric, rules, asker)
 
     cells = cell_rows(tables, columns, rows, rules, judged)
     return Parts(columns, rows, cells, ratios_of(tables, columns, rows, cells, rules), notes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from extractbench_nb.construction.values import (
     released_similarity,
     released_words,
 )
-from extractbench_nb.construction.verdicts import Asker, Cell, CellVerdict, cell_rows
+from extractbench_nb.construction.verdicts import Asker, CellVerdict, TextPair, cell_rows
 from extractbench_nb.errors import InputError
 
 
@@ -75,8 +76,8 @@ def compare_released(
     cell_stats = {"calls": 0, "failures": 0}
     used = Tables(ours, theirs, keys, known, numeric, len(values))
 
-    def judged(cells: Sequence[Cell]) -> list[CellVerdict]:
-        return _verdicts(cells, used, rules, asker, cell_stats)
+    def judged(pairs: Sequence[TextPair]) -> list[CellVerdict]:
+        return _verdicts(pairs, used, rules, asker, cell_stats)
 
     cells = cell_rows(used, columns, rows, rules, judged)
     ratios = ratios_of(used, columns, rows, cells, rules)
@@ -317,48 +318,43 @@ def _without_partner(pairs: Sequence[RowMatch], gold: int, predicted: int) -> li
 
 
 def _verdicts(
-    cells: Sequence[Cell],
+    pairs: Sequence[TextPair],
     tables: Tables,
     rules: TableRules,
     asker: Asker,
     stats: dict[str, int],
 ) -> list[CellVerdict]:
     """Judge cells of matched rows: two numbers that are missing or unreadable are equal."""
-    texts = [
-        (
-            cell.gold or "",
-            (cell.predicted or "").removesuffix(
-                rules.key_suffix if cell.column.gold in tables.keys else ""
-            ),
-        )
-        for cell in cells
-    ]
-    methods = ["number" if c.column.gold in tables.numeric else rules.cells for c in cells]
-    scores: list[float | None] = [float(one == other) for one, other in texts]
+    suffixes = dict.fromkeys(tables.keys, rules.key_suffix)
+    texts = [(name, one, other.removesuffix(suffixes.get(name, ""))) for name, one, other in pairs]
+    methods = ["number" if name in tables.numeric else rules.cells for name, _, _ in pairs]
+    scores: list[float | None] = [float(one == other) for _, one, other in texts]
     numbers = [n for n, method in enumerate(methods) if method == "number"]
-    ours, theirs = (np.array([released_number(texts[n][side]) for n in numbers]) for side in (0, 1))
+    ours, theirs = (np.array([released_number(texts[n][side]) for n in numbers]) for side in (1, 2))
     close = np.isclose(ours, theirs, atol=rules.numeric_tolerance, equal_nan=True)
     for n, is_close in zip(numbers, close.tolist(), strict=True):
         scores[n] = float(is_close)
     asked = []
-    for n, (one, other) in enumerate(texts):
+    for n, (_, one, other) in enumerate(texts):
         if one and other and methods[n] == "fuzzy":
             is_alike = round(released_similarity(one, other)) >= rules.threshold
             scores[n] = float(rules.fuzzy_installed and is_alike)
         elif one and other and methods[n] == "judge" and not scores[n]:
             asked.append(n)
-    answers = asker.scores([(str(cells[n].column.gold), *texts[n]) for n in asked])
+    answers = asker.scores([texts[n] for n in asked])
     for n, answer in zip(asked, answers, strict=True):
         scores[n] = answer
     stats |= {"calls": len(asked), "failures": sum(answer is None for answer in answers)}
     failed = CellVerdict("judge_error", rules.failure_score, "judge_failed")
     return [
-        failed if score is None else _verdict(score, cell.gold, cell.predicted, method)
-        for score, cell, method in zip(scores, cells, methods, strict=True)
+        failed if score is None else _verdict(score, bool(one), bool(other), method)
+        for score, (_, one, other), method in zip(scores, pairs, methods, strict=True)
     ]
 
 
-def _verdict(score: float, gold: str | None, predicted: str | None, method: str) -> CellVerdict:
+@lru_cache(maxsize=1_024)
+def _verdict(score: float, gold: bool, predicted: bool, method: str) -> CellVerdict:
+    """Return the verdict for a score, and whether gold and the prediction hold something."""
     if score >= PASS_MARK:
         if not gold and not predicted:
             return CellVerdict("both_absent", score, "both_null")

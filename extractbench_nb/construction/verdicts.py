@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import chain, product
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from extractbench_nb._concurrency import run_anywhere
@@ -48,6 +49,10 @@ Keys of the correct table:
 {keys}"""
 
 
+#: A column (or ``column``, ``key``), gold's text and the predicted text.
+TextPair = tuple[str, str, str]
+
+
 class Answer(NamedTuple):
     """A judge's answer: a score, or None, and why."""
 
@@ -76,22 +81,22 @@ class Asker:
         self.judge = choose_judge(judge)
         if not isinstance(self.judge, OfflineJudge):
             check_judge(self.judge, {})
-        self._answers: dict[tuple[str, str, str], Answer] = {}
+        self._answers: dict[TextPair, Answer] = {}
         self.calls: list[tuple[str, JudgeCall]] = []
         self.failures: list[str] = []
 
-    def answers(self, questions: Sequence[tuple[str, str, str]]) -> list[Answer]:
-        """Answer questions of column (or ``column``, ``key``), gold and predicted."""
+    def answers(self, questions: Sequence[TextPair]) -> list[Answer]:
+        """Answer questions about pairs of texts."""
         new = [q for q in dict.fromkeys(questions) if q not in self._answers]
         if new:
             self._answers |= zip(new, self._asked(new), strict=True)
         return [self._answers[question] for question in questions]
 
-    def scores(self, questions: Sequence[tuple[str, str, str]]) -> list[float | None]:
+    def scores(self, questions: Sequence[TextPair]) -> list[float | None]:
         """Return the scores alone; None without a verdict."""
         return [answer.score for answer in self.answers(questions)]
 
-    def _asked(self, questions: Sequence[tuple[str, str, str]]) -> list[Answer]:
+    def _asked(self, questions: Sequence[TextPair]) -> list[Answer]:
         judge: Any = self.judge
         if isinstance(judge, OfflineJudge):
             verdicts = [judge.compare(gold, predicted) for _, gold, predicted in questions]
@@ -172,15 +177,6 @@ class Asker:
 _METRICS = {"judge": METRIC, "exact": "string_exact", "fuzzy": "string_fuzzy"}
 
 
-class Cell(NamedTuple):
-    """A cell before its verdict: its row and column, and both texts."""
-
-    row: RowMatch
-    column: ColumnMatch
-    gold: str | None
-    predicted: str | None
-
-
 class CellVerdict(NamedTuple):
     """The verdict on one cell: outcome, score, reason, a judge's similarity and words."""
 
@@ -221,95 +217,87 @@ def cell_rows(
     columns: Sequence[ColumnMatch],
     rows: Sequence[RowMatch],
     rules: TableRules,
-    judged: Callable[[Sequence[Cell]], Sequence[CellVerdict]],
+    judged: Callable[[Sequence[TextPair]], Sequence[CellVerdict]],
 ) -> list[CellRow]:
     """List every cell of the compared columns, row by row, and then the cells of extra columns.
 
-    `judged` gives the verdicts on cells of matched rows. Of extra columns filled cells count, and
-    none under the released rules, which know no such columns.
+    `judged` gives the verdicts on cells of matched rows, from column, gold and predicted text. Of
+    extra columns filled cells count, and none under the released rules, which know no such columns.
     """
     partner = {column.gold: column for column in columns}
-    plan = [
-        Cell(
-            row,
-            partner[name],
-            _text(tables.gold, name, row.gold),
-            _text(tables.predicted, partner[name].predicted, row.predicted),
-        )
-        for row in rows
-        for name in tables.values
-    ]
+    compared = [partner[name] for name in tables.values]
     extra = [column for column in columns if column.gold is None and not rules.released]
-    plan += [
-        Cell(row, column, None, text)
-        for row in rows
-        for column in extra
-        if not is_absent(text := _text(tables.predicted, column.predicted, row.predicted) or "")
+
+    def text(table: Reading, column: str | None, row: int | None) -> str | None:
+        return None if column is None or row is None else table.columns[column][row]
+
+    pairs = [row for row in rows if row.status == "matched"]
+    questions = [
+        (
+            str(column.gold),
+            text(tables.gold, column.gold, row.gold) or "",
+            text(tables.predicted, column.predicted, row.predicted) or "",
+        )
+        for row, column in product(pairs, compared)
     ]
-    in_pairs = [c for c in plan if c.row.status == "matched" and c.column.gold is not None]
-    verdicts = iter(judged(in_pairs))
+    verdicts = iter(judged(questions))
     number = "number_tolerance" if rules.released else "number_exact"
+    metrics = {
+        name: number if name in tables.numeric else _METRICS[rules.cells] for name in partner
+    }
+    paths = {c: member(str(c.predicted if c.gold is None else c.gold)) for c in columns}
+    failure = tables.predicted.failure
     found = []
-    for cell in plan:
-        name, status = cell.column.gold, cell.row.status
-        metric = METRIC
-        if name is not None:
-            metric = number if name in tables.numeric else _METRICS[rules.cells]
-        if tables.predicted.failure is not None:
-            verdict = CellVerdict("structural", 0.0, tables.predicted.failure)
-        elif status != "matched":
-            verdict = _OF_ROWS[status]
-        elif name is None:
-            verdict = _EXTRA if cell.column.status == "extra" else _OPEN_COLUMN
+    for row, column in chain(product(rows, compared), product(rows, extra)):
+        gold = text(tables.gold, column.gold, row.gold)
+        predicted = text(tables.predicted, column.predicted, row.predicted)
+        if column.gold is None and is_absent(predicted or ""):
+            continue
+        if failure is not None:
+            verdict = CellVerdict("structural", 0.0, failure)
+        elif row.status != "matched":
+            verdict = _OF_ROWS[row.status]
+        elif column.gold is None:
+            verdict = _EXTRA if column.status == "extra" else _OPEN_COLUMN
         else:
             verdict = next(verdicts)
-        found.append(_cell_row(cell, metric, verdict))
+        outcome, score, reason, similarity, reasoning = verdict
+        place = f"[{row.gold}]" if row.gold is not None else f"[+{row.predicted}]"
+        found.append(
+            CellRow(
+                f"${place}{paths[column]}",
+                f"[]{paths[column]}",
+                METRIC if column.gold is None else metrics[column.gold],
+                score,
+                None if score is None else outcome in ("correct", "both_absent"),
+                *(outcome, reason, reasoning, similarity, gold, predicted),
+                *(row.gold, row.predicted, column.gold),
+                None if row.predicted is None else column.predicted,
+            )
+        )
     return found
 
 
-def _text(table: Reading, column: str | None, row: int | None) -> str | None:
-    return None if column is None or row is None else table.columns[column][row]
-
-
-def _cell_row(cell: Cell, metric: str, verdict: CellVerdict) -> CellRow:
-    row, column = cell.row, cell.column
-    place = f"[{row.gold}]" if row.gold is not None else f"[+{row.predicted}]"
-    name = member(str(column.predicted if column.gold is None else column.gold))
-    passed = None if verdict.score is None else verdict.outcome in ("correct", "both_absent")
-    return CellRow(
-        path=f"${place}{name}",
-        field=f"[]{name}",
-        metric=metric,
-        score=verdict.score,
-        passed=passed,
-        outcome=verdict.outcome,
-        reason=verdict.reason,
-        reasoning=verdict.reasoning,
-        similarity=verdict.similarity,
-        gold=cell.gold,
-        predicted=cell.predicted,
-        gold_row=row.gold,
-        predicted_row=row.predicted,
-        column=column.gold,
-        predicted_column=None if row.predicted is None else column.predicted,
-    )
-
-
 def strict_verdicts(
-    cells: Sequence[Cell], numeric: Sequence[str], rules: TableRules, asker: Asker
+    questions: Sequence[TextPair],
+    columns: Sequence[ColumnMatch],
+    numeric: Sequence[str],
+    rules: TableRules,
+    asker: Asker,
 ) -> list[CellVerdict]:
     """Judge cells of matched rows, each pair of texts once; the judge is asked all together."""
-    known: dict[tuple[str, str, str], CellVerdict] = {}
-    asked: dict[tuple[str, str, str], None] = {}
-    questions = [(str(c.column.gold), c.gold or "", c.predicted or "") for c in cells]
-    for cell, question in zip(cells, questions, strict=True):
-        if question not in known and question not in asked:
-            verdict = _of_absent(cell) or _by_rules(cell, numeric, rules)
-            if verdict is None:
-                asked[question] = None
-            else:
-                known[question] = verdict
-    for question, answer in zip(asked, asker.answers(list(asked)), strict=True):
+    partner = {column.gold: column for column in columns}
+    known: dict[TextPair, CellVerdict] = {}
+    asked: list[TextPair] = []
+    for question in dict.fromkeys(questions):
+        column, gold, predicted = question
+        verdict = _of_absent(partner[column], gold, predicted)
+        verdict = verdict or _by_rules(column, gold, predicted, numeric, rules)
+        if verdict is None:
+            asked.append(question)
+        else:
+            known[question] = verdict
+    for question, answer in zip(asked, asker.answers(asked), strict=True):
         score, reason, words = answer
         if score is None:
             known[question] = CellVerdict("judge_error", None, reason, None, words)
@@ -321,27 +309,28 @@ def strict_verdicts(
     return [known[question] for question in questions]
 
 
-def _of_absent(cell: Cell) -> CellVerdict | None:
+def _of_absent(column: ColumnMatch, gold: str, predicted: str) -> CellVerdict | None:
     """Judge a cell that one side lacks, or whose column the prediction lacks; None for others."""
-    nothing = is_absent(cell.gold or ""), is_absent(cell.predicted or "")
-    if cell.column.status == "judge_error":
+    nothing = is_absent(gold), is_absent(predicted)
+    if column.status == "judge_error":
         return _OPEN_COLUMN
-    if cell.column.predicted is None:
+    if column.predicted is None:
         return _NO_COLUMN[nothing[0]]
     return _NULLS.get(nothing)
 
 
-def _by_rules(cell: Cell, numeric: Sequence[str], rules: TableRules) -> CellVerdict | None:
+def _by_rules(
+    column: str, gold: str, predicted: str, numeric: Sequence[str], rules: TableRules
+) -> CellVerdict | None:
     """Judge two texts by rules; None where the judge is to decide."""
-    name, gold, predicted = str(cell.column.gold), cell.gold or "", cell.predicted or ""
     if gold.strip() == predicted.strip():
         return CellVerdict("correct", 1.0, "identical", 1.0)
-    one, other = number_of(gold, name), number_of(predicted, name)
+    one, other = number_of(gold, column), number_of(predicted, column)
     if one is not None and other is not None:
         return _NUMBERS[_equal(one, other, rules.numeric_tolerance)]
     if text_key(gold) == text_key(predicted):
         return CellVerdict("correct", 1.0, "normalised", 1.0)
-    if one is not None and name in numeric:
+    if one is not None and column in numeric:
         return CellVerdict("incorrect", 0.0, "not_a_number")
     return None if rules.cells == "judge" else _by_words(gold, predicted, rules)
 
