@@ -241,6 +241,8 @@ class TableComparison:
     ----------
     rows, cells, columns, judge_calls : pandas.DataFrame
         One row per row, cell, column, and call of a model. Each access returns a copy.
+    fields : pandas.DataFrame
+        The same as `cells`, for `breakdown` and `difficulty`.
     summary : pandas.Series
         Scores and counts as floats.
     warnings : pandas.DataFrame
@@ -277,6 +279,11 @@ class TableComparison:
     def cells(self) -> pd.DataFrame:
         """One row per cell of gold or the prediction."""
         return self._cells.copy()
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """The same as `cells`, by the name that `breakdown` and `difficulty` look for."""
+        return self.cells
 
     @property
     def columns(self) -> pd.DataFrame:
