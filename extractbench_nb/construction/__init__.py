@@ -10,8 +10,7 @@ from extractbench_nb.construction.evidence import EvidenceRecall, evidence_recal
 from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.profiles import profiles, rules_of
 from extractbench_nb.construction.reading import Reading, read_answer
-from extractbench_nb.construction.released_texts import released_answer
-from extractbench_nb.construction.replies import RecordedAnswers
+from extractbench_nb.construction.replies import RecordedAnswers, released_answer
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.construction.retrieval import (
     Chunk,

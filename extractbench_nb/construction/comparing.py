@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from extractbench_nb.construction.aligning import (
-    ColumnMatch,
-    RowMatch,
-    Side,
-    align_columns,
-    align_rows,
-)
-from extractbench_nb.construction.asking import Asker
-from extractbench_nb.construction.cells import judge_cells
-from extractbench_nb.construction.inputs import Tables, key_notes, keys_of, read_tables
+from extractbench_nb.construction.aligning import RowMatch, Side, align_columns, align_rows
 from extractbench_nb.construction.profiles import TableRules, rules_of
-from extractbench_nb.construction.reading import Reading
-from extractbench_nb.construction.released import harmonic, share
-from extractbench_nb.construction.released_result import Found, compare_released
-from extractbench_nb.construction.result import CellRow, Note, TableComparison
-from extractbench_nb.construction.values import is_absent, number_of, text_key
+from extractbench_nb.construction.reading import Note, Reading, Tables, read_answer
+from extractbench_nb.construction.released import compare_released
+from extractbench_nb.construction.result import Parts, TableComparison, ratios_of
+from extractbench_nb.construction.values import is_absent, number_of, propose_keys, text_key
+from extractbench_nb.construction.verdicts import (
+    Asker,
+    CellVerdict,
+    TextPair,
+    cell_rows,
+    strict_verdicts,
+)
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.base import Judge
+
+_MOST_SHOWN = 5
+#: Stands for the keys of a column that a table lacks: like no key, not even a blank one.
+_ABSENT_KEY = "\ue000"
+#: Names of columns as users give them.
+_Names = str | Sequence[str] | None
 
 
 def compare(  # noqa: PLR0913 - options, all but two by name
@@ -99,24 +103,30 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     [['$[0].sales', '1,200', '1300']]
     """
     rules = rules_of(profile)
-    tables = read_tables(gold, predicted, keys, values, numeric, required=not rules.released)
-    return _compared(rules, judge, tables, (keys, values, numeric), (gold, predicted))
+    tables, notes = _read_tables(gold, predicted, keys, values, numeric, rules)
+    given = ((keys, values, numeric), (gold, predicted))
+    return _compared(rules, judge, tables, notes, given)
 
 
 def _compared(
     rules: TableRules,
     judge: str | Judge,
     tables: Tables,
-    roles: tuple[str | Sequence[str] | None, ...],
-    given: tuple[Any, Any],
+    notes: Sequence[Note],
+    given: tuple[tuple[_Names, ...], tuple[Any, Any]],
 ) -> TableComparison:
     """Compare two tables that were read, from what the user gave."""
     started = time.perf_counter()
     asker = Asker(judge)
     if rules.released:
-        found = compare_released(tables, roles, given, rules, asker)
+        parts = compare_released(tables, given[0], given[1], rules, asker)
     else:
-        found = _compare_optimally(tables, rules, asker)
+        parts = _compare_optimally(tables, rules, asker)
+    failures: list[Note] = []
+    if asker.failures:
+        count, first = len(asker.failures), asker.failures[0]
+        message = f"{count} questions without a verdict; the first: {first}"
+        failures.append(("judge", "$", "judge_failed", message, None))
     meta = {
         "profile": rules.name,
         "judge": asker.judge.name,
@@ -130,127 +140,167 @@ def _compared(
         "seconds": time.perf_counter() - started,
     }
     return TableComparison(
-        columns=found.columns,
-        rows=found.rows,
-        cells=found.cells,
-        ratios=found.ratios,
-        calls=asker.calls,
-        notes=[*tables.notes, *found.notes, *_failures(asker)],
-        rules=rules,
-        tables=(tables.gold, tables.predicted),
-        roles=(tables.keys, tables.values, tables.numeric),
-        released=found.released,
-        meta=meta,
-        again=partial(_compared, judge=asker.judge, tables=tables, roles=roles, given=given),
+        parts._replace(notes=[*notes, *parts.notes, *failures]),
+        tables,
+        rules,
+        tuple(asker.calls),
+        meta,
+        partial(_compared, judge=asker.judge, tables=tables, notes=notes, given=given),
     )
 
 
-def _failures(asker: Asker) -> list[Note]:
-    count = len(asker.failures)
-    if not count:
-        return []
-    message = f"{count} questions without a verdict; the first: {asker.failures[0]}"
-    return [("judge", "$", "judge_failed", message, None)]
-
-
-def _compare_optimally(tables: Tables, rules: TableRules, asker: Asker) -> Found:
+def _compare_optimally(tables: Tables, rules: TableRules, asker: Asker) -> Parts:
+    """Align columns, then rows, and judge the cells, by the rules of ``strict``."""
     ours, theirs = tables.gold, tables.predicted
     columns = align_columns(list(ours.columns), list(theirs.columns), asker.scores)
-    partner = {match.gold: match for match in columns if match.gold is not None}
-    notes = _lost_keys(tables, partner)
-    their_keys = [partner[key].predicted for key in tables.keys]
-    if tables.predicted.failure is None:
+    partner = {column.gold: column for column in columns}
+    notes: list[Note] = []
+    if theirs.failure is None:
         # without the judge's columns, so that the judge has no part in the pairs that need none
         by_name = {
-            name: match.predicted
-            for name, match in partner.items()
-            if match.predicted is not None and match.rule != "judge"
+            str(column.gold): column.predicted
+            for column in columns
+            if column.gold is not None and column.predicted is not None and column.rule != "judge"
         }
+        their_keys = [partner[key].predicted for key in tables.keys]
+        lost = [key for key in tables.keys if partner[key].predicted is None]
+        if lost:
+            message = f"the prediction has no key column {', '.join(map(repr, lost))}"
+            notes.append(("predicted", "$", "key_missing", message, lost))
+        notes += _key_notes("predicted", theirs, [key for key in their_keys if key is not None])
+        threshold = float(rules.threshold) if rules.similar_rows else None
         sides = (
             _side(ours, tables.keys, {name: name for name in by_name}),
             _side(theirs, their_keys, by_name),
         )
-        threshold = float(rules.threshold) if rules.similar_rows else None
         rows = align_rows(*sides, threshold=threshold, judge=asker.scores)
-        present = [key for key in their_keys if key is not None]
-        if present:
-            notes += key_notes("predicted", theirs, present)
     else:
-        rows = [RowMatch(n, None, "missed", "", None) for n in range(ours.size)]
-    cells = judge_cells(tables, columns, rows, rules, asker)
-    return Found(columns, rows, cells, _ratios(tables, columns, rows, cells, rules), notes)
+        rows = [RowMatch(n, None, "missed") for n in range(ours.size)]
+
+    def judged(pairs: Sequence[TextPair]) -> list[CellVerdict]:
+        return strict_verdicts(pairs, columns, tables.numeric, rules, asker)
+
+    cells = cell_rows(tables, columns, rows, rules, judged)
+    return Parts(columns, rows, cells, ratios_of(tables, columns, rows, cells, rules), notes)
 
 
-def _lost_keys(tables: Tables, partner: Mapping[str, ColumnMatch]) -> list[Note]:
-    if tables.predicted.failure is not None:
-        return []
-    lost = [key for key in tables.keys if partner[key].predicted is None]
-    if not lost:
-        return []
-    message = f"the prediction has no key column {', '.join(map(repr, lost))}"
-    return [("predicted", "$", "key_missing", message, lost)]
-
-
-def _side(table: Reading, keys: Sequence[str | None], named: Mapping[str, str]) -> Side:
+def _side(table: Reading, keys: Sequence[str | None], named: dict[str, str]) -> Side:
     """Return keys, and by gold's names the cells of columns that both tables name."""
+
+    def comparable(text: str, column: str) -> str:
+        """Return what cells share that are equal without a judge."""
+        if is_absent(text):
+            return ""
+        number = number_of(text, column)
+        return text_key(text) if number is None else f"{number.normalize():f}"
+
     cells = [
-        [_comparable(text, name) for text in table.columns[named[name]]] for name in sorted(named)
+        [comparable(text, name) for text in table.columns[named[name]]] for name in sorted(named)
     ]
     rows: list[tuple[str, ...]] = list(zip(*cells, strict=True)) or [()] * table.size
     content = list(zip(*(table.columns[name] for name in sorted(table.columns)), strict=True))
-    return Side(keys_of(table, keys), rows, content)
+    return Side(_keys_of(table, keys), rows, content)
 
 
-def _comparable(text: str, column: str) -> str:
-    """Return what cells share that are equal without a judge."""
-    if is_absent(text):
-        return ""
-    number = number_of(text, column)
-    return text_key(text) if number is None else f"{number.normalize():f}"
+# --- the two tables, and the roles of gold's columns ----------------------------------------------
 
 
-def _ratios(
-    tables: Tables,
-    columns: Sequence[ColumnMatch],
-    rows: Sequence[RowMatch],
-    cells: Sequence[CellRow],
-    rules: TableRules,
-) -> dict[str, float]:
-    """Compute precision, recall and F1 of cells, rows and columns."""
-    total = sum(cell.score or 0.0 for cell in cells)
-    width = len(tables.values)
-    gold_rows, predicted_rows = tables.gold.size, tables.predicted.size
-    extra = sum(cell.column is None for cell in cells) if rules.count_extra_columns else 0
-    matched = sum(match.status == "matched" for match in rows)
-    compared = set(tables.values)
-    aligned = sum(m.gold in compared and m.predicted is not None for m in columns)
-    extra_columns = sum(m.gold is None for m in columns)
-    in_pairs = [
-        cell
-        for cell in cells
-        if cell.column is not None and cell.gold_row is not None and cell.predicted_row is not None
+def _read_tables(
+    gold: Any, predicted: Any, keys: _Names, values: _Names, numeric: _Names, rules: TableRules
+) -> tuple[Tables, list[Note]]:
+    """Read both tables and settle the roles of gold's columns."""
+    ours, theirs = read_answer(gold, "gold"), read_answer(predicted, "predicted")
+    if ours.failure:
+        raise InputError(f"gold holds no table: {ours.notes[-1][1]}")
+    notes: list[Note] = [
+        (side, "$", kind, message, None)
+        for side, reading in (("gold", ours), ("predicted", theirs))
+        for kind, message in reading.notes
     ]
-    configured = width + sum(len(note[4]) for note in tables.notes if note[2] == "not_in_gold")
-    recall = share(total, gold_rows * width)
-    precision = share(total, predicted_rows * width + extra)
-    if not gold_rows * width + predicted_rows * width + extra:
-        precision = recall = 1.0  # nothing was asked for and nothing was predicted
-    row_recall, row_precision = share(matched, gold_rows), share(matched, predicted_rows)
-    if not gold_rows + predicted_rows:
-        row_recall = row_precision = 1.0
-    return {
-        "cell_f1": harmonic(precision, recall),
-        "cell_precision": precision,
-        "cell_recall": recall,
-        "row_f1": harmonic(row_precision, row_recall),
-        "row_precision": row_precision,
-        "row_recall": row_recall,
-        "column_recall": share(aligned, width)
-        if rules.predicted_column_recall
-        else share(width, configured),
-        "column_precision": share(aligned, aligned + extra_columns),
-        "average_cell_score": share(sum(cell.score or 0.0 for cell in in_pairs), len(in_pairs)),
-        "score_sum": total,
-        "gold_cells": float(gold_rows * width),
-        "predicted_cells": float(predicted_rows * width + extra),
-    }
+    names = list(ours.columns)
+    chosen = _checked(keys, names)
+    why = "given"
+    if chosen is None:
+        chosen, why = propose_keys(ours.columns, list(theirs.columns))
+        notes.append(("gold", "$", "keys_proposed", f"keys {chosen}: {why}", None))
+    asked, absent = _folded(values), list[str]()
+    if asked is None:
+        compared = [name for name in names if name not in chosen] or chosen
+    else:
+        compared = [name for name in dict.fromkeys(asked) if name in names]
+        absent = [name for name in asked if name not in names]
+    if absent:
+        message = f"gold has no column {', '.join(map(repr, absent[:_MOST_SHOWN]))}; left out"
+        notes.append(("gold", "$", "not_in_gold", message, absent))
+    if not compared and not rules.released:
+        hint = "empty; expected columns of gold, or None"
+        if absent:
+            hint = f"gold has no column {absent[0]!r}; {nearest(absent[0], names)}"
+        raise InputError(f"values: {hint}")
+    numbers = _folded(numeric)
+    if numbers is None:
+        numbers = [name for name in compared if _is_numeric(ours.columns[name], name)]
+    unknown = [name for name in numbers if name not in names]
+    if unknown:
+        message = f"numeric: gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}"
+        notes.append(("gold", "$", "numeric_unknown", message, unknown))
+    numbers = [name for name in numbers if name in compared]
+    notes += _key_notes("gold", ours, chosen)
+    configured = len(compared) + len(absent)
+    return Tables(ours, theirs, chosen, compared, numbers, configured, why), notes
+
+
+def _folded(given: _Names) -> list[str] | None:
+    """Return names of columns with single spaces, as tables are read."""
+    if given is None:
+        return None
+    return [" ".join(str(name).split()) for name in ([given] if isinstance(given, str) else given)]
+
+
+def _checked(keys: _Names, names: Sequence[str]) -> list[str] | None:
+    """Return the given keys, which must be columns of gold."""
+    chosen = _folded(keys)
+    if chosen is not None and not chosen:
+        raise InputError("keys is empty; expected at least one of gold's columns, or None")
+    for name in chosen or ():
+        if name not in names:
+            raise InputError(f"keys: gold has no column {name!r}; {nearest(name, names)}")
+    return chosen and list(dict.fromkeys(chosen))
+
+
+def _is_numeric(values: Sequence[str], column: str) -> bool:
+    filled = [text for text in values if not is_absent(text)]
+    return bool(filled) and all(number_of(text, column) is not None for text in filled)
+
+
+def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
+    """Warn of blank and repeated keys, and of words for nothing among them."""
+    rows = _keys_of(table, keys) if keys else []
+    first: dict[tuple[str, ...], int] = {}
+    for n, key in enumerate(rows):
+        first.setdefault(key, n)
+    odd: dict[str, list[int]] = {"blank_key": [], "null_word_key": [], "duplicate_key": []}
+    for n, key in enumerate(rows):
+        if not any(key):
+            odd["blank_key"].append(n)
+        elif all(map(is_absent, key)):
+            odd["null_word_key"].append(n)
+        if first[key] != n:
+            odd["duplicate_key"].append(n)
+    meanings = ("a blank key", "a word for nothing as key", "the key of an earlier row")
+    notes: list[Note] = []
+    for (kind, found), meaning in zip(odd.items(), meanings, strict=True):
+        if found:
+            shown = ", ".join(map(str, found[:_MOST_SHOWN]))
+            more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+            have = "rows" if len(found) > 1 else "row"
+            message = f"{len(found)} {have} with {meaning}: {shown}{more}"
+            notes.append((side, f"$[{found[0]}]", kind, message, rows[found[0]]))
+    return notes
+
+
+def _keys_of(table: Reading, keys: Sequence[str | None]) -> list[tuple[str, ...]]:
+    """Return the key of each row, one text per key column; None stands for one that is absent."""
+    blank = [_ABSENT_KEY] * table.size
+    columns = [blank if key is None else map(str.strip, table.columns[key]) for key in keys]
+    return list(zip(*columns, strict=True))

@@ -13,9 +13,14 @@ import pandas as pd
 
 from extractbench_nb.errors import InputError, nearest
 
-#: Ways of matching rows, and of comparing cells that are not numbers.
-ROWS = ("optimal", "exact", "llm_assisted")
-CELLS = ("judge", "exact", "fuzzy")
+#: The score of a judge from which two texts mean the same.
+PASS_MARK = 0.7
+#: Rules with few values: ways of matching rows, and of comparing cells that are not numbers.
+_ALLOWED = {
+    "rows": ("optimal", "exact", "llm_assisted"),
+    "cells": ("judge", "exact", "fuzzy"),
+}
+_MOST_ALIKE = 100
 
 
 def _rule(default: Any, meaning: str) -> Any:
@@ -87,9 +92,6 @@ PROFILES = {
         ),
     )
 }
-
-_ALLOWED = {"rows": ROWS, "cells": CELLS}
-_MOST_ALIKE = 100
 
 
 def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:

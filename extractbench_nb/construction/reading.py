@@ -9,17 +9,18 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import StringIO
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._json import read_text
-from extractbench_nb.construction.released_texts import released_answer
+from extractbench_nb.construction.replies import released_answer
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Table
@@ -51,6 +52,8 @@ READING_KINDS = {
     "no_table": "no table was found",
     "unreadable": "the table cannot be read",
 }
+#: One warning: side, path, kind, message, value.
+Note = tuple[str, str, str, str, Any]
 #: Those after which there is no table.
 FAILURES = ("no_answer", "no_table", "unreadable")
 
@@ -106,28 +109,41 @@ class Reading:
     @property
     def direct(self) -> bool:
         """Whether AOE's released code reads the answer without a model's help ("direct")."""
-        if self.text is None:
-            return self.failure is None
-        return released_answer(self.text).frame is not None
+        return self.failure_mode is None
 
     @property
     def mapped(self) -> bool:
         """Whether there is a table with rows ("mapped"), by rules here and not by a model."""
         return self.failure is None and self.size > 0
 
-    @property
+    @cached_property
     def failure_mode(self) -> str | None:
         """What kept the answer from being direct: of `READING_KINDS`; None if it is direct."""
-        if self.direct:
+        if self.text is None:
+            return self.failure
+        released = released_answer(self.text)
+        if released.frame is not None:
             return None
-        kinds = {kind for kind, _ in self.notes}
-        if self.failure or self.text is None or released_answer(self.text).found:
+        if self.failure or released.found:
             return self.failure or "unreadable"
-        telling = ("thoughts", "fence_unclosed", "other_format")
-        for kind in telling:
+        kinds = {kind for kind, _ in self.notes}
+        for kind in ("thoughts", "fence_unclosed", "other_format"):
             if kind in kinds:
                 return kind
         return "fence_label" if _FENCED in self.text else "fence_missing"
+
+
+class Tables(NamedTuple):
+    """The two tables of a comparison as texts, and the roles of gold's columns."""
+
+    gold: Reading
+    predicted: Reading
+    keys: list[str]
+    values: list[str]
+    numeric: list[str]
+    #: Number of compared columns that were asked for, those that gold lacks included.
+    configured: int
+    why_keys: str = ""
 
 
 def read_answer(given: Any, name: str = "predicted") -> Reading:
@@ -157,115 +173,211 @@ def read_answer(given: Any, name: str = "predicted") -> Reading:
     >>> found.frame.values.tolist(), [kind for kind, _ in found.notes]
     ([['a', '1,234']], ['thoughts', 'fence_unclosed', 'thousands_joined'])
     """
-    if given is None:
-        return _failed("no_answer", f"{name} is None", None)
-    if isinstance(given, pd.DataFrame):
-        return _of_frame(given)
     if isinstance(given, Path) and given.suffix.lower() in (".csv", ".tsv", ".txt", ".md"):
         given = read_text(given, name)
-    if isinstance(given, str):
-        return _of_text(str.__str__(given), name)
+    reader = _Reader(name, str.__str__(given) if isinstance(given, str) else None)
+    if given is None:
+        return reader.failed("no_answer", f"{name} is None")
+    if reader.text is not None:
+        return reader.of_answer(reader.text)
+    if isinstance(given, pd.DataFrame):
+        return reader.of_frame(given)
     if isinstance(given, list | tuple) and not given:
-        return _failed("no_answer", f"{name} is empty", None)
-    return _of_table(read_table(given, name=name), [], None)
+        return reader.failed("no_answer", f"{name} is empty")
+    return reader.of_table(read_table(given, name=name))
 
 
-def _failed(kind: str, message: str, text: str | None, notes: Sequence[Any] = ()) -> Reading:
-    return Reading({}, 0, [*notes, (kind, message)], kind, text)
+class _Reader:
+    """Reads one table, and notes the repairs; `text` is the answer that holds it, if one does."""
+
+    def __init__(self, name: str, text: str | None) -> None:
+        self.name, self.text = name, text
+        self.notes: list[tuple[str, str]] = []
+
+    def note(self, kind: str, message: str = "") -> None:
+        self.notes.append((kind, message or READING_KINDS[kind]))
+
+    def failed(self, kind: str, message: str) -> Reading:
+        self.note(kind, message)
+        return Reading({}, 0, self.notes, kind, self.text)
+
+    def of_frame(self, frame: pd.DataFrame) -> Reading:
+        """Write the values of a frame; an index of plain positions does not become a column."""
+        index: pd.Index[Any] = frame.index
+        is_named = index.nlevels > 1 or index.name is not None
+        if is_named or index.inferred_type not in ("integer", "empty"):
+            frame = frame.reset_index()
+        header = [text_of(column) for column in frame.columns]
+        columns = [texts_of(frame.iloc[:, n].array) for n in range(frame.shape[1])]
+        return self.named(header, list(map(list, zip(*columns, strict=True))))
+
+    def of_table(self, table: Table) -> Reading:
+        rows = self.rows_of(table)
+        return (
+            self.named(rows[0], rows[1:]) if rows else self.failed("no_table", "the table is empty")
+        )
+
+    def rows_of(self, table: Table) -> list[list[str]]:
+        self.notes += [("mended", note) for note in table.notes]
+        return table.texts if table.cells else []
+
+    def of_answer(self, text: str) -> Reading:
+        """Find the table in an answer: after the thoughts, in tags, in the last code fence."""
+        answer = text.removeprefix("\ufeff")
+        if answer != text:
+            self.note("bom")
+        ends, begin = list(_CLOSED.finditer(answer)), _OPEN.search(answer)
+        if ends:
+            self.note("thoughts")
+            answer = answer[ends[-1].end() :]
+        elif begin is not None:
+            self.note("thoughts_unclosed")
+            answer = answer[: begin.start()] + answer[begin.end() :]
+        tagged = [match[2] for match in _ANSWER.finditer(answer) if match[2].strip()]
+        answer = tagged[-1] if tagged else answer
+        if not answer.strip():
+            return self.failed("no_answer", f"{self.name} is empty")
+        blocks = [match for match in _FENCE.finditer(answer) if match["inside"].strip()]
+        tables = [block for block in blocks if block["label"].lower() not in _CODE]
+        chosen = [block for block in tables if block["label"]] or tables
+        if len({block["inside"].strip() for block in chosen}) > 1:
+            self.note("several_tables", f"{len(chosen)} tables; the last one was read")
+        if chosen:
+            if chosen[-1]["end"] != _FENCED:
+                self.note("fence_unclosed")
+            return self.of_block(chosen[-1]["inside"], chosen[-1]["label"].lower())
+        is_bare = "," in answer.strip("\r\n").split("\n", 1)[0]  # nothing but CSV, as a file is
+        if _FENCED in text:
+            self.note("fence_missing", "the code fence holds no table")
+        elif tagged or not is_bare:
+            self.note("fence_missing")
+        return self.of_block(answer.replace(_FENCED, ""), "")
+
+    def of_block(self, block: str, label: str) -> Reading:
+        """Read the part of an answer that holds the table: CSV here, other formats in `tables`."""
+        plain = block.strip("\r\n")
+        is_other = label in _OTHER_FORMATS or (label in ("", "text", "csv") and _is_other(plain))
+        if not is_other:
+            delimiter, part = _delimiter(plain, label)
+            if delimiter is not None:
+                if part != plain:
+                    self.note("mended", "text around the records was left out")
+                if delimiter != ",":
+                    self.note("other_delimiter", f"fields are separated by {delimiter!r}")
+                return self.of_csv(part, delimiter)
+        try:
+            table = read_table(plain, name=self.name)
+        except InputError as error:
+            return self.failed("unreadable" if is_other else "no_table", one_line(str(error), 200))
+        if is_other:
+            self.note("other_format")
+        return self.of_table(table)
+
+    def of_csv(self, text: str, delimiter: str) -> Reading:
+        before = csv.field_size_limit(_MOST_FIELD)
+        try:
+            rows = [row for row in _records(text, delimiter) if any(map(str.strip, row))]
+            if text.count('"') % 2:  # a quote that never closes would swallow the rows below it
+                rows = self.rows_of(table_of_csv(text, "table", delimiter))
+        except (csv.Error, InputError) as error:
+            return self.failed("unreadable", str(error))
+        finally:
+            csv.field_size_limit(before)
+        if not rows:
+            return self.failed("no_table", "the block is empty")
+        header, body = [cell.strip() for cell in rows[0]], rows[1:]
+        others = [row for row in body if [cell.strip() for cell in row] != header]
+        if len(others) < len(body) and len(header) > 1:
+            self.note("header_repeated", f"{plural(len(body) - len(others), 'row')} left out")
+            body = others
+        if delimiter == ",":
+            body = self.with_thousands(body, len(header))
+        return self.named(*self.evened(*self.without_index(header, body)))
+
+    def with_thousands(self, body: list[list[str]], width: int) -> list[list[str]]:
+        """Put numbers together that commas have split, where that gives the header's width."""
+        joined, unclear, found = 0, 0, []
+        for row in body:
+            ways = _joinings(row, width) if width < len(row) <= _MOST_PARTS * width else []
+            joined += bool(ways)
+            unclear += len(ways) > 1
+            found.append(ways[0] if ways else row)
+        if joined:
+            self.note("thousands_joined", f"{plural(joined, 'row')} repaired")
+        if unclear:
+            self.note("thousands_ambiguous", f"{plural(unclear, 'row')}: the first way was taken")
+        return found
+
+    def without_index(
+        self, header: list[str], body: list[list[str]]
+    ) -> tuple[list[str], list[list[str]]]:
+        """Leave out a first column that only numbers the rows, or a last field that is blank."""
+        if not body:
+            return header, body
+        width = len(header)
+        are_longer = all(len(row) == width + 1 for row in body)
+        if are_longer and not any(row[-1].strip() for row in body):
+            return header, [row[:-1] for row in body]
+        numbers = [row[0].strip() for row in body if row]
+        if numbers not in [list(map(str, range(at, at + len(body)))) for at in (0, 1)]:
+            return header, body
+        is_named = width > 1 and header[0].casefold() in ("", "unnamed: 0", "index", "#")
+        if not (are_longer or is_named):
+            return header, body
+        self.note("index_column")
+        return header if are_longer else header[1:], [row[1:] for row in body]
+
+    def evened(self, header: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+        """Give all rows as many fields as there are columns; nothing that is filled is lost."""
+        while header and not header[-1] and not any(any(row[len(header) - 1 :]) for row in body):
+            header = header[:-1]
+            body = [row[: len(header)] for row in body]
+        width = len(header)
+        long = sum(len(row) > width for row in body)
+        short = sum(len(row) < width for row in body)
+        if long:
+            self.note("row_too_long", f"{plural(long, 'row')} of {len(body)}")
+            header = header + [""] * (max(map(len, body)) - width)
+        if short:
+            self.note("row_too_short", f"{plural(short, 'row')} of {len(body)}")
+        return header, [row + [""] * (len(header) - len(row)) for row in body]
+
+    def named(self, header: Sequence[str], body: list[list[str]]) -> Reading:
+        """Make the reading, with a name of its own for each column."""
+        names = [" ".join(name.split()) for name in header]
+        blank = [n for n, name in enumerate(names) if not name]
+        if blank and "row_too_long" not in dict(self.notes):
+            self.note("blank_header", f"{plural(len(blank), 'column')} without a name")
+        counts = Counter(name for name in names if name)
+        repeated = [name for name, times in counts.items() if times > 1]
+        places = [[n for n, other in enumerate(names) if other == name] for name in repeated]
+        if repeated:
+            shown = one_line(", ".join(map(repr, repeated)), 120)
+            self.note("duplicate_header", f"{shown} stand several times")
+        for same in places:  # sorted by content, so that the order of the columns does not matter
+            order = sorted(same, key=lambda n: sorted(row[n] for row in body))
+            body = [_moved(row, order, same) for row in body]
+        taken = {name for name, times in counts.items() if times == 1}
+        for n in (*chain(*places), *blank):
+            base = names[n] or f"column {n + 1}"
+            free = chain([base], (f"{base} ({number})" for number in count(2)))
+            names[n] = next(name for name in free if name not in taken)
+            taken.add(names[n])
+        if not body:
+            self.note("no_rows")
+        texts = map(list, zip(*body, strict=True)) if body else ([] for _ in names)
+        columns = dict(zip(names, texts, strict=True))
+        return Reading(columns, len(body), self.notes, None, self.text)
 
 
-def _of_frame(frame: pd.DataFrame) -> Reading:
-    """Write the values of a frame; an index of plain positions does not become a column."""
-    index: pd.Index[Any] = frame.index
-    is_named = index.nlevels > 1 or index.name is not None
-    if is_named or index.inferred_type not in ("integer", "empty"):
-        frame = frame.reset_index()
-    header = [text_of(column) for column in frame.columns]
-    columns = [texts_of(frame.iloc[:, n].array) for n in range(frame.shape[1])]
-    return _named(header, list(map(list, zip(*columns, strict=True))), [], None)
-
-
-def _of_table(table: Table, notes: list[tuple[str, str]], text: str | None) -> Reading:
-    rows = table.texts if table.cells else []
-    notes += [("mended", note) for note in table.notes]
-    if not rows:
-        return _failed("no_table", "the table is empty", text, notes)
-    return _named(rows[0], rows[1:], notes, text)
-
-
-# --- answers ------------------------------------------------------------------------------------
-
-
-def _of_text(text: str, name: str) -> Reading:
-    notes: list[tuple[str, str]] = []
-    answer = text.removeprefix("\ufeff")
-    if answer != text:
-        notes.append(("bom", READING_KINDS["bom"]))
-    answer = _without_thoughts(answer, notes)
-    tagged = [match[2] for match in _ANSWER.finditer(answer) if match[2].strip()]
-    answer = tagged[-1] if tagged else answer
-    if not answer.strip():
-        return _failed("no_answer", f"{name} is empty", text, notes)
-    blocks = [match for match in _FENCE.finditer(answer) if match["inside"].strip()]
-    tables = [block for block in blocks if block["label"].lower() not in _CODE]
-    labelled = [block for block in tables if block["label"]]
-    chosen = labelled or tables
-    if len({block["inside"].strip() for block in chosen}) > 1:
-        notes.append(("several_tables", f"{len(chosen)} tables; the last one was read"))
-    if chosen:
-        block = chosen[-1]
-        if block["end"] != _FENCED:
-            notes.append(("fence_unclosed", READING_KINDS["fence_unclosed"]))
-        return _of_block(block["inside"], block["label"].lower(), notes, text, name)
-    if _FENCED in text:
-        notes.append(("fence_missing", "the code fence holds no table"))
-    elif tagged or not _looks_bare(answer):
-        notes.append(("fence_missing", READING_KINDS["fence_missing"]))
-    return _of_block(answer.replace(_FENCED, ""), "", notes, text, name)
-
-
-def _without_thoughts(answer: str, notes: list[tuple[str, str]]) -> str:
-    ends = list(_CLOSED.finditer(answer))
-    if ends:
-        notes.append(("thoughts", READING_KINDS["thoughts"]))
-        return answer[ends[-1].end() :]
-    begin = _OPEN.search(answer)
-    if begin is not None:
-        notes.append(("thoughts_unclosed", READING_KINDS["thoughts_unclosed"]))
-        return answer[: begin.start()] + answer[begin.end() :]
-    return answer
-
-
-def _looks_bare(text: str) -> bool:
-    """Whether a text is nothing but CSV, as a file is."""
-    return "," in text.strip("\r\n").split("\n", 1)[0]
-
-
-def _of_block(
-    block: str, label: str, notes: list[tuple[str, str]], text: str, name: str
-) -> Reading:
-    """Read the part of an answer that holds the table."""
-    plain = block.strip("\r\n")
-    is_other = label in _OTHER_FORMATS or (label in ("", "text", "csv") and _is_other(plain))
-    if not is_other:
-        delimiter, part = _delimiter(plain, label)
-        if delimiter is not None:
-            if part != plain:
-                notes.append(("mended", "text around the records was left out"))
-            if delimiter != ",":
-                notes.append(("other_delimiter", f"fields are separated by {delimiter!r}"))
-            return _of_csv(part, delimiter, notes, text)
-    try:
-        table = read_table(plain, name=name)
-    except InputError as error:
-        kind = "unreadable" if is_other else "no_table"
-        return _failed(kind, one_line(str(error), 200), text, notes)
-    if is_other:
-        notes.append(("other_format", READING_KINDS["other_format"]))
-    return _of_table(table, notes, text)
+def _moved(row: Sequence[str], order: Sequence[int], places: Sequence[int]) -> list[str]:
+    """Return a row with the cells of some places in another order."""
+    moved = dict(zip(places, (row[n] for n in order), strict=True))
+    return [moved.get(n, cell) for n, cell in enumerate(row)]
 
 
 def _is_other(text: str) -> bool:
+    """Whether a text is JSON, Markdown or HTML rather than CSV."""
     first = text.lstrip()
     return first.startswith(("[", "{", "|", "<table", "<html", "<!DOCTYPE")) or bool(
         _RULE.search(text)
@@ -305,53 +417,6 @@ def _records(text: str, delimiter: str) -> Iterable[list[str]]:
     return csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
 
 
-# --- CSV ----------------------------------------------------------------------------------------
-
-
-def _of_csv(text: str, delimiter: str, notes: list[tuple[str, str]], whole: str) -> Reading:
-    before = csv.field_size_limit(_MOST_FIELD)
-    try:
-        rows = [row for row in _records(text, delimiter) if any(map(str.strip, row))]
-        if text.count('"') % 2:  # a quote that never closes would swallow the rows below it
-            table = table_of_csv(text, "table", delimiter)
-            rows = table.texts if table.cells else []
-            notes += [("mended", note) for note in table.notes]
-    except (csv.Error, InputError) as error:
-        return _failed("unreadable", str(error), whole, notes)
-    finally:
-        csv.field_size_limit(before)
-    if not rows:
-        return _failed("no_table", "the block is empty", whole, notes)
-    header, body = [cell.strip() for cell in rows[0]], rows[1:]
-    repeated = [row for row in body if [cell.strip() for cell in row] == header]
-    if repeated and len(header) > 1:
-        notes.append(("header_repeated", f"{plural(len(repeated), 'row')} left out"))
-        body = [row for row in body if [cell.strip() for cell in row] != header]
-    if delimiter == ",":
-        body = _with_thousands(body, len(header), notes)
-    header, body = _without_index(header, body, notes)
-    return _named(header, _evened(header, body, notes), notes, whole)
-
-
-def _with_thousands(
-    body: list[list[str]], width: int, notes: list[tuple[str, str]]
-) -> list[list[str]]:
-    """Put numbers together that commas have split, where that gives the header's width."""
-    joined, unclear, found = 0, 0, []
-    for row in body:
-        ways = _joinings(row, width) if width < len(row) <= _MOST_PARTS * width else []
-        if ways:
-            joined += 1
-            unclear += len(ways) > 1
-            row = ways[0]  # noqa: PLW2901
-        found.append(row)
-    if joined:
-        notes.append(("thousands_joined", f"{plural(joined, 'row')} repaired"))
-    if unclear:
-        notes.append(("thousands_ambiguous", f"{plural(unclear, 'row')}: the first way was taken"))
-    return found
-
-
 def _joinings(row: Sequence[str], width: int) -> list[list[str]]:
     """Return the ways to join neighbouring groups of digits so that a row has `width` fields."""
     ways: list[tuple[list[str], int]] = [([], 0)]
@@ -369,97 +434,10 @@ def _joinings(row: Sequence[str], width: int) -> list[list[str]]:
                     stops.append(stop)
                     if "." in row[stop - 1]:
                         break
-            for stop in reversed(stops):
-                fields = [*done, ",".join(cell.strip() for cell in row[at:stop])]
-                if len(fields) <= width and len(row) - stop >= 0:
-                    longer.append((fields, stop))
+            if len(done) < width:
+                longer += [
+                    ([*done, ",".join(cell.strip() for cell in row[at:stop])], stop)
+                    for stop in reversed(stops)
+                ]
         ways = longer[: _MOST_WAYS * width]
     return [done for done, _ in ways if len(done) == width][:_MOST_WAYS]
-
-
-def _without_index(
-    header: list[str], body: list[list[str]], notes: list[tuple[str, str]]
-) -> tuple[list[str], list[list[str]]]:
-    """Leave out a first column that only numbers the rows, named or not, or blank last fields."""
-    if not body:
-        return header, body
-    width = len(header)
-    are_longer = all(len(row) == width + 1 for row in body)
-    if are_longer and not any(row[-1].strip() for row in body):
-        return header, [row[:-1] for row in body]
-    numbers = [row[0].strip() for row in body if row]
-    counted = [list(map(str, range(start, start + len(body)))) for start in (0, 1)]
-    if numbers not in counted:
-        return header, body
-    if are_longer:
-        notes.append(("index_column", READING_KINDS["index_column"]))
-        return header, [row[1:] for row in body]
-    if width > 1 and header[0].casefold() in ("", "unnamed: 0", "index", "#"):
-        notes.append(("index_column", READING_KINDS["index_column"]))
-        return header[1:], [row[1:] for row in body]
-    return header, body
-
-
-def _evened(
-    header: list[str], body: list[list[str]], notes: list[tuple[str, str]]
-) -> list[list[str]]:
-    while header and not header[-1] and not any(any(row[len(header) - 1 :]) for row in body):
-        header.pop()
-        body = [row[: len(header)] for row in body]
-    width = len(header)
-    longest = max(map(len, body), default=width)
-    long = sum(len(row) > width for row in body)
-    short = sum(len(row) < width for row in body)
-    if long:
-        notes.append(("row_too_long", f"{plural(long, 'row')} of {len(body)}"))
-        header += [""] * (longest - width)
-    if short:
-        notes.append(("row_too_short", f"{plural(short, 'row')} of {len(body)}"))
-    return [row + [""] * (len(header) - len(row)) for row in body]
-
-
-def _named(
-    header: Sequence[str], body: list[list[str]], notes: list[tuple[str, str]], text: str | None
-) -> Reading:
-    """Make the reading, with a name of its own for each column."""
-    names = [" ".join(name.split()) for name in header]
-    blank = [n for n, name in enumerate(names) if not name]
-    if blank and "row_too_long" not in {kind for kind, _ in notes}:
-        notes.append(("blank_header", f"{plural(len(blank), 'column')} without a name"))
-    counts = Counter(name for name in names if name)
-    repeated = [name for name, count in counts.items() if count > 1]
-    if repeated:
-        shown = ", ".join(map(repr, repeated))
-        notes.append(("duplicate_header", f"{one_line(shown, 120)} stand several times"))
-        _order_repeated(names, body, repeated)
-    taken = {name for name, count in counts.items() if count == 1}
-    for n in chain(_places(names, repeated), blank):
-        base = names[n] or f"column {n + 1}"
-        names[n] = _free(base, taken)
-        taken.add(names[n])
-    if not body:
-        notes.append(("no_rows", READING_KINDS["no_rows"]))
-    texts = map(list, zip(*body, strict=True)) if body else ([] for _ in names)
-    return Reading(dict(zip(names, texts, strict=True)), len(body), notes, None, text)
-
-
-def _places(names: Sequence[str], repeated: Sequence[str]) -> list[int]:
-    return [n for name in repeated for n, other in enumerate(names) if other == name]
-
-
-def _free(base: str, taken: set[str]) -> str:
-    if base not in taken:
-        return base
-    numbers: Callable[[int], str] = f"{base} ({{}})".format
-    return next(name for name in map(numbers, range(2, len(taken) + 3)) if name not in taken)
-
-
-def _order_repeated(names: list[str], body: list[list[str]], repeated: Sequence[str]) -> None:
-    """Sort columns of the same name by content, so that their order does not matter."""
-    for name in repeated:
-        places = [n for n, other in enumerate(names) if other == name]
-        order = sorted(places, key=lambda n: sorted(row[n] for row in body))
-        for row in body:
-            cells = [row[n] for n in order]
-            for n, cell in zip(places, cells, strict=True):
-                row[n] = cell

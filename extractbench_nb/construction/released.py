@@ -1,148 +1,167 @@
 """AOE's scores as its released code computes them (commit 282e688d), quirks included.
 
-Where the released code stops with an error, a problem is named.
+Tables have the types that ``pandas.read_csv`` infers. Rows are matched in the order of the file, or
+by a join. Where the released code stops with an error, a warning names the problem.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.construction.profiles import TableRules
-from extractbench_nb.construction.replies import read_row_reply
-from extractbench_nb.construction.values import released_number
+from extractbench_nb._json import read_text
+from extractbench_nb.construction.aligning import BLOCK, ColumnMatch, RowMatch, in_order
+from extractbench_nb.construction.profiles import PASS_MARK, TableRules
+from extractbench_nb.construction.reading import Note, Reading, Tables
+from extractbench_nb.construction.replies import (
+    gold_table,
+    read_csv,
+    read_row_reply,
+    released_answer,
+)
+from extractbench_nb.construction.result import SUMMARY, Parts, ratios_of
+from extractbench_nb.construction.values import (
+    released_number,
+    released_similarity,
+    released_words,
+)
+from extractbench_nb.construction.verdicts import Asker, CellVerdict, TextPair, cell_rows
 from extractbench_nb.errors import InputError
 
-#: A column of a cell, gold's text and the predicted text.
-CellQuestion = tuple[str, str, str]
-#: Asks for the key of gold that a predicted key means; its answer is the text of a reply.
-AskRow = Callable[[str, Sequence[str]], str | None]
-#: Asks for the scores of cells; None without a verdict.
-AskCells = Callable[[Sequence[CellQuestion]], Sequence[float | None]]
 
-_LATIN_1 = dict.fromkeys(range(0x80, 0x100))
-_BLOCK = 4_000_000
-
-
-class ReleasedPair(NamedTuple):
-    """A matched pair of rows by position, the rule that matched it, and its similarity, 0 to 1."""
-
-    gold: int
-    predicted: int
-    rule: str
-    similarity: float
-
-
-@dataclass(frozen=True)
-class ReleasedScores:
-    """What the released code returns, and what stands behind it.
-
-    Attributes
-    ----------
-    scores : dict
-        The dictionary of the released code, with its names.
-    pairs : list of ReleasedPair
-        Matched rows in the order in which they were matched.
-    columns : list of str
-        The compared columns: configured ones that gold has.
-    cells : list of list of float or None
-        One list per pair, one score per column; None without a verdict.
-    methods : list of str
-        How each column was compared: ``number``, ``judge``, ``exact`` or ``fuzzy``.
-    problems : list of tuple of str
-        Kind and message: what the released code ignores, or stops at.
-    """
-
-    scores: dict[str, Any]
-    pairs: list[ReleasedPair]
-    columns: list[str]
-    cells: list[list[float | None]]
-    methods: list[str]
-    problems: list[tuple[str, str]]
-
-
-def released_scores(  # noqa: PLR0913 - the released code's own parameters, by name
-    gold: pd.DataFrame,
-    predicted: pd.DataFrame | None,
+def compare_released(
+    tables: Tables,
+    roles: Sequence[str | Sequence[str] | None],
+    given: tuple[Any, Any],
     rules: TableRules,
-    *,
-    keys: Sequence[str],
-    values: Sequence[str],
-    numeric: Sequence[str],
-    ask_row: AskRow,
-    ask_cells: AskCells,
-) -> ReleasedScores:
-    """Compare two tables as the released code does.
+    asker: Asker,
+) -> Parts:
+    """Compare two tables as AOE's released code does.
 
-    Parameters
-    ----------
-    gold, predicted : pandas.DataFrame
-        As ``pandas.read_csv`` reads them; None for no prediction.
-    rules : TableRules
-        Rows ``exact`` or ``llm_assisted``.
-    keys, values, numeric : sequence of str
-        Key columns, compared columns, and which of these hold numbers.
-    ask_row, ask_cells : callable
-        The judge of rows and of cells.
-
-    Returns
-    -------
-    ReleasedScores
-        F1 = 2 S / ((P + G) C) with S the sum of the scores of cells, P and G the numbers of rows,
-        and C the number of configured columns that gold has.
-
-    Raises
-    ------
-    InputError
-        There is no key column, or gold lacks one; the released code stops there too.
+    It reads gold and prediction from what was `given`, and takes keys, values and numeric columns
+    as the user wrote them: `tables` are the same as texts, with folded names.
     """
-    _check_keys(gold, keys)
-    problems: list[tuple[str, str]] = []
+    keys, values, numeric = (
+        found if names is None else [names] if isinstance(names, str) else list(names)
+        for names, found in zip(roles, (tables.keys, tables.values, tables.numeric), strict=True)
+    )
+    gold, predicted = _frame(given[0], tables.gold), _frame(given[1], tables.predicted)
+    if gold is None:
+        raise InputError("gold cannot be read by pandas.read_csv")
     known = [name for name in values if name in gold.columns]
-    if len(known) < len(values):
-        absent = ", ".join(repr(name) for name in values if name not in gold.columns)
-        problems.append(("not_in_gold", f"gold has no column {absent}; left out"))
+    sizes = len(gold), 0 if predicted is None else len(predicted)
     if not known:
-        raise InputError(f"values is {list(values)!r}; gold has none of these columns")
-    guess = predicted if predicted is not None and len(predicted) else None
-    problems += _index_problems(gold, guess, keys)
-    methods = ["number" if name in numeric else rules.cells for name in known]
-    pairs: list[ReleasedPair] = []
+        return _nothing_compared(tables, *sizes)
+    _check_keys(gold, keys)
+    notes = list(_problems(gold, predicted, keys, values))
+    if predicted is None and tables.predicted.failure is None:
+        notes.append(("predicted", "$", "unreadable", "pandas.read_csv cannot read it", None))
+    ours, theirs = (_texts(f, [*keys, *known], {*numeric} - {*keys}) for f in (gold, predicted))
+    key_rows = _key_rows(ours, keys, ""), _key_rows(theirs, keys, rules.key_suffix)
     stats = {"calls": 0, "failures": 0, "by_exact": 0, "by_fuzzy": 0, "by_llm": 0}
-    cells: list[list[float | None]] = []
+    pairs: list[RowMatch] = []
+    if rules.rows == "llm_assisted":
+        pairs = _in_file_order(*key_rows, rules, asker, stats)
+    elif predicted is not None and predicted.index.nlevels == 1:
+        pairs = _joined(*key_rows)
+        stats["by_exact"] = len(pairs)
+    rows = pairs + _without_partner(pairs, *sizes)
+    columns = _columns(gold, predicted)
     cell_stats = {"calls": 0, "failures": 0}
-    if guess is not None:
-        used = [*keys, *known]
-        tables = _Tables(_columns(gold, used), _columns(guess, used), keys, rules)
-        ours = _key_rows(tables.gold, keys, "")
-        theirs = _key_rows(tables.predicted, keys, rules.key_suffix)
-        if rules.rows == "exact":
-            pairs = _joined(ours, theirs) if guess.index.nlevels == 1 else []
-            stats["by_exact"] = len(pairs)
-        else:
-            pairs = _in_file_order(ours, theirs, rules, ask_row, stats)
-        columns = list(zip(known, methods, strict=True))
-        cells = _scored(tables, pairs, columns, ask_cells, cell_stats)
-    scores = _ratios(len(gold), 0 if guess is None else len(guess), pairs, cells, rules, known)
-    scores = {
+    used = Tables(ours, theirs, keys, known, numeric, len(values))
+
+    def judged(pairs: Sequence[TextPair]) -> list[CellVerdict]:
+        return _verdicts(pairs, used, rules, asker, cell_stats)
+
+    cells = cell_rows(used, columns, rows, rules, judged)
+    ratios = ratios_of(used, columns, rows, cells, rules)
+    cells.sort(key=lambda c: (c.gold_row is None, c.gold_row or 0, c.predicted_row or 0))
+    released = {
         "num_initial_target_cols": len(values),
         "num_valid_target_cols_in_gold": len(known),
-        "column_recall": len(known) / len(values),
-        **scores,
-        "key_columns_used": list(keys),
+        "num_gold_rows": sizes[0],
+        "num_original_mapped_rows": sizes[1],
+        "num_matched_rows": len(pairs),
+        "num_missing_rows_gold_only": sizes[0] - len({pair.gold for pair in pairs}),
+        "num_extra_rows_mapped_only": sizes[1] - len(pairs),
+        **{name: ratios[name] for name in _SAME_NAMES},
+        "tp_score_sum": ratios["score_sum"],
+        "total_gold_target_cells": int(ratios["gold_cells"]),
+        "total_mapped_target_cells_corresp_gold_schema": int(ratios["predicted_cells"]),
+        "total_compared_cells_in_matched": len(pairs) * len(known),
+        "average_cell_score_in_matched": ratios["average_cell_score"],
+        "key_columns_used": keys,
         "row_match_method_used": rules.rows,
         "row_match_stats": stats,
         "cell_comparison_method": "llm" if rules.cells == "judge" else rules.cells,
         "cell_eval_stats": cell_stats,
     }
     if rules.cells == "fuzzy":
-        scores["fuzzy_cell_threshold"] = rules.threshold
-    return ReleasedScores(scores, pairs, known, cells, methods, problems)
+        released["fuzzy_cell_threshold"] = rules.threshold
+    return Parts(columns, in_order(rows), cells, ratios, notes, released)
+
+
+_SAME_NAMES = (
+    *("cell_f1", "cell_precision", "cell_recall"),
+    *("row_f1", "row_precision", "row_recall", "column_recall"),
+)
+
+
+def _nothing_compared(tables: Tables, gold: int, predicted: int) -> Parts:
+    """Return what there is where gold has none of the compared columns: no score, and why."""
+    message = "gold has none of the compared columns"
+    released = {"error": message, "num_gold_rows": gold, "num_original_mapped_rows": predicted}
+    ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
+    ratios |= {"gold_rows": tables.gold.size, "predicted_rows": tables.predicted.size}
+    return Parts([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)], released)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def _frame(given: Any, reading: Reading) -> pd.DataFrame | None:
+    """Read a table with the types of ``pandas.read_csv``; other formats become CSV first."""
+    if given is None or isinstance(given, pd.DataFrame):
+        return given
+    text: str | None = None
+    if isinstance(given, Path) and given.suffix.lower() == ".csv":
+        text = read_text(given, "table")
+    elif isinstance(given, str):
+        answer = released_answer(given)
+        if answer.found:
+            return answer.frame
+        text = given
+    elif isinstance(given, list) and given and all(isinstance(item, dict) for item in given):
+        return gold_table(given)
+    elif reading.failure is None:
+        text = reading.frame.to_csv(index=False)
+    return None if text is None else read_csv(text)
+
+
+def _texts(frame: pd.DataFrame | None, names: Sequence[str], numbers: set[str]) -> Reading:
+    """Write the values of columns as texts: of several of one name the first; truths as numbers."""
+    if frame is None:
+        return Reading({}, 0)
+    columns = {}
+    for name in dict.fromkeys(names):
+        if name in frame.columns:
+            column: Any = frame[name]
+            column = column if column.ndim == 1 else column.iloc[:, 0]
+            texts = [
+                str(int(value) if isinstance(value, bool) and name in numbers else value).strip()
+                for value in column.tolist()
+            ]
+            is_missing = column.isna().tolist()
+            columns[name] = [
+                "" if missing else text for text, missing in zip(texts, is_missing, strict=True)
+            ]
+    return Reading(columns, len(frame))
 
 
 def _check_keys(gold: pd.DataFrame, keys: Sequence[str]) -> None:
@@ -155,52 +174,72 @@ def _check_keys(gold: pd.DataFrame, keys: Sequence[str]) -> None:
         )
 
 
-def _index_problems(
-    gold: pd.DataFrame, guess: pd.DataFrame | None, keys: Sequence[str]
-) -> list[tuple[str, str]]:
-    problems = []
-    if guess is None:
-        problems.append(("no_rows", "the prediction has no rows"))
-        return problems
-    for side, frame in (("gold", gold), ("predicted", guess)):
+def _problems(
+    gold: pd.DataFrame, predicted: pd.DataFrame | None, keys: Sequence[str], values: Sequence[str]
+) -> Iterator[Note]:
+    """Name what the released code ignores or stops at."""
+
+    def note(kind: str, message: str) -> Note:
+        return ("predicted", "$", kind, message, None)
+
+    absent = [name for name in values if name not in gold.columns]
+    if absent:
+        yield note("not_in_gold", f"gold has no column {', '.join(map(repr, absent))}; left out")
+    if predicted is None or not len(predicted):
+        yield note("no_rows", "the prediction has no rows")
+        return
+    for side, frame in (("gold", gold), ("predicted", predicted)):
         if not frame.columns.is_unique:
-            words = f"{side} has several columns of one name: the released code stops there"
-            problems.append(("released_raises", words))
+            message = f"{side} has several columns of one name: the released code stops there"
+            yield note("released_raises", message)
         if not isinstance(frame.index, pd.RangeIndex):
-            words = f"{side} has more fields than column names: the first ones became the index"
-            problems.append(("shifted_index", words))
+            message = f"{side} has more fields than column names: the first ones became the index"
+            yield note("shifted_index", message)
             if not frame.index.is_unique:
-                words = f"{side}: the released code stops where it looks up a repeated first field"
-                problems.append(("released_raises", words))
-    lost = [name for name in keys if name not in guess.columns]
+                message = (
+                    f"{side}: the released code stops where it looks up a repeated first field"
+                )
+                yield note("released_raises", message)
+    lost = [name for name in keys if name not in predicted.columns]
     if lost:
-        problems.append(("key_missing", f"the prediction has no key column {lost[0]!r}"))
-    return problems
+        yield note("key_missing", f"the prediction has no key column {lost[0]!r}")
 
 
-def _key_rows(table: Mapping[str, list[Any]], keys: Sequence[str], suffix: str) -> list[Any]:
-    """Return the key of each row: a text, or a tuple of texts."""
-    columns = [[_key_text(value, suffix) for value in table[name]] for name in keys]
+# --- columns and rows -----------------------------------------------------------------------------
+
+
+def _columns(gold: pd.DataFrame, predicted: pd.DataFrame | None) -> list[ColumnMatch]:
+    """Align columns of the same name."""
+    names = [] if predicted is None else list(map(str, predicted.columns))
+    columns = [
+        ColumnMatch(name, name, "matched", "name")
+        if name in names
+        else ColumnMatch(name, None, "missing")
+        for name in map(str, gold.columns)
+    ]
+    return columns + [ColumnMatch(None, n, "extra") for n in names if n not in gold.columns]
+
+
+def _key_rows(table: Reading, keys: Sequence[str], suffix: str) -> list[Any]:
+    """Return the key of each row: a text, or a tuple of texts; blanks for a missing column."""
+    blank = [""] * table.size
+    columns = [
+        [text.removesuffix(suffix) for text in table.columns.get(name, blank)] for name in keys
+    ]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
-def _key_text(value: Any, suffix: str) -> str:
-    text = written(value)
-    return text[: -len(suffix)] if suffix and text.endswith(suffix) else text
-
-
-def _joined(ours: Sequence[Any], theirs: Sequence[Any]) -> list[ReleasedPair]:
+def _joined(ours: Sequence[Any], theirs: Sequence[Any]) -> list[RowMatch]:
     """Join the keys, many to many, in the order in which gold's keys first appear."""
-    rows: dict[Any, list[int]] = defaultdict(list)
-    places: dict[Any, list[int]] = defaultdict(list)
-    for side, keys in ((rows, ours), (places, theirs)):
+    rows: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side, keys in enumerate((ours, theirs)):
         for number, key in enumerate(keys):
-            side[key].append(number)
+            rows[key][side].append(number)
     return [
-        ReleasedPair(row, place, "exact", 1.0)
-        for key, same in rows.items()
-        for row in same
-        for place in places.get(key, ())
+        RowMatch(row, place, "matched", "exact", 1.0)
+        for left, right in rows.values()
+        for row in left
+        for place in right
     ]
 
 
@@ -208,269 +247,121 @@ def _in_file_order(
     ours: Sequence[Any],
     theirs: Sequence[Any],
     rules: TableRules,
-    ask_row: AskRow,
+    asker: Asker,
     stats: dict[str, int],
-) -> list[ReleasedPair]:
+) -> list[RowMatch]:
     """Match the predicted rows one after the other; what is taken stays taken."""
     first: dict[Any, int] = {}
     for row, key in enumerate(ours):
         first.setdefault(key, row)
     names = {str(key): row for key, row in first.items()}
+    words = [released_words(name) for name in names]
+    similar = _most_similar([str(key) for key in theirs if key not in first], names, words, rules)
     taken: set[int] = set()
-    pairs: list[ReleasedPair] = []
-    similar = _Similar(list(names), theirs, rules, [k in first for k in theirs])
+    pairs: list[RowMatch] = []
     for place, key in enumerate(theirs):
-        found: int | None = first.get(key)
-        rule, worth = "exact", 1.0
+        found, rule, likeness = first.get(key), "exact", 1.0
         if found is None or found in taken:
-            name, worth = similar.best(place)
-            found, rule = (names[name], "fuzzy") if name is not None else (None, "")
+            if str(key) not in similar:
+                similar |= _most_similar([str(key)], names, words, rules)
+            (found, likeness), rule = similar[str(key)], "fuzzy"
         if found is None or found in taken:
             stats["calls"] += 1
-            answer = read_row_reply(ask_row(str(key), list(names)))
-            if answer is None:
-                stats["failures"] += 1
-            found, rule, worth = names.get(answer or ""), "llm", float("nan")
-            if answer == "" or (answer or "").lower() == "none":
-                found = None
+            answer = read_row_reply(asker.key_reply(str(key), list(names)))
+            stats["failures"] += answer is None
+            is_none = not answer or answer.lower() == "none"
+            found, rule = None if is_none else names.get(answer or ""), "llm"
         if found is not None and found not in taken:
             taken.add(found)
             stats[f"by_{rule}"] += 1
-            pairs.append(ReleasedPair(found, place, "judge" if rule == "llm" else rule, worth))
+            by_judge = rule == "llm"
+            match = ("judge", None) if by_judge else (rule, likeness)
+            pairs.append(RowMatch(found, place, "matched", *match))
     return pairs
 
 
-class _Similar:
-    """The most similar key of gold, the first of several, for predicted keys that need one."""
-
-    def __init__(
-        self, names: Sequence[str], theirs: Sequence[Any], rules: TableRules, known: Sequence[bool]
-    ) -> None:
-        self._names, self._theirs, self._threshold = names, theirs, rules.threshold
-        self._works = bool(rules.threshold > 0 and rules.fuzzy_installed and names)
-        self._found: dict[int, tuple[str | None, float]] = {}
-        if self._works:
-            self._sorted = [sorted_words(name) for name in names]
-            self._fill([place for place, is_known in enumerate(known) if not is_known])
-
-    def best(self, place: int) -> tuple[str | None, float]:
-        """Return the name that is similar enough, or None, and the similarity."""
-        if self._works and place not in self._found:
-            self._fill([place])
-        return self._found.get(place, (None, 0.0))
-
-    def _fill(self, places: Sequence[int]) -> None:
-        from rapidfuzz import fuzz
-        from rapidfuzz.process import cdist
-
-        step = max(1, _BLOCK // len(self._sorted))
-        for start in range(0, len(places), step):
-            part = places[start : start + step]
-            table = cdist(
-                [sorted_words(str(self._theirs[place])) for place in part],
-                self._sorted,
-                scorer=fuzz.ratio,
-                dtype=np.float64,
-                score_cutoff=max(0.0, self._threshold - 1.0),
-            )
-            for place, column, row in zip(part, table.argmax(axis=1).tolist(), table, strict=True):
-                score = float(row[column])
-                enough = round(score) >= self._threshold
-                self._found[place] = (self._names[column] if enough else None, score / 100)
-
-
-def sorted_words(text: str) -> str:
-    """Return the words of a text in sorted order, as the released code compares them.
-
-    Parameters
-    ----------
-    text : str
-        A key or a cell.
-
-    Returns
-    -------
-    str
-        Lower case; characters other than letters and digits separate words, and those from U+0080
-        to U+00FF are left out.
-    """
-    from rapidfuzz.utils import default_process
-
-    return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
-
-
-class _Tables(NamedTuple):
-    """The columns of both tables that are used; those of keys hold what was matched."""
-
-    gold: dict[str, list[Any]]
-    predicted: dict[str, list[Any]]
-    keys: Sequence[str]
-    rules: TableRules
-
-    def are_close(self, name: str, rows: Sequence[int], places: Sequence[int]) -> list[float]:
-        """Compare numbers; two that are missing or unreadable are equal."""
-        ours, theirs = (
-            np.array([released_number(values[row]) for row in chosen], dtype=float)
-            for values, chosen in zip(self._values(name), (rows, places), strict=True)
-        )
-        tolerance = self.rules.numeric_tolerance
-        same = np.isclose(ours, theirs, atol=tolerance, equal_nan=True)
-        return [float(one) for one in same.tolist()]
-
-    def texts(self, name: str) -> tuple[list[str], list[str]]:
-        """Return the texts of a column in both tables."""
-        ours, theirs = self._values(name)
-        return [written(value) for value in ours], [written(value) for value in theirs]
-
-    def _values(self, name: str) -> tuple[list[Any], list[Any]]:
-        ours, theirs = self.gold[name], self.predicted[name]
-        if name not in self.keys:
-            return ours, theirs
-        suffix = self.rules.key_suffix
-        return [_key_text(value, "") for value in ours], [_key_text(v, suffix) for v in theirs]
-
-
-def _columns(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, list[Any]]:
-    """Return the values of columns: blanks for one that is absent, the first of several."""
-    found = {}
-    for name in dict.fromkeys(names):
-        if name not in frame.columns:
-            found[name] = [""] * len(frame)
-            continue
-        column: Any = frame[name]
-        found[name] = (column if column.ndim == 1 else column.iloc[:, 0]).tolist()
-    return found
-
-
-def written(value: Any) -> str:
-    """Return the text of a value; empty for a missing one.
-
-    Parameters
-    ----------
-    value : object
-        The value of a cell as ``pandas.read_csv`` has it.
-
-    Returns
-    -------
-    str
-        Without white space around it.
-    """
-    return "" if pd.isna(value) else str(value).strip()
-
-
-def _scored(
-    tables: _Tables,
-    pairs: Sequence[ReleasedPair],
-    columns: Sequence[tuple[str, str]],
-    ask_cells: AskCells,
-    stats: dict[str, int],
-) -> list[list[float | None]]:
-    """Score the cells of matched rows, one list per pair."""
-    if not pairs:
-        return []
-    rows, places = [pair.gold for pair in pairs], [pair.predicted for pair in pairs]
-    scores: list[list[float | None]] = []
-    asked: list[tuple[int, int, CellQuestion]] = []
-    for number, (name, method) in enumerate(columns):
-        if method == "number":
-            scores.append([*tables.are_close(name, rows, places)])
-            continue
-        ours, theirs = tables.texts(name)
-        column: list[float | None] = []
-        for pair, (row, place) in enumerate(zip(rows, places, strict=True)):
-            one, other = ours[row], theirs[place]
-            score = float(one == other)
-            if one and other and method == "fuzzy":
-                score = float(_alike(one, other, tables.rules))
-            elif one and other and method == "judge" and not score:
-                asked.append((pair, number, (name, one, other)))
-            column.append(score)
-        scores.append(column)
-    found = [list(row) for row in zip(*scores, strict=True)]
-    if asked:
-        asked.sort(key=lambda question: question[:2])  # row by row
-        answers = ask_cells([question for _, _, question in asked])
-        for (pair, number, _), answer in zip(asked, answers, strict=True):
-            found[pair][number] = answer
-        stats["calls"] = len(asked)
-        stats["failures"] = sum(answer is None for answer in answers)
-    return found
-
-
-def _alike(one: str, other: str, rules: TableRules) -> bool:
+def _most_similar(
+    keys: Sequence[str], names: dict[str, int], words: Sequence[str], rules: TableRules
+) -> dict[str, tuple[int | None, float]]:
+    """Return gold's first row with the most similar key if that is enough, and the similarity."""
     from rapidfuzz import fuzz
+    from rapidfuzz.process import cdist
 
-    if not rules.fuzzy_installed:
-        return False
-    ratio = fuzz.ratio(sorted_words(one), sorted_words(other))
-    return round(ratio) >= rules.threshold
+    found: dict[str, tuple[int | None, float]] = dict.fromkeys(keys, (None, 0.0))
+    if rules.threshold <= 0 or not rules.fuzzy_installed or not words:
+        return found
+    rows, distinct = list(names.values()), list(found)
+    step = max(1, BLOCK // len(words))
+    for start in range(0, len(distinct), step):
+        part = distinct[start : start + step]
+        table = cdist(
+            [released_words(key) for key in part],
+            words,
+            scorer=fuzz.ratio,
+            dtype=np.float64,
+            score_cutoff=max(0.0, rules.threshold - 1.0),
+        )
+        for key, column, row in zip(part, table.argmax(axis=1).tolist(), table, strict=True):
+            score = float(row[column])
+            if round(score) >= rules.threshold:
+                found[key] = rows[column], score / 100
+    return found
 
 
-def _ratios(
-    gold_rows: int,
-    predicted_rows: int,
-    pairs: Sequence[ReleasedPair],
-    cells: Sequence[Sequence[float | None]],
+def _without_partner(pairs: Sequence[RowMatch], gold: int, predicted: int) -> list[RowMatch]:
+    seen = {pair.gold for pair in pairs}, {pair.predicted for pair in pairs}
+    rows = [RowMatch(n, None, "missed") for n in range(gold) if n not in seen[0]]
+    return rows + [RowMatch(None, n, "spurious") for n in range(predicted) if n not in seen[1]]
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def _verdicts(
+    pairs: Sequence[TextPair],
+    tables: Tables,
     rules: TableRules,
-    known: Sequence[str],
-) -> dict[str, Any]:
-    failed = 0.0 if rules.failure_score is None else rules.failure_score
-    # one cell after the other, as in the released code: sums of fractions depend on the order
-    total, compared = 0.0, 0
-    for row in cells:
-        for score in row:
-            total += failed if score is None else score
-            compared += 1
-    asked, given = gold_rows * len(known), predicted_rows * len(known)
-    row_precision, row_recall = share(len(pairs), predicted_rows), share(len(pairs), gold_rows)
-    precision, recall = share(total, given), share(total, asked)
-    return {
-        "num_gold_rows": gold_rows,
-        "num_original_mapped_rows": predicted_rows,
-        "num_matched_rows": len(pairs),
-        "num_missing_rows_gold_only": gold_rows - len({pair.gold for pair in pairs}),
-        "num_extra_rows_mapped_only": predicted_rows - len(pairs),
-        "row_precision": row_precision,
-        "row_recall": row_recall,
-        "row_f1": harmonic(row_precision, row_recall),
-        "tp_score_sum": total,
-        "total_gold_target_cells": asked,
-        "total_mapped_target_cells_corresp_gold_schema": given,
-        "cell_precision": precision,
-        "cell_recall": recall,
-        "cell_f1": harmonic(precision, recall),
-        "total_compared_cells_in_matched": compared,
-        "average_cell_score_in_matched": share(total, compared),
-    }
+    asker: Asker,
+    stats: dict[str, int],
+) -> list[CellVerdict]:
+    """Judge cells of matched rows: two numbers that are missing or unreadable are equal."""
+    suffixes = dict.fromkeys(tables.keys, rules.key_suffix)
+    texts = [(name, one, other.removesuffix(suffixes.get(name, ""))) for name, one, other in pairs]
+    methods = ["number" if name in tables.numeric else rules.cells for name, _, _ in pairs]
+    scores: list[float | None] = [float(one == other) for _, one, other in texts]
+    numbers = [n for n, method in enumerate(methods) if method == "number"]
+    ours, theirs = (np.array([released_number(texts[n][side]) for n in numbers]) for side in (1, 2))
+    close = np.isclose(ours, theirs, atol=rules.numeric_tolerance, equal_nan=True)
+    for n, is_close in zip(numbers, close.tolist(), strict=True):
+        scores[n] = float(is_close)
+    asked = []
+    for n, (_, one, other) in enumerate(texts):
+        if one and other and methods[n] == "fuzzy":
+            is_alike = round(released_similarity(one, other)) >= rules.threshold
+            scores[n] = float(rules.fuzzy_installed and is_alike)
+        elif one and other and methods[n] == "judge" and not scores[n]:
+            asked.append(n)
+    answers = asker.scores([texts[n] for n in asked])
+    for n, answer in zip(asked, answers, strict=True):
+        scores[n] = answer
+    stats |= {"calls": len(asked), "failures": sum(answer is None for answer in answers)}
+    failed = CellVerdict("judge_error", rules.failure_score, "judge_failed")
+    return [
+        failed if score is None else _verdict(score, bool(one), bool(other), method)
+        for score, (_, one, other), method in zip(scores, pairs, methods, strict=True)
+    ]
 
 
-def share(part: float, whole: float) -> float:
-    """Return a ratio, 0 where there is nothing to divide by.
-
-    Parameters
-    ----------
-    part, whole : float
-        0 and up.
-
-    Returns
-    -------
-    float
-        ``part / whole``.
-    """
-    return part / whole if whole else 0.0
-
-
-def harmonic(precision: float, recall: float) -> float:
-    """Return the harmonic mean of precision and recall, 0 where both are 0.
-
-    Parameters
-    ----------
-    precision, recall : float
-        0 and up.
-
-    Returns
-    -------
-    float
-        F1.
-    """
-    both = precision + recall
-    return 2 * (precision * recall) / both if both > 0 else 0.0
+@lru_cache(maxsize=1_024)
+def _verdict(score: float, gold: bool, predicted: bool, method: str) -> CellVerdict:
+    """Return the verdict for a score, and whether gold and the prediction hold something."""
+    if score >= PASS_MARK:
+        if not gold and not predicted:
+            return CellVerdict("both_absent", score, "both_null")
+        is_lenient = method == "number" and not (gold and predicted)
+        return CellVerdict("correct", score, "both_unreadable" if is_lenient else method)
+    if not gold:
+        return CellVerdict("hallucination", score, "gold_null")
+    if not predicted:
+        return CellVerdict("omission", score, "predicted_null")
+    return CellVerdict("incorrect", score, method)

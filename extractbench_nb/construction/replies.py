@@ -1,28 +1,172 @@
-"""Replies of AOE's judge of rows, cells and whole tables; `RecordedAnswers` repeats them."""
+"""What AOE's released code reads from texts of models, and `RecordedAnswers`, which repeats them.
+
+Answers with tables, gold's records, replies of judges of rows, cells and whole tables, and the
+length of prompts, as of commit 282e688d.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
 from typing import Any, NamedTuple
 
+import pandas as pd
+
+from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeError, Verdict
 
-_OUTPUT = re.compile(r"<output>(.*?)</output>", re.IGNORECASE | re.DOTALL)
+
+@dataclass(frozen=True)
+class ReleasedAnswer:
+    """What the released code finds in a model's answer.
+
+    Attributes
+    ----------
+    csv_text : str
+        The last block of CSV; without one the whole text.
+    found : bool
+        Whether there is a block of CSV.
+    frame : pandas.DataFrame or None
+        The table; None if there is no block, or it cannot be read.
+    even : bool
+        Whether all lines have as many fields as the header.
+    problem : str or None
+        ``no_csv`` or ``unreadable``; None if there is a table.
+    """
+
+    csv_text: str
+    found: bool
+    frame: pd.DataFrame | None
+    even: bool
+    problem: str | None
 
 
-def read_row_reply(reply: str | None) -> str | None:
-    """Read the key that a judge of rows names.
+def released_answer(text: str, think_tag: str = "think") -> ReleasedAnswer:
+    r"""Find the table in a model's answer as the released code does.
 
     Parameters
     ----------
-    reply : str or None
-        A reply with the key in ``<output>`` tags.
+    text : str
+        The answer.
+    think_tag : str, optional
+        The tag around thoughts. Where there are thoughts, they are read in place of the answer.
 
     Returns
     -------
-    str or None
-        The key, which may be empty or ``None``; None if there are no tags.
+    ReleasedAnswer
+        With the table, if there is one.
+
+    Examples
+    --------
+    >>> released_answer("<think>hm</think>\n```csv\nk,v\na,1\n```").problem
+    'no_csv'
+    """
+    tag = re.escape(think_tag)
+    thoughts = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    looked_at = thoughts[1] if thoughts else text
+    blocks = re.findall(r"```csv(.*?)```", looked_at, re.DOTALL)
+    csv_text = (blocks[-1] if blocks else looked_at).strip()
+    even = _is_even(csv_text)
+    if not blocks:
+        return ReleasedAnswer(csv_text, False, None, even, "no_csv")
+    frame = read_csv(csv_text)
+    return ReleasedAnswer(csv_text, True, frame, even, None if frame is not None else "unreadable")
+
+
+def _is_even(text: str) -> bool:
+    try:
+        widths = {len(row) for row in csv.reader(StringIO(text))}
+    except csv.Error:
+        return False
+    return len(widths) == 1
+
+
+def read_csv(text: str) -> pd.DataFrame | None:
+    """Read CSV as ``pandas.read_csv`` does by default; None if that fails."""
+    try:
+        return pd.read_csv(StringIO(text))
+    except (ValueError, OverflowError):  # errors of the parser are ValueErrors
+        return None
+
+
+def gold_table(answers: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Write gold's records as CSV and read them, as the released code does; lists become JSON.
+
+    The keys of the first record are the columns. Where a later one has another key, or there is no
+    record, the released code stops: an `InputError`.
+
+    Examples
+    --------
+    >>> gold_table([{"a": 1, "b": 2}, {"a": 3}])["b"].tolist()
+    [2.0, nan]
+    """
+    records = list(answers)
+    if not records or not records[0]:
+        raise InputError("gold has no records; expected at least one, with a key")
+    buffer = StringIO(newline="")
+    writer = csv.DictWriter(buffer, fieldnames=list(records[0]))
+    writer.writeheader()
+    for number, record in enumerate(records):
+        more = [key for key in record if key not in records[0]]
+        if more:
+            raise InputError(
+                f"gold, record {number} has the key {more[0]!r}, which record 0 has not"
+            )
+        as_json = {
+            key: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+            for key, value in record.items()
+        }
+        writer.writerow(as_json)
+    return pd.read_csv(StringIO(buffer.getvalue()))
+
+
+#: Context in characters that the released code assumes, by the name of the model.
+CONTEXTS = {
+    "Llama-2-7b-chat-hf": 4_096,
+    "Llama-3-8B-Instruct": 8_192,
+    "Llama-3.1-8B-Instruct": 131_072,
+    "Mistral-7B-Instruct-v0.3": 26_768,
+    "Phi-3-mini": 131_072,
+    "Phi-4-mini-instruct": 131_072,
+    "Qwen2.5-72B-Instruct-GPTQ-Int4": 32_768,
+    "deepseek/deepseek-r1": 163_840,
+    "deepseek/deepseek-r1-distill-llama-70b": 131_072,
+    "glm-4-9b-chat": 131_072,
+    "google/gemini-2.5-flash-preview": 1_048_000,
+    "microsoft/phi-3.5-mini-128k-instruct": 131_072,
+    "microsoft/phi-4": 16_384,
+    "qwen/qwen3-32b": 38_000,
+    "qwen/qwq-32b": 131_072,
+}
+_OTHER_CONTEXT = 32_000
+
+
+def released_truncation(prompt: str, model: str, max_tokens: int) -> str:
+    """Cut a prompt as the released code does: it counts characters as if they were tokens.
+
+    Twice the tokens of the answer are left free. A negative limit cuts from the end.
+
+    Examples
+    --------
+    >>> len(released_truncation("x" * 30_000, "microsoft/phi-4", 1_000))
+    14384
+    """
+    limit = CONTEXTS.get(model, _OTHER_CONTEXT) - 2 * max_tokens
+    return prompt[:limit] if len(prompt) > limit else prompt
+
+
+# --- replies of judges ----------------------------------------------------------------------------
+
+_OUTPUT = re.compile(r"<output>(.*?)</output>", re.IGNORECASE | re.DOTALL)
+_MOST_REQUESTS = 3
+
+
+def read_row_reply(reply: str | None) -> str | None:
+    """Read the key that a judge of rows names; None if there are no tags.
 
     Examples
     --------
@@ -33,20 +177,11 @@ def read_row_reply(reply: str | None) -> str | None:
     return match[1].strip() if match else None
 
 
-def read_cell_reply(replies: Iterable[str | None], attempts: int = 3) -> tuple[float | None, int]:
-    """Read the score that a judge of cells gives, asking again while it cannot be read.
+def read_cell_reply(replies: Iterable[str | None]) -> tuple[float | None, int]:
+    """Read the score that a judge of cells gives, cut to 0 to 1, and count the requests.
 
-    Parameters
-    ----------
-    replies : iterable of str or None
-        The replies in order; None for a request that failed.
-    attempts : int, optional
-        Maximum number of requests.
-
-    Returns
-    -------
-    tuple of (float or None, int)
-        The score, cut to 0 to 1, or None; and the number of requests.
+    Up to three times, a reply that cannot be read (None: a request that failed) is followed by
+    another request.
 
     Examples
     --------
@@ -54,15 +189,9 @@ def read_cell_reply(replies: Iterable[str | None], attempts: int = 3) -> tuple[f
     (0.3, 2)
     """
     requests = 0
-    for reply in replies:
-        if requests == attempts:
-            break
-        requests += 1
-        match = _OUTPUT.search(reply or "")
-        if match is None:
-            continue
+    for requests, reply in zip(range(1, _MOST_REQUESTS + 1), replies, strict=False):
         try:
-            return max(0.0, min(1.0, float(match[1].strip()))), requests
+            return max(0.0, min(1.0, float(read_row_reply(reply) or ""))), requests
         except ValueError:
             continue
     return None, requests
@@ -98,17 +227,7 @@ def quality_of(scores: Sequence[int | None]) -> Quality:
 
 
 def read_quality_reply(reply: str | None) -> Quality:
-    """Read the four scores of AOE's quality judge.
-
-    Parameters
-    ----------
-    reply : str or None
-        A reply with ``<score1>`` to ``<score4>``.
-
-    Returns
-    -------
-    Quality
-        With the weighted mean.
+    """Read the four scores of AOE's quality judge, ``<score1>`` to ``<score4>``.
 
     Examples
     --------

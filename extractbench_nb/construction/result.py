@@ -1,22 +1,23 @@
-"""`TableComparison`: the frames of one comparison, its summary, and its repr in a notebook."""
+"""`TableComparison`: the frames of one comparison, its scores, and its repr in a notebook."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
 from extractbench_nb._version import __version__
-from extractbench_nb.construction.aligning import PASS_MARK, ColumnMatch, RowMatch
-from extractbench_nb.construction.asking import METRIC
+from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.evidence import EvidenceRecall, losses
-from extractbench_nb.construction.profiles import TableRules, rules_of
-from extractbench_nb.construction.reading import Reading
+from extractbench_nb.construction.profiles import PASS_MARK, TableRules, rules_of
+from extractbench_nb.construction.reading import Note, Reading, Tables
 from extractbench_nb.display.html import card_html, document_text, element, more_html, table_html
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
@@ -25,8 +26,10 @@ from extractbench_nb.evaluation.mismatches import reason_details
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 from extractbench_nb.judges.base import JudgeCall
 
-#: One warning: side, path, kind, message, value.
-Note = tuple[str, str, str, str, Any]
+#: The metric whose question a judge of names, keys and cells gets.
+METRIC = "string_semantic"
+#: The depth of a cell: that of a property of an object in an array.
+_DEPTH = 2
 
 
 class CellRow(NamedTuple):
@@ -58,6 +61,7 @@ CELL_COLUMNS = FrameSpec(
     (
         Column("path", "string", "row and column of gold, `$[3].sales`; `$[+3]` is predicted"),
         Column("field", "string", "column, `[].sales`"),
+        Column("schema_path", "string", "missing: a table has no JSON Schema", nullable=True),
         _SAME["metric"],
         _SAME["score"],
         _SAME["passed"],
@@ -70,7 +74,10 @@ CELL_COLUMNS = FrameSpec(
         Column("predicted", "object", "predicted text; None where there is no cell", nullable=True),
         Column("gold_state", "string", "state", _STATES),
         Column("predicted_state", "string", "state", _STATES),
+        Column("depth", "int64", "depth of a cell: table, row, cell", "2"),
         Column("counted", "bool", "whether the cell enters the scores"),
+        Column("weight", "float64", "weight of the cell: all weigh the same", "1"),
+        Column("required", "bool", "whether gold has the column; False for extra columns"),
         Column("gold_row", "Int64", "row of gold", "0 and up", True),
         Column("predicted_row", "Int64", "row of the prediction", "0 and up", True),
         Column("column", "string", "column of gold", nullable=True),
@@ -147,104 +154,122 @@ _SHOWN = ("cell_f1", "cell_precision", "cell_recall", "row_f1", "column_recall")
 _MOST_SHOWN = 8
 
 
+class Parts(NamedTuple):
+    """What a comparison found: alignment, verdicts, scores, and warnings."""
+
+    columns: list[ColumnMatch]
+    rows: list[RowMatch]
+    cells: list[CellRow]
+    ratios: dict[str, float]
+    notes: list[Note]
+    released: dict[str, Any] | None = None
+
+
+def ratios_of(
+    tables: Tables,
+    columns: Sequence[ColumnMatch],
+    rows: Sequence[RowMatch],
+    cells: Sequence[CellRow],
+    rules: TableRules,
+) -> dict[str, float]:
+    """Compute precision, recall and F1 of cells, rows and columns, as `SUMMARY` describes them."""
+
+    def total(some: Sequence[CellRow]) -> float:
+        scores = [cell.score or 0.0 for cell in some]
+        # one after the other, as in the released code: sums of fractions depend on the order
+        return reduce(add, scores, 0.0) if rules.released else float(sum(scores))
+
+    scored = total(cells)
+    width, gold_rows, predicted_rows = len(tables.values), tables.gold.size, tables.predicted.size
+    extra = sum(cell.column is None for cell in cells) if rules.count_extra_columns else 0
+    gold_cells, predicted_cells = gold_rows * width, predicted_rows * width + extra
+    recall, precision = share(scored, gold_cells), share(scored, predicted_cells)
+    matched = sum(row.status == "matched" for row in rows)
+    row_recall, row_precision = share(matched, gold_rows), share(matched, predicted_rows)
+    if not rules.released:  # right where nothing was asked for and nothing was predicted
+        recall, precision = (recall, precision) if gold_cells + predicted_cells else (1.0, 1.0)
+        if not gold_rows + predicted_rows:
+            row_recall = row_precision = 1.0
+    compared = set(tables.values)
+    aligned = sum(m.gold in compared and m.predicted is not None for m in columns)
+    column_recall = share(width, tables.configured)
+    if rules.predicted_column_recall:
+        column_recall = share(aligned, width)
+    in_pairs = _in_pairs(cells)
+    return {
+        "cell_f1": harmonic(precision, recall),
+        "cell_precision": precision,
+        "cell_recall": recall,
+        "row_f1": harmonic(row_precision, row_recall),
+        "row_precision": row_precision,
+        "row_recall": row_recall,
+        "column_recall": column_recall,
+        "column_precision": share(aligned, aligned + sum(m.gold is None for m in columns)),
+        "average_cell_score": share(total(in_pairs), len(in_pairs)),
+        "score_sum": scored,
+        "gold_cells": float(gold_cells),
+        "predicted_cells": float(predicted_cells),
+        "gold_rows": float(gold_rows),
+        "predicted_rows": float(predicted_rows),
+    }
+
+
+def _in_pairs(cells: Sequence[CellRow]) -> list[CellRow]:
+    """Return the cells of gold's columns in matched rows."""
+    return [
+        cell
+        for cell in cells
+        if cell.column is not None and cell.gold_row is not None and cell.predicted_row is not None
+    ]
+
+
+def share(part: float, whole: float) -> float:
+    """Return a ratio, 0 where there is nothing to divide by."""
+    return part / whole if whole else 0.0
+
+
+def harmonic(precision: float, recall: float) -> float:
+    """Return F1, the harmonic mean of precision and recall; 0 where both are 0."""
+    both = precision + recall
+    return 2 * (precision * recall) / both if both > 0 else 0.0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class TableComparison:
     """The result of one comparison of tables; frozen. `compare` makes it.
-
-    Parameters
-    ----------
-    columns : list of ColumnMatch
-        The alignment of columns.
-    rows : list of RowMatch
-        The matching of rows.
-    cells : list of CellRow
-        The verdicts on cells.
-    ratios : mapping
-        The scores.
-    calls : list of tuple
-        Column of the question and call of a model.
-    notes : list of tuple
-        Warnings.
-    rules : TableRules
-        The profile.
-    tables : tuple of Reading
-        Both tables as texts.
-    roles : tuple of list of str
-        Keys, compared columns, and those with numbers.
-    released : dict or None
-        What AOE's released code returns, with its names; None under other profiles.
-    meta : mapping
-        Profile, judge, keys and why they were chosen, parsability, seconds.
-    again : callable
-        Compares the same tables by other rules.
 
     Attributes
     ----------
     rows, cells, columns, judge_calls : pandas.DataFrame
         One row per row, cell, column, and call of a model. Each access returns a copy.
+    fields : pandas.DataFrame
+        The same as `cells`, for `breakdown` and `difficulty`.
     summary : pandas.Series
         Scores and counts as floats.
     warnings : pandas.DataFrame
         Repairs of the answer, odd keys, failures of the judge.
+    gold, predicted : pandas.DataFrame
+        Both tables as texts.
+    profile : TableRules
+        The rules that were applied.
+    released : dict or None
+        What AOE's released code returns, with its names; None under other profiles.
     meta : dict
         Profile, judge, keys and why they were chosen, parsability, seconds, versions.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts of a result, by name
-        self,
-        *,
-        columns: Sequence[ColumnMatch],
-        rows: Sequence[RowMatch],
-        cells: Sequence[CellRow],
-        ratios: Mapping[str, float],
-        calls: Sequence[tuple[str, JudgeCall]],
-        notes: Sequence[Note],
-        rules: TableRules,
-        tables: tuple[Reading, Reading],
-        roles: tuple[list[str], list[str], list[str]],
-        released: dict[str, Any] | None,
-        meta: Mapping[str, Any],
-        again: Callable[[TableRules], TableComparison],
-    ) -> None:
-        self.__dict__.update(
-            _column_matches=tuple(columns),
-            _row_matches=tuple(rows),
-            _cell_rows=tuple(cells),
-            _ratios=dict(ratios),
-            _calls=tuple(calls),
-            _notes=tuple(notes),
-            _rules=rules,
-            _tables=tables,
-            _roles=roles,
-            _released=released,
-            _meta=dict(meta),
-            _again=again,
-        )
-
-    _column_matches: tuple[ColumnMatch, ...]
-    _row_matches: tuple[RowMatch, ...]
-    _cell_rows: tuple[CellRow, ...]
-    _ratios: dict[str, float]
-    _calls: tuple[tuple[str, JudgeCall], ...]
-    _notes: tuple[Note, ...]
+    _parts: Parts
+    _tables: Tables
     _rules: TableRules
-    _tables: tuple[Reading, Reading]
-    _roles: tuple[list[str], list[str], list[str]]
-    _released: dict[str, Any] | None
-    _meta: dict[str, Any]
-    _again: Callable[[TableRules], TableComparison]
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Raise `AttributeError`: a result is frozen."""
-        raise AttributeError(f"a TableComparison is frozen; cannot set {name!r}")
+    _calls: tuple[tuple[str, JudgeCall], ...]
+    _meta: Mapping[str, Any]
+    #: Compares the same tables by other rules; not in a pickle.
+    _again: Callable[[TableRules], TableComparison] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the records; frames are made again."""
-        made = ("_rows", "_cells", "_columns", "_judge_calls", "_summary", "_again")
-        return {name: value for name, value in self.__dict__.items() if name not in made}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what `__getstate__` kept."""
-        self.__dict__.update(state)
+        kept = ("_parts", "_tables", "_rules", "_calls", "_meta")
+        return {name: self.__dict__[name] for name in kept}
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -255,6 +280,11 @@ class TableComparison:
     def cells(self) -> pd.DataFrame:
         """One row per cell of gold or the prediction."""
         return self._cells.copy()
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """The same as `cells`, by the name that `breakdown` and `difficulty` look for."""
+        return self.cells
 
     @property
     def columns(self) -> pd.DataFrame:
@@ -274,7 +304,7 @@ class TableComparison:
     @property
     def warnings(self) -> pd.DataFrame:
         """Repairs of the answer, odd keys, failures of the judge."""
-        return WARNING_COLUMNS.from_rows(self._notes)
+        return WARNING_COLUMNS.from_rows(self._parts.notes)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -294,17 +324,17 @@ class TableComparison:
     @property
     def released(self) -> dict[str, Any] | None:
         """What AOE's released code returns, with its names; None under other profiles."""
-        return None if self._released is None else dict(self._released)
+        return None if self._parts.released is None else dict(self._parts.released)
 
     @property
     def gold(self) -> pd.DataFrame:
         """Gold as texts."""
-        return self._tables[0].frame
+        return self._tables.gold.frame
 
     @property
     def predicted(self) -> pd.DataFrame:
         """The prediction as texts; no columns if there is no table."""
-        return self._tables[1].frame
+        return self._tables.predicted.frame
 
     def labelled(self, **labels: str) -> TableComparison:
         """Return the same result with labels in `meta`.
@@ -317,11 +347,9 @@ class TableComparison:
         Returns
         -------
         TableComparison
-            A copy that shares the frames.
+            A copy with the same frames.
         """
-        same = object.__new__(type(self))
-        same.__dict__.update(self.__dict__, _meta={**self._meta, **labels})
-        return same
+        return replace(self, _meta={**self._meta, **labels})
 
     def with_threshold(self, threshold: float) -> TableComparison:
         """Compare the same tables with another threshold of similarity between keys.
@@ -352,7 +380,7 @@ class TableComparison:
         [0.0, 1.0]
         """
         rules = rules_of(self._rules, threshold=threshold)
-        if "_again" not in self.__dict__:
+        if self._again is None:
             raise InputError("a result from a pickle keeps its threshold; call compare() again")
         if rules == self._rules:
             return self
@@ -389,76 +417,70 @@ class TableComparison:
 
     @cached_property
     def _cells(self) -> pd.DataFrame:
-        columns = dict(zip(CellRow._fields, zip(*self._cell_rows, strict=True), strict=False))
-        golds, predicted = columns.get("gold", ()), columns.get("predicted", ())
-        data = {
-            **columns,
-            "reason_detail": [None] * len(golds),
-            "gold_state": [_state(text) for text in golds],
-            "predicted_state": [_state(text) for text in predicted],
-            "counted": [True] * len(golds),
+        cells = self._parts.cells
+        data: dict[str, Sequence[Any]] = {
+            name: [getattr(cell, name) for cell in cells] for name in CellRow._fields
         }
-        if not golds:
-            return CELL_COLUMNS.build()
-        frame = CELL_COLUMNS.build(data)
+        frame = CELL_COLUMNS.build(
+            {
+                **data,
+                "schema_path": [None] * len(cells),
+                "reason_detail": [None] * len(cells),
+                "gold_state": [_state(cell.gold) for cell in cells],
+                "predicted_state": [_state(cell.predicted) for cell in cells],
+                "depth": [_DEPTH] * len(cells),
+                "counted": [True] * len(cells),
+                "weight": [1.0] * len(cells),
+                "required": [cell.column is not None for cell in cells],
+            }
+        )
         # gold's table as one more row, so that values of other rows are recognised
-        table = {
-            "path": "$",
-            "outcome": "correct",
-            "gold": self._tables[0].frame.to_dict("records"),
-        }
-        parts = {
-            name: pd.Series([*data[name], table.get(name)], dtype=object)
-            for name in ("path", "outcome", "gold", "predicted")
-        }
-        details = reason_details(pd.DataFrame(parts))[:-1]
+        gold = self._tables.gold.frame.to_dict("records")
+        table = {"path": "$", "outcome": "correct", "gold": gold, "predicted": None}
+        values = {name: pd.Series([*data[name], table[name]], dtype=object) for name in table}
+        details = reason_details(pd.DataFrame(values))[:-1]
         frame["reason_detail"] = pd.Series(details, index=frame.index, dtype=TEXT)
         return frame
 
+    def _mean_scores(self, key: Callable[[CellRow], Hashable]) -> dict[Hashable, float]:
+        """Return the mean score of groups of cells in matched rows."""
+        groups: dict[Hashable, list[float]] = defaultdict(list)
+        for cell in _in_pairs(self._parts.cells):
+            groups[key(cell)].append(cell.score or 0.0)
+        return {name: sum(scores) / len(scores) for name, scores in groups.items()}
+
     @cached_property
     def _rows(self) -> pd.DataFrame:
-        sums: dict[tuple[Any, Any], list[float]] = {}
-        for cell in self._cell_rows:
-            if cell.column is not None and cell.gold_row is not None:
-                both = (cell.gold_row, cell.predicted_row)
-                sums.setdefault(both, []).append(cell.score or 0.0)
-        keys = self._roles[0]
-        named = {m.gold: m.predicted for m in self._column_matches if m.gold is not None}
-        ours = _joined_keys(self._tables[0], list(keys))
-        theirs = _joined_keys(self._tables[1], [named.get(key) for key in keys])
-        rows = []
-        for match in self._row_matches:
-            scores = sums.get((match.gold, match.predicted), [])
-            mean = sum(scores) / len(scores) if scores and match.status == "matched" else None
-            # the released rules may read other rows than there are here
-            one, other = (
-                texts[at] if at is not None and at < len(texts) else None
-                for at, texts in ((match.gold, ours), (match.predicted, theirs))
+        means = self._mean_scores(lambda cell: (cell.gold_row, cell.predicted_row))
+        named = {column.gold: column.predicted for column in self._parts.columns}
+        ours, theirs, keys = self._tables.gold, self._tables.predicted, self._tables.keys
+        names = [_joined_keys(ours, keys), _joined_keys(theirs, map(named.get, keys))]
+        return ROW_COLUMNS.from_rows(
+            (
+                *(row.gold, row.predicted, row.status, row.rule or None, row.similarity),
+                means.get((row.gold, row.predicted)),
+                # the released rules may read other rows than there are here
+                names[0].get(row.gold),
+                names[1].get(row.predicted),
             )
-            kinds = (match.status, match.rule or None, match.similarity, mean)
-            rows.append((match.gold, match.predicted, *kinds, one, other))
-        return ROW_COLUMNS.from_rows(rows)
+            for row in self._parts.rows
+        )
 
     @cached_property
     def _columns(self) -> pd.DataFrame:
-        sums: dict[str, list[float]] = {}
-        for cell in self._cell_rows:
-            if cell.column is not None and None not in (cell.gold_row, cell.predicted_row):
-                sums.setdefault(cell.column, []).append(cell.score or 0.0)
-        keys, values, numeric = self._roles
-        rows = []
-        for match in self._column_matches:
-            role = "extra" if match.gold is None else "unused"
-            if match.gold in values:
-                role = "value"
-            if match.gold in keys:
-                role = "key"
-            scores = sums.get(match.gold or "", [])
-            mean = sum(scores) / len(scores) if scores else None
-            number = match.gold in numeric
-            names = (match.gold, match.predicted)
-            rows.append((*names, role, match.status, match.rule or None, number, mean))
-        return COLUMN_COLUMNS.from_rows(rows)
+        means = self._mean_scores(lambda cell: cell.column)
+        roles: dict[str | None, str] = dict.fromkeys(self._tables.values, "value")
+        roles |= dict.fromkeys(self._tables.keys, "key")
+        roles[None] = "extra"
+        return COLUMN_COLUMNS.from_rows(
+            (
+                *(column.gold, column.predicted, roles.get(column.gold, "unused")),
+                *(column.status, column.rule or None),
+                column.gold in self._tables.numeric,
+                means.get(column.gold),
+            )
+            for column in self._parts.columns
+        )
 
     @cached_property
     def _judge_calls(self) -> pd.DataFrame:
@@ -475,19 +497,17 @@ class TableComparison:
 
     @cached_property
     def _summary(self) -> pd.Series:
-        counts = Counter(cell.outcome for cell in self._cell_rows)
+        counts = Counter(cell.outcome for cell in self._parts.cells)
         cost = total_cost(self._judge_calls) if self._calls else 0.0
         values: dict[str, float] = {
-            "evaluated": len(self._cell_rows),
-            "judged": len(self._cell_rows) - counts["judge_error"],
-            "passed": sum(bool(cell.passed) for cell in self._cell_rows),
+            "evaluated": len(self._parts.cells),
+            "judged": len(self._parts.cells) - counts["judge_error"],
+            "passed": sum(bool(cell.passed) for cell in self._parts.cells),
             **{name: counts[outcome] for name, outcome in _COUNTED.items()},
-            "gold_rows": self._tables[0].size,
-            "predicted_rows": self._tables[1].size,
-            "matched_rows": sum(match.status == "matched" for match in self._row_matches),
+            "matched_rows": sum(match.status == "matched" for match in self._parts.rows),
             "llm_calls": len(self._calls),
             "llm_cost_usd": cost,
-            **self._ratios,
+            **self._parts.ratios,
         }
         names = SUMMARY.names
         return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
@@ -499,15 +519,15 @@ class TableComparison:
     def _lines(self) -> list[str]:
         s = self._summary
         head = " · ".join(f"{name} {s[name]:.3f}" for name in _SHOWN)
-        counts = Counter(cell.outcome for cell in self._cell_rows)
+        counts = Counter(cell.outcome for cell in self._parts.cells)
         cells = ", ".join(f"{n} {name}" for name, n in counts.most_common())
-        rows = Counter(match.status for match in self._row_matches)
+        rows = Counter(match.status for match in self._parts.rows)
         lines = [
             f"TableComparison ({self._rules.name}): {head}",
             f"  rows: {', '.join(f'{n} {name}' for name, n in rows.most_common()) or 'none'}",
             f"  cells: {cells or 'none'}",
         ]
-        odd = [m for m in self._column_matches if m.status != "matched"]
+        odd = [m for m in self._parts.columns if m.status != "matched"]
         if odd:
             names = ", ".join(f"{one_line(_column_name(m), 40)} ({m.status})" for m in odd[:6])
             more = f" and {len(odd) - 6} more" if len(odd) > 6 else ""  # noqa: PLR2004
@@ -517,10 +537,10 @@ class TableComparison:
                 f"  {plural(int(s['judge_errors']), 'cell')} without a verdict; scores are lower "
                 "bounds"
             )
-        if self._notes:
-            kinds = Counter(note[2] for note in self._notes)
+        if self._parts.notes:
+            kinds = Counter(note[2] for note in self._parts.notes)
             listed = ", ".join(dict.fromkeys(kinds))
-            lines.append(f"  {plural(len(self._notes), 'warning')}: {listed}")
+            lines.append(f"  {plural(len(self._parts.notes), 'warning')}: {listed}")
         return lines
 
     def _repr_html_(self) -> str:
@@ -530,7 +550,7 @@ class TableComparison:
         )
         head = f"TableComparison · profile {self._rules.name}"
         notes = "".join(element("div", line.strip(), "", 300) for line in self._lines()[1:])
-        wrong = [cell for cell in self._cell_rows if not cell.passed]
+        wrong = [cell for cell in self._parts.cells if not cell.passed]
         rows = [
             [
                 "n/a" if cell.score is None else f"{cell.score:.2f}",
@@ -561,6 +581,7 @@ def _state(text: str | None) -> str:
     return "present" if text.strip() else "null"
 
 
-def _joined_keys(table: Reading, keys: Sequence[str | None]) -> list[str]:
+def _joined_keys(table: Reading, keys: Iterable[str | None]) -> dict[int | None, str]:
+    """Return the keys of rows by position."""
     columns = [table.columns[key] for key in keys if key is not None and key in table.columns]
-    return [" | ".join(parts) for parts in zip(*columns, strict=True)]
+    return dict(enumerate(" | ".join(parts) for parts in zip(*columns, strict=True)))

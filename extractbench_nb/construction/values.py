@@ -1,23 +1,22 @@
-"""Values of table cells: absent ones, numbers, years, texts, and keys of rows.
+"""What the texts of tables mean: absent cells, numbers, equal texts, keys, names of columns.
 
-The rules of ``strict`` are here, and beside them the numeric rule of AOE's released code
-(`released_number`). Everything works on texts, as a table has them.
+The rules of ``strict`` are here, and beside them those of AOE's released code (`released_number`,
+`released_similarity`). A number has its exact value, and the cell holds nothing else: the readings
+of `language` also take words, dates and other units.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
 from math import nan
-from typing import Any
 from unicodedata import normalize
-
-import pandas as pd
 
 from extractbench_nb.language.text import is_placeholder
 
-#: What one factor of ten thousand and its multiples are called in Chinese and Japanese tables.
+#: Powers of ten by their names in Chinese and Japanese tables.
 _SCALES = {"": 0, "千": 3, "万": 4, "萬": 4, "百万": 6, "千万": 7, "亿": 8, "億": 8, "万亿": 12}
 _SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "¥": "", "$": "", "€": "", "£": ""})
 _NUMBER = re.compile(
@@ -26,6 +25,7 @@ _NUMBER = re.compile(
     r"\s*(?P<scale>百万|千万|万亿|[千万萬亿億]?)\s*(?P<unit>[^\d\s].{0,30})?",
     re.IGNORECASE,
 )
+_LONGEST_NUMBER = 80
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 _YEAR = re.compile(r"[12]\d{3}")
 _YEAR_UNITS = ("年", "年度")
@@ -36,22 +36,13 @@ _PUNCTUATION = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
 _CHINESE_YEAR = re.compile(r"[〇零一二三四五六七八九]{4}(?=年)")
 _CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
+_LATIN_1 = dict.fromkeys(range(0x80, 0x100))
 _UNIT_OF_NAME = re.compile(r"\(([^()]*)\)\s*$")
 
 
 @lru_cache(maxsize=16_384)
 def is_absent(text: str) -> bool:
-    """Say whether a cell holds nothing, or a word for nothing.
-
-    Parameters
-    ----------
-    text : str
-        The text of a cell.
-
-    Returns
-    -------
-    bool
-        True for blanks, and for ``N/A``, ``null``, ``-`` and the like: CSV has no other null.
+    """Say whether a cell holds nothing, or a word for nothing: CSV has no other null.
 
     Examples
     --------
@@ -64,22 +55,12 @@ def is_absent(text: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def number_of(text: str, column: str = "") -> Decimal | None:
-    """Read a cell that is a number and nothing else.
+    """Read a cell that is a number and nothing else; None for other texts.
 
-    Parameters
-    ----------
-    text : str
-        The text of a cell.
-    column : str, optional
-        The name of its column. A unit that it names may stand in the cell too, and where it has
-        a percent sign, a percent sign in the cell adds nothing.
-
-    Returns
-    -------
-    decimal.Decimal or None
-        The exact value: with thousands separators, full-width digits, a currency sign, negative
-        numbers in parentheses, years (``2020年``) and the scales of ten thousand (``3.6亿``). Else
-        ``12.5%`` is 0.125. None for other texts, and for leading zeros, which make an identifier.
+    Thousands separators, full-width digits, a currency sign, negative numbers in parentheses, years
+    (``2020年``) and the scales of ten thousand (``3.6亿``) are read. A unit that the name of the
+    column has may stand in the cell too; a percent sign counts only where the name has none.
+    Leading zeros make an identifier.
 
     Examples
     --------
@@ -90,7 +71,7 @@ def number_of(text: str, column: str = "") -> Decimal | None:
     >>> number_of("5元", "assets (元)"), number_of("5元", "assets")
     (Decimal('5'), None)
     """
-    if not text or len(text) > 80:  # noqa: PLR2004
+    if not text or len(text) > _LONGEST_NUMBER:
         return None
     plain = normalize("NFKC", text).translate(_SIGNS).strip()
     negative = plain.startswith("(") and plain.endswith(")")
@@ -119,19 +100,41 @@ def number_of(text: str, column: str = "") -> Decimal | None:
     return value if is_whole else _FEW_DIGITS.plus(value)
 
 
+def released_number(text: str) -> float:
+    """Read a number as AOE's released code does (commit 282e688d); NaN for any other text.
+
+    Examples
+    --------
+    >>> [released_number(text) for text in ("1,234", "7.65%", "2020年", "(5)", "")]
+    [1234.0, 0.0765, nan, nan, nan]
+    """
+    plain = text.replace(",", "")
+    try:
+        return float(plain.replace("%", "")) / 100.0 if "%" in plain else float(plain)
+    except ValueError:
+        return nan
+
+
+def released_words(text: str) -> str:
+    """Return the words of a text as the released code compares them: sorted, in lower case.
+
+    Characters other than letters and digits separate words; those from U+0080 to U+00FF are lost.
+    """
+    from rapidfuzz.utils import default_process
+
+    return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
+
+
+def released_similarity(one: str, other: str) -> float:
+    """Compare the words of two texts as the released code does; 0 to 100, not rounded."""
+    from rapidfuzz import fuzz
+
+    return fuzz.ratio(released_words(one), released_words(other))
+
+
 @lru_cache(maxsize=16_384)
 def text_key(text: str) -> str:
     r"""Return what equal texts share: Unicode forms, case and white space are folded.
-
-    Parameters
-    ----------
-    text : str
-        The text of a cell.
-
-    Returns
-    -------
-    str
-        The folded text.
 
     Examples
     --------
@@ -147,15 +150,7 @@ def text_key(text: str) -> str:
 def row_key(text: str) -> str:
     """Return what equal keys of rows share: also file endings and punctuation are left out.
 
-    Parameters
-    ----------
-    text : str
-        The text of a key.
-
-    Returns
-    -------
-    str
-        The folded key; of a key that is a number, its value. A key of symbols alone stays.
+    A key that is a number becomes its value; one of symbols alone stays.
 
     Examples
     --------
@@ -173,16 +168,6 @@ def row_key(text: str) -> str:
 def protected(text: str) -> tuple[str, ...]:
     """Return the numbers and years of a text, which no similarity may override.
 
-    Parameters
-    ----------
-    text : str
-        The text of a key.
-
-    Returns
-    -------
-    tuple of str
-        Its runs of digits in sorted order, with leading zeros; a year in Chinese digits counts.
-
     Examples
     --------
     >>> protected("Report 2020, part 07"), protected("二〇二〇年年报")
@@ -195,17 +180,7 @@ def protected(text: str) -> tuple[str, ...]:
 
 
 def column_key(name: str) -> str:
-    r"""Return what equal names of columns share.
-
-    Parameters
-    ----------
-    name : str
-        The name of a column.
-
-    Returns
-    -------
-    str
-        The folded name without spaces and underscores.
+    r"""Return what equal names of columns share: also spaces and underscores are left out.
 
     Examples
     --------
@@ -216,17 +191,7 @@ def column_key(name: str) -> str:
 
 
 def unit_of_column(name: str) -> tuple[str, str]:
-    """Split the name of a column into its base and the unit in parentheses at its end.
-
-    Parameters
-    ----------
-    name : str
-        The name of a column.
-
-    Returns
-    -------
-    tuple of str
-        Base and unit, both folded; the unit is empty where there is none.
+    """Split the name of a column into its base and the unit in parentheses at its end, folded.
 
     Examples
     --------
@@ -240,32 +205,56 @@ def unit_of_column(name: str) -> tuple[str, str]:
     return column_key(plain[: match.start()]), column_key(match[1])
 
 
-def released_number(value: Any) -> float:
-    """Read a number as AOE's released code does (commit 282e688d).
+# --- the columns that name the rows ---------------------------------------------------------------
 
-    Parameters
-    ----------
-    value : object
-        The value of a cell as ``pandas.read_csv`` has it.
+#: Words in the name of a key column, the likeliest first, and in that of a second key column.
+_HINTS = (
+    "文档名称 文件名 案件名 名称 filename file document name title key "
+    "id case method model 编号 标题"
+).split()
+_SECOND_HINTS = ("被告", "defendant", "dataset", "year", "年份", "所属期")
+_MOST_PAIRED = 8
 
-    Returns
-    -------
-    float
-        NaN for a missing value and for every text that is not a number.
 
-    Notes
-    -----
-    Commas are left out and ``7.65%`` is 0.0765. Neither ``2020年`` nor ``(5)`` is a number.
+def propose_keys(
+    gold: Mapping[str, Sequence[str]], predicted: Sequence[str]
+) -> tuple[list[str], str]:
+    """Propose one or two key columns of gold, and say why; no order of rows or columns matters.
 
     Examples
     --------
-    >>> [released_number(text) for text in ("1,234", "7.65%", "2020年", "-")]
-    [1234.0, 0.0765, nan, nan]
+    >>> propose_keys({"sales": ["1", "1"], "name": ["a", "b"]}, ["name"])[0]
+    ['name']
     """
-    if isinstance(value, str):
-        plain = value.replace(",", "")
-        try:
-            return float(plain.replace("%", "")) / 100.0 if "%" in plain else float(plain)
-        except ValueError:
-            return nan
-    return nan if pd.isna(value) else float(value)
+    rows = max(map(len, gold.values()), default=0)
+    texts = {name: [text_key(text) for text in column] for name, column in gold.items()}
+    known = {column_key(name) for name in predicted}
+
+    def rank(name: str) -> tuple[int | str, ...]:
+        """Rank a column, the likeliest first: unique, in both tables, named so, a text, short."""
+        column, plain = gold[name], column_key(name)
+        filled = {key for key, text in zip(texts[name], column, strict=True) if not is_absent(text)}
+        hint = next((n for n, word in enumerate(_HINTS) if word in plain), len(_HINTS))
+        is_hinted = hint < len(_HINTS)
+        numbers = sum(number_of(text) is not None for text in column)
+        return (
+            len(column) - len(filled),
+            plain not in known,
+            2 * numbers > len(column) and not is_hinted,
+            hint,
+            not any(word in plain for word in _SECOND_HINTS),
+            0 if is_hinted else sum(map(len, column)),
+            name,
+        )
+
+    ranks = sorted(map(rank, gold))
+    names = [str(found[-1]) for found in ranks]
+    if ranks[0][0] == 0:
+        why = f"{names[0]!r} has {rows} different values" if rows else f"{names[0]!r} by its name"
+        return names[:1], f"{why} and is the likeliest by name and content"
+    for size in range(2, min(_MOST_PAIRED, len(names)) + 1):
+        for n in range(size - 1):
+            pair = [names[n], names[size - 1]]
+            if len(set(zip(*(texts[name] for name in pair), strict=True))) == rows:
+                return pair, f"no column has different values in all rows; {pair} have together"
+    return names[:1], f"no columns tell all rows apart; {names[0]!r} comes closest"

@@ -9,7 +9,9 @@ import pytest
 
 from extractbench_nb.construction import RecordedAnswers, compare, profiles, rules_of
 from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.frames import FIELD_COLUMNS
 from extractbench_nb.judges.base import JudgeError, Verdict
+from extractbench_nb.stats.breakdowns import breakdown
 
 COLUMNS = (
     "报表所属期,资产总额(元),资产总额增长率(%),营业收入(元),营业收入增长率(%),所有者权益(元),"
@@ -111,6 +113,26 @@ def test_each_cell_says_what_it_is() -> None:
     statuses = found.columns.set_index("predicted_column")["status"]
     assert statuses["d"] == "extra"
     assert found.rows["status"].tolist() == ["matched", "matched", "missed", "spurious"]
+
+
+def test_cells_have_the_columns_of_fields() -> None:
+    comparison = compare("k,v\na,1\nb,\n", "k,v,w\na,2,x\n", keys="k")
+    found = comparison.cells
+    assert set(FIELD_COLUMNS.names) - set(found.columns) == {"predicted_path"}
+    assert found["schema_path"].isna().all()
+    assert (found["depth"] == 2).all()
+    assert (found["weight"] == 1.0).all()
+    assert found.set_index("field")["required"].to_dict() == {"[].v": True, "[].w": False}
+    groups = breakdown(comparison, "required").set_index("required")["hallucination"]
+    assert groups.to_dict() == {False: 1, True: 0}
+
+
+def test_a_failed_reply_matches_no_row() -> None:
+    tables = "k,v\n,1\na,2\n", "k,v\nzzz,1\na,2\n"
+    found = compare(*tables, keys="k", judge=RecordedAnswers(), profile="aoe-282e688d")
+    assert found.released is not None
+    assert found.released["row_match_stats"]["failures"] == 1
+    assert found.rows["status"].tolist() == ["missed", "matched", "spurious"]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +334,7 @@ def test_rules() -> None:
 
 def test_the_result_is_frozen_and_complete() -> None:
     found = compare("k,v\n<script>alert(1)</script>,1\n", "k,v\n<script>alert(1)</script>,2\n")
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError, match="cannot assign"):
         found.summary = 1  # type: ignore[misc]
     page = found._repr_html_()
     assert "<script>" not in page

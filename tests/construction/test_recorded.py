@@ -10,8 +10,13 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.construction import RecordedAnswers, compare, released_answer, rules_of
-from extractbench_nb.construction.released_texts import CONTEXTS, gold_table, released_truncation
-from extractbench_nb.construction.replies import read_cell_reply, read_quality_reply
+from extractbench_nb.construction.replies import (
+    CONTEXTS,
+    gold_table,
+    read_cell_reply,
+    read_quality_reply,
+    released_truncation,
+)
 from extractbench_nb.errors import InputError
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
