@@ -255,17 +255,22 @@ def as_written(number: int | float) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def leaf_texts(value: object) -> Iterator[str]:
-    """Yield the scalars below a value as text, in document order; nulls are left out."""
+def scalars(value: object) -> Iterator[Any]:
+    """Yield the scalars below a value in document order; nulls are left out."""
     stack = [value]
     while stack:
         top = stack.pop()
         if isinstance(top, dict):
-            stack.extend(reversed(list(top.values())))
+            stack.extend(reversed(top.values()))
         elif isinstance(top, list | tuple):
             stack.extend(reversed(top))
         elif top is not None:
-            yield json_text(top)
+            yield top
+
+
+def leaf_texts(value: object) -> Iterator[str]:
+    """Yield the scalars below a value as text, in document order; nulls are left out."""
+    return map(json_text, scalars(value))
 
 
 def escape_pointer(token: str) -> str:

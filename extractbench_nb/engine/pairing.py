@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import bracketed, canonical_unordered, json_type, member
+from extractbench_nb._json import bracketed, canonical_unordered, json_type, member, scalars
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
 from extractbench_nb.schema.nodes import BROKEN, MISFIT, MISSING, Node, Unusable
 
@@ -91,16 +91,7 @@ def _collect_union(
 
 def holds_something(value: Any) -> bool:
     """Whether a value is or contains a scalar that is not null."""
-    stack = [value]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, dict):
-            stack.extend(top.values())
-        elif isinstance(top, list | tuple):
-            stack.extend(top)
-        elif top is not None and top is not MISSING and not isinstance(top, Unusable):
-            return True
-    return False
+    return any(top is not MISSING and not isinstance(top, Unusable) for top in scalars(value))
 
 
 def _collect_children(
@@ -439,22 +430,8 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield path, top
 
 
-def count_leaves(value: Any) -> int:
-    """Count the scalars below a value that are not null."""
-    count, stack = 0, [value]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, dict):
-            stack.extend(top.values())
-        elif isinstance(top, list | tuple):
-            stack.extend(top)
-        elif top is not None:
-            count += 1
-    return count
-
-
 def declared_share(node: Node, value: Any) -> float:
     """Return the share of a document's leaves that its schema declares."""
-    unknown = [part for _, part, *_ in undeclared(node, value, value)]
-    total = count_leaves(value) if unknown else 0
-    return (total - sum(map(count_leaves, unknown))) / total if total else 1.0
+    unknown = sum(1 for part in undeclared(node, value, value) for _ in scalars(part.value))
+    total = sum(1 for _ in scalars(value)) if unknown else 0
+    return (total - unknown) / total if total else 1.0

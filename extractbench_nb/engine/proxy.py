@@ -7,12 +7,13 @@ only proposes pairs; the declared metrics then run on these.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from extractbench_nb.schema.nodes import MISSING, Node, Unusable
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 #: How the values of a metric's column are compared; any other metric: as texts.
 _KINDS = {
@@ -48,7 +50,6 @@ _SHORT_TEXT = 64
 _LIKELY_TEXT = 0.9
 _LIKELY_BAG = 0.8
 _CUTOFF = 0.3
-_WORD = 64
 _TOKEN = re.compile(r"\w+")
 _LONG_TOKEN = 20
 _FEW_PAIRS = 256
@@ -104,7 +105,7 @@ class Estimate:
                 if upper and isinstance(compared, _Texts):
                     total[block] += 1.0
                 else:
-                    similar, passes = compared.block(ours[in_gold], theirs[in_predicted])
+                    similar, passes = compared(ours[in_gold], theirs[in_predicted])
                     total[block] += similar
                     likely[block] &= passes
             if all_items:
@@ -194,27 +195,23 @@ def _kind(node: Node, value: Any) -> str:
     return _KINDS.get(metric, "text")
 
 
-class _Compared:
-    """The values of a field in all items; positions among them say which are to be compared."""
-
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
-        """Return the similarity of all pairs of these values, and which are likely to match."""
-        raise NotImplementedError
+#: Compares values by their position in a column: similarity of all pairs, and likely matches.
+Block: TypeAlias = Callable[[Indices, Indices], tuple[Matrix | Flags, Flags]]
 
 
-class _Equal(_Compared):
-    """Codes, numbers and names: the same or not."""
+def _equal(_: Node, gold: list[Any], predicted: list[Any]) -> Block:
+    """Compare codes, numbers and names: the same or not."""
+    codes: dict[str, int] = {}
+    left, right = (
+        np.array([codes.setdefault(_code(v), len(codes)) for v in side])
+        for side in (gold, predicted)
+    )
 
-    def __init__(self, _: Node, gold: list[Any], predicted: list[Any]) -> None:
-        codes: dict[str, int] = {}
-        self.left, self.right = (
-            np.array([codes.setdefault(_code(v), len(codes)) for v in side])
-            for side in (gold, predicted)
-        )
-
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
-        same = self.left[rows][:, None] == self.right[columns]
+    def block(rows: Indices, columns: Indices) -> tuple[Flags, Flags]:
+        same = left[rows][:, None] == right[columns]
         return same, same
+
+    return block
 
 
 def _code(value: Any) -> str:
@@ -222,27 +219,22 @@ def _code(value: Any) -> str:
     return repr(number + 0.0) if isinstance(number, float) else json_text(value).casefold().strip()
 
 
-class _Near(_Compared):
-    """Numbers within a tolerance."""
-
-    def __init__(self, node: Node, left: NDArray[np.float64], right: NDArray[np.float64]) -> None:
-        self.left, self.right = left, right
-        params = node.config.metrics[0].params if node.config is not None else {}
-        self.margin = np.full_like(left, params.get("tolerance", 0.001))
-        if params.get("mode", "relative") == "relative":
-            self.margin *= np.abs(left)
-
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
-        gap = np.abs(self.left[rows][:, None] - self.right[columns])
-        near = gap <= self.margin[rows][:, None] * (1 + 1e-9)
-        return near, near
-
-
-def _by_number(node: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
+def _near(node: Node, gold: list[Any], predicted: list[Any]) -> Block:
+    """Compare numbers by the tolerance; where some are none, as codes."""
     left, right = _numbers(gold), _numbers(predicted)
     if left is None or right is None:
-        return _Equal(node, gold, predicted)
-    return _Near(node, left, right)
+        return _equal(node, gold, predicted)
+    params = node.config.metrics[0].params if node.config is not None else {}
+    margin = np.full_like(left, params.get("tolerance", 0.001))
+    if params.get("mode", "relative") == "relative":
+        margin *= np.abs(left)
+
+    def block(rows: Indices, columns: Indices) -> tuple[Flags, Flags]:
+        gap = np.abs(left[rows][:, None] - right[columns])
+        near = gap <= margin[rows][:, None] * (1 + 1e-9)
+        return near, near
+
+    return block
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
@@ -254,7 +246,7 @@ def _numbers(values: list[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-class _Texts(_Compared):
+class _Texts:
     """Short texts, by characters and, if given, by tokens, whichever is more similar."""
 
     def __init__(
@@ -263,10 +255,10 @@ class _Texts(_Compared):
         self.left, self.right = left, right
         self._tokens = cache(tokens) if tokens is not None else None
 
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
+    def __call__(self, rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
         ours, back = np.unique(self.left.codes[rows], return_inverse=True)
         theirs, again = np.unique(self.right.codes[columns], return_inverse=True)
-        similar = _levenshtein(self.left.of(ours), self.right.of(theirs))
+        similar: Matrix = cdist(self.left.of(ours), self.right.of(theirs), **_BY_CHARACTERS)
         if self._tokens is not None:
             np.maximum(similar, self._tokens()(ours, theirs), out=similar)
         similar = similar[np.ix_(back, again)]
@@ -275,37 +267,24 @@ class _Texts(_Compared):
     def by_characters(self, rows: Indices, columns: Indices) -> Matrix:
         """Return the similarity by characters of single pairs of values."""
         one, two = self.left.of(self.left.codes[rows]), self.right.of(self.right.codes[columns])
-        scorer = Levenshtein.normalized_similarity
-        found: Matrix = cpdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
+        found: Matrix = cpdist(one, two, **_BY_CHARACTERS)
         return found
 
 
-def _levenshtein(one: Sequence[str], two: Sequence[str]) -> Matrix:
-    """Compare all texts; those that fit a machine word apart from longer ones.
-
-    rapidfuzz compares many texts at a time where none of the first argument is longer than that,
-    which is ten times as fast.
-    """
-    long = np.fromiter((len(text) > _WORD for text in one), np.bool_, len(one))
-    if long.all():
-        if any(len(text) <= _WORD for text in two):
-            return _levenshtein(two, one).T
-    elif long.any():
-        similar = np.empty((len(one), len(two)), np.float32)
-        for rows in (np.flatnonzero(long), np.flatnonzero(~long)):
-            similar[rows] = _levenshtein([one[row] for row in rows.tolist()], two)
-        return similar
-    scorer = Levenshtein.normalized_similarity
-    return cdist(one, two, scorer=scorer, score_cutoff=_CUTOFF, dtype=np.float32)
+_BY_CHARACTERS: dict[str, Any] = {
+    "scorer": Levenshtein.normalized_similarity,
+    "score_cutoff": _CUTOFF,
+    "dtype": np.float32,
+}
 
 
-def _by_text(_: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
+def _by_text(_: Node, gold: list[Any], predicted: list[Any]) -> Block:
     left, right = (_unique([json_text(v).casefold() for v in side]) for side in (gold, predicted))
     length = sum(sum(map(len, side.texts)) / len(side.texts) for side in (left, right))
-    return _Bags(left, right) if length > 2 * _SHORT_TEXT else _Texts(left, right)
+    return _bags(left, right) if length > 2 * _SHORT_TEXT else _Texts(left, right)
 
 
-def _by_judge(node: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
+def _by_judge(node: Node, gold: list[Any], predicted: list[Any]) -> Block:
     """Compare short texts by characters and by the judge's tokens, whichever is more similar.
 
     The judge's tokens make equal dates, quantities and initials similar. Long texts are compared
@@ -345,26 +324,25 @@ def _unique(texts: list[str]) -> _Values:
     return _Values(list(positions), codes)
 
 
-class _Bags(_Compared):
-    """Long texts and nested arrays, as bags of tokens."""
+def _bags(left: _Values, right: _Values) -> Block:
+    """Compare long texts and nested arrays as bags of tokens."""
+    cosines = _Cosines(*([_tokens(text) for text in side.texts] for side in (left, right)))
 
-    def __init__(self, left: _Values, right: _Values) -> None:
-        self.left, self.right = left.codes, right.codes
-        self.cosines = _Cosines(*([_tokens(text) for text in side.texts] for side in (left, right)))
-
-    def block(self, rows: Indices, columns: Indices) -> tuple[Matrix | Flags, Flags]:
-        similar = self.cosines(self.left[rows], self.right[columns])
+    def block(rows: Indices, columns: Indices) -> tuple[Matrix, Flags]:
+        similar = cosines(left.codes[rows], right.codes[columns])
         return similar, similar >= _LIKELY_BAG
 
+    return block
 
-def _by_bag(_: Node, gold: list[Any], predicted: list[Any]) -> _Compared:
+
+def _by_bag(_: Node, gold: list[Any], predicted: list[Any]) -> Block:
     left, right = ([text_of(v) for v in side] for side in (gold, predicted))
-    return _Bags(_Values(left, np.arange(len(left))), _Values(right, np.arange(len(right))))
+    return _bags(_Values(left, np.arange(len(left))), _Values(right, np.arange(len(right))))
 
 
-_COMPARE: dict[str, Callable[[Node, list[Any], list[Any]], _Compared]] = {
-    "equality": _Equal,
-    "number": _by_number,
+_COMPARE: dict[str, Callable[[Node, list[Any], list[Any]], Block]] = {
+    "equality": _equal,
+    "number": _near,
     "text": _by_text,
     "judged": _by_judge,
     "bag": _by_bag,
@@ -375,15 +353,25 @@ class _Cosines:
     """Cosine of the tf-idf vectors of texts, which are given as tokens."""
 
     def __init__(self, one: Sequence[Sequence[str]], two: Sequence[Sequence[str]]) -> None:
-        bags = _unit_bags((*one, *two))
-        left, right = bags[: len(one)], bags[len(one) :]
+        values, codes, starts = _unit_bags((*one, *two))
         self.all: Matrix | None = None
-        if len(one) * len(two) <= _FEW_PAIRS:
-            rows = [[sum(v * b[t] for t, v in a.items() if t in b) for b in right] for a in left]
+        if len(one) * len(two) <= _FEW_PAIRS:  # the first use of scipy.sparse takes long
+            bags = [
+                dict(zip(codes[start:end].tolist(), values[start:end].tolist(), strict=True))
+                for start, end in itertools.pairwise(starts.tolist())
+            ]
+            right = bags[len(one) :]
+            rows = [
+                [sum(v * b[t] for t, v in a.items() if t in b) for b in right]
+                for a in bags[: len(one)]
+            ]
             self.all = np.array(rows, np.float32).reshape(len(one), len(two))
         else:
-            codes = {token: i for i, token in enumerate({t: None for bag in bags for t in bag})}
-            self.left, self.right = _sparse(left, codes), _sparse(right, codes)
+            from scipy.sparse import csr_matrix
+
+            shape = len(starts) - 1, int(codes.max(initial=0)) + 1
+            matrix = csr_matrix((values.astype(np.float32), codes, starts), shape=shape)
+            self.left, self.right = matrix[: len(one)], matrix[len(one) :]
 
     def __call__(self, rows: Indices, columns: Indices) -> Matrix:
         if self.all is not None:
@@ -397,28 +385,21 @@ class _Cosines:
         return np.clip(similar, 0.0, 1.0, out=similar)
 
 
-def _unit_bags(tokens: Sequence[Sequence[str]]) -> list[dict[str, float]]:
-    """Return the tf-idf vectors of texts, scaled to length 1."""
-    counts = [Counter(words) for words in tokens]
-    seen_in = Counter(token for bag in counts for token in bag)
-    weight = {t: math.log((1 + len(counts)) / n) + 0.01 for t, n in seen_in.items()}
-    bags = []
-    for bag in counts:
-        values = {t: n * weight[t] for t, n in bag.items()}
-        norm = math.sqrt(sum(v * v for v in values.values())) or 1.0
-        bags.append({t: v / norm for t, v in values.items()})
-    return bags
+def _unit_bags(tokens: Sequence[Sequence[str]]) -> tuple[NDArray[np.float64], Codes, Codes]:
+    """Return the tf-idf vectors of texts, scaled to length 1, as the rows of a sparse matrix.
 
-
-def _sparse(bags: Sequence[dict[str, float]], codes: dict[str, int]) -> Any:
-    """Write vectors as the rows of a sparse matrix; `codes` gives each token its column."""
-    from scipy.sparse import csr_matrix
-
-    columns = [codes[token] for bag in bags for token in bag]
-    data = [value for bag in bags for value in bag.values()]
-    starts = np.cumsum([0, *(len(bag) for bag in bags)])
-    arrays = (np.array(data, np.float32), np.array(columns, np.int32), starts.astype(np.int32))
-    return csr_matrix(arrays, shape=(len(bags), max(1, len(codes))))
+    These are the values that are not 0, the number of the token of each, and where each row starts.
+    """
+    bags = [Counter(words) for words in tokens]
+    numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    codes = np.array([numbers[token] for bag in bags for token in bag], np.int32)
+    times = np.array([n for bag in bags for n in bag.values()], np.float64)
+    sizes = np.array([len(bag) for bag in bags])
+    weights = np.array([math.log((1 + len(bags)) / (n + 1)) + 0.01 for n in range(len(bags))])
+    values = times * weights[np.bincount(codes) - 1][codes]
+    rows = np.repeat(np.arange(len(bags)), sizes)
+    values /= np.sqrt(np.bincount(rows, values * values))[rows]
+    return values, codes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
 
 def _tokens(text: str) -> list[str]:
@@ -428,5 +409,5 @@ def _tokens(text: str) -> list[str]:
     tokens = [word for word in words if len(word) <= _LONG_TOKEN]
     for word in words:
         if short or len(word) > _LONG_TOKEN:
-            tokens.extend(word[i : i + 3] for i in range(len(word) - 2))
+            tokens += [word[i : i + 3] for i in range(len(word) - 2)]
     return tokens or [text]

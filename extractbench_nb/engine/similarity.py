@@ -6,20 +6,20 @@ item, and verdicts are cached by field, so that comparing all pairs of a small a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
 from extractbench_nb.engine.pairing import pair_up, resolve_union
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.field_metrics.strings import string_normalized
+from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.offline import similarity as text_similarity
 from extractbench_nb.schema.nodes import PRESENT, Node, state_of
 
-#: Fields that are texts or arrays from which on bounds pay.
-_FEWEST_COSTLY = 2
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
+_OFFLINE = OfflineJudge()
 
 Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
 
@@ -139,28 +139,17 @@ class ItemComparer:
         if not left or not right:
             return [[self.compare(node, g, p) for p in predicted] for g in gold]
         fields = self._fields[node] or ()
-        if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
-            return texts
-        columns = list(zip(right, predicted, strict=True))
+        none = any(row[0] is None for row in (*left, *right))
+        if len(fields) > 1 or fields[0].is_array or none:
+            return [[self._flat_items(fields, one, two) for two in right] for one in left]
+        (field,), known = fields, fields[0].memo
         return [
-            [self._flat_items(fields, one, two, g, p) for two, p in columns]
-            for one, g in zip(left, gold, strict=True)
+            [
+                PairScore(*(known.get((a, b, type(a), type(b))) or self._field(field, a, b))[:2])
+                for (b,) in right
+            ]
+            for (a,) in left
         ]
-
-    def bounds(
-        self, node: Node, gold: list[Any], predicted: list[Any]
-    ) -> list[list[PairScore]] | None:
-        """Return how similar all pairs of items are at most, and which of them match.
-
-        None where that saves nothing: for irregular items, and for those with less than two texts
-        or arrays.
-        """
-        left, right = self._flat_rows(node, gold), self._flat_rows(node, predicted)
-        fields = self._fields.get(node) or ()
-        costly = sum(field.is_array or field.texts is not None for field in fields)
-        if not left or not right or costly < _FEWEST_COSTLY:
-            return None
-        return [[self._at_most(fields, one, two) for two in right] for one in left]
 
     def _flat_rows(self, node: Node, items: list[Any]) -> list[tuple[Any, ...]]:
         """Return the items' values by field; nothing if any is irregular."""
@@ -179,7 +168,7 @@ class ItemComparer:
             return PairScore((inner.similarity + same) / 2, inner.matched and same)
         one, two = self._row(node, gold), self._row(node, predicted)
         if one is not None and two is not None:
-            return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
+            return self._flat_items(self._fields[node] or (), one, two)
         if never_match(gold, predicted):
             return PairScore(unlike_similarity(gold, predicted), False)
         points = pair_up(node, gold, predicted)
@@ -196,54 +185,20 @@ class ItemComparer:
                 self._fields[node] = flat and tuple(
                     f._replace(
                         memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
-                        texts=self.scorer.text_comparer(f.node),
+                        awaited_mark=self.scorer.awaited_mark(f.node),
                     )
                     for f in flat
                 )
             fields = self._fields[node]
-            self._rows[key] = None if fields is None else _values(fields, item)
+            self._rows[key] = _values(fields, item) if fields else None
         return self._rows[key]
 
     def _flat_items(
-        self,
-        fields: tuple[FlatField, ...],
-        one: tuple[Any, ...],
-        two: tuple[Any, ...],
-        gold: Any,
-        predicted: Any,
-    ) -> PairScore:
-        total, count, matched = 0.0, 0, True
-        for field, ours, theirs in zip(fields, one, two, strict=True):
-            if ours is None and theirs is None:
-                continue
-            if field.is_array or ours is None or theirs is None:
-                score, passed, present = self._field(field, ours, theirs)
-            else:
-                found = field.memo.get((ours, theirs, type(ours), type(theirs)))
-                score, passed, present = found or self._field(field, ours, theirs)
-            matched = matched and passed
-            if present:
-                total += score
-                count += 1
-        if not fields:
-            return _mean([], gold, predicted)
-        return PairScore(total / count if count else 1.0, matched)
-
-    def _at_most(
         self, fields: tuple[FlatField, ...], one: tuple[Any, ...], two: tuple[Any, ...]
     ) -> PairScore:
-        """Return how similar two flat items are at most, and whether they match.
-
-        Texts and arrays are compared until one fails, the others count as equal: they take most of
-        the time, and most pairs are unlike.
-        """
         total, count, matched = 0.0, 0, True
-        costly: list[tuple[FlatField, Any, Any]] = []
         for field, ours, theirs in zip(fields, one, two, strict=True):
             if ours is None and theirs is None:
-                continue
-            if (field.is_array or field.texts is not None) and ours and theirs and ours != theirs:
-                costly.insert(len(costly) * field.is_array, (field, ours, theirs))
                 continue
             if field.is_array or ours is None or theirs is None:
                 score, passed, present = self._field(field, ours, theirs)
@@ -254,13 +209,6 @@ class ItemComparer:
             if present:
                 total += score
                 count += 1
-        count += len(costly)
-        for compared, (field, ours, theirs) in enumerate(costly):
-            if not matched:
-                total += len(costly) - compared
-                break
-            score, matched, _ = self._field(field, ours, theirs)
-            total += score
         return PairScore(total / count if count else 1.0, matched)
 
     def _field(self, field: FlatField, ours: Any, theirs: Any) -> tuple[float, bool, bool]:
@@ -269,8 +217,10 @@ class ItemComparer:
             return self._point(field.node, ours, theirs)
         if ours is None or theirs is None:
             return _ONE_SIDED
-        if field.texts is not None and type(ours) is type(theirs) is str:
-            found = (*field.texts(ours, theirs), True)
+        if field.awaited_mark is not None and type(ours) is type(theirs) is str:
+            # an alignment compares too many pairs to await a judge for each
+            score = _OFFLINE.compare(ours, theirs).score
+            found = (score, score >= field.awaited_mark, True)
         else:
             found = self._point(field.node, ours, theirs)
         field.memo[ours, theirs, type(ours), type(theirs)] = found
@@ -310,25 +260,6 @@ class ItemComparer:
         return score, score >= pass_threshold(node)
 
 
-def _text_table(field: FlatField, left: list[Any], right: list[Any]) -> list[list[PairScore]]:
-    """Compare all pairs of items that hold one text each; empty where some hold none."""
-    compare, memo = field.texts, field.memo
-    ours, theirs = [row[0] for row in left], [row[0] for row in right]
-    if compare is None or not all(type(text) is str for text in (*ours, *theirs)):
-        return []
-    table = []
-    for gold in ours:
-        row = []
-        for predicted in theirs:
-            key = (gold, predicted, str, str)
-            found = memo.get(key)
-            if found is None:
-                found = memo[key] = (*compare(gold, predicted), True)
-            row.append(PairScore(found[0], found[1]))
-        table.append(row)
-    return table
-
-
 def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
     if not results:  # no scored field: equality of the whole value
         same = canonical_unordered(gold) == canonical_unordered(predicted)
@@ -345,14 +276,14 @@ _ONE_SIDED = (0.0, False, True)
 class FlatField(NamedTuple):
     """One scored field of regular items: the keys that lead to it, its node, verdicts so far.
 
-    ``texts`` is the shortest way to compare two texts, if there is one.
+    ``awaited_mark`` is the score from which texts pass, if their judge must be awaited.
     """
 
     keys: tuple[str, ...]
     node: Node
     is_array: bool
     memo: Memo
-    texts: Callable[[str, str], tuple[float, bool]] | None = None
+    awaited_mark: float | None = None
 
 
 def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:

@@ -133,6 +133,16 @@ def refuse_unknown(what: str, unknown: Mapping[str, Any], known: tuple[str, ...]
         raise ConfigError(None, f"{what} has no field {name!r}; {nearest(name, known)}")
 
 
+def _keyword(meaning: str, *names: str) -> property:
+    """Return a property that is the first of these keywords that a schema node has."""
+
+    def value(context: MetricContext) -> Any:
+        keywords = context.keywords
+        return next((keywords[name] for name in names if name in keywords), None)
+
+    return property(value, doc=meaning)
+
+
 class MetricContext:
     """The context of a metric: both values, and what the schema says of them.
 
@@ -223,25 +233,12 @@ class MetricContext:
         title = self._node.keywords.get("title")
         return title if isinstance(title, str) else None
 
-    @property
-    def example(self) -> Any:
-        """The schema's examples."""
-        return self._node.keywords.get("examples", self._node.keywords.get("example"))
-
-    @property
-    def nullable(self) -> bool | None:
-        """Whether the schema says ``nullable``; None if it does not."""
-        return self._node.keywords.get("nullable")
-
-    @property
-    def default(self) -> Any:
-        """The schema's default."""
-        return self._node.keywords.get("default")
-
-    @property
-    def evaluation_config(self) -> Any:
-        """The node's ``evaluation_config`` as the schema has it."""
-        return self._node.keywords.get("evaluation_config")
+    example = _keyword("The schema's examples.", "examples", "example")
+    nullable = _keyword("Whether the schema says ``nullable``; None if it does not.", "nullable")
+    default = _keyword("The schema's default.", "default")
+    evaluation_config = _keyword(
+        "The node's ``evaluation_config`` as the schema has it.", "evaluation_config"
+    )
 
     @property
     def schema_path(self) -> str:

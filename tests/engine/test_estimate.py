@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 import extractbench_nb as xb
-from extractbench_nb.engine import assignment, bounds, proxy
+from extractbench_nb.engine import assignment, bounds
 from extractbench_nb.engine.proxy import proxy_matrix
 from extractbench_nb.evaluation.api import Run
 
@@ -192,17 +191,6 @@ def test_ties_are_decided_as_by_scipy(shape: tuple[int, int]) -> None:
         worth = rng.integers(0, 4, shape).astype(float)
         rows, columns = linear_sum_assignment(worth, maximize=True)
         assert bounds.solve(worth) == list(zip(rows.tolist(), columns.tolist(), strict=True))
-
-
-@pytest.mark.parametrize(
-    "gold, predicted", [((10, 90), (64, 65, 200)), ((70,), (3, 80)), ((70,), (99,)), ((5,), (6,))]
-)
-def test_texts_of_any_length_are_compared_in_their_order(gold, predicted):
-    rng = random.Random(1)
-    sides = [["".join(rng.choices("abc d", k=size)) for size in side] for side in (gold, predicted)]
-    found = proxy._levenshtein(*sides)
-    exact = [Levenshtein.normalized_similarity(a, b) for a in sides[0] for b in sides[1]]
-    assert found.ravel().tolist() == pytest.approx([n if n >= 0.3 else 0.0 for n in exact])
 
 
 def test_what_an_evaluation_remembers_goes_with_it() -> None:
