@@ -9,6 +9,8 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Processes that run tests. Some tests wait for a page or another process: three keep two cores busy.
+WORKERS := 3
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 
 # Installs the package with its `extras`, for whoever edits it.
@@ -68,10 +70,10 @@ imports: $(VENV)/.installed-dev  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable -p no:nbval
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --benchmark-disable -p no:nbval
 
 notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare every output
-	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \
+	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --nbval --nbval-current-env \
 		--nbval-cell-timeout=1800 --nbval-kernel-startup-timeout=1800 \
 		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
 

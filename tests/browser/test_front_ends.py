@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
@@ -22,6 +24,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.browser.chromium import SECONDS
 from tests.browser.views import NAMES, SETUP, VIEWS
+from tests.waiting import wait_until
 
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
@@ -83,8 +86,7 @@ def page(
             opened = context.new_page()
             opened.goto(f"http://127.0.0.1:{port}/{address}")
             if name == "notebook":
-                idle = opened.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
-                expect(idle).to_be_visible()
+                wait_until(partial(_is_connected, f"http://127.0.0.1:{port}/api/sessions"))
                 opened.get_by_role("menuitem", name="Run", exact=True).click()
                 opened.get_by_role("menuitem", name="Run All Cells", exact=True).click()
             yield opened
@@ -107,6 +109,16 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
         else:
             return
     raise TimeoutError(log.read_text()[-2000:])
+
+
+def _is_connected(sessions: str) -> bool:
+    """Whether a kernel is idle and heard by the page; before, "Run All Cells" does nothing.
+
+    The page itself says "idle" before there is a kernel.
+    """
+    with urllib.request.urlopen(sessions, timeout=SECONDS) as answer:  # noqa: S310
+        kernels = [session["kernel"] for session in json.load(answer)]
+    return any(kernel["execution_state"] == "idle" and kernel["connections"] for kernel in kernels)
 
 
 def views(page: Any) -> Any:
