@@ -31,7 +31,7 @@ from extractbench_nb.language import lexicon
 from extractbench_nb.language.names import same_person
 from extractbench_nb.language.rewording import CITATION
 from extractbench_nb.language.text import fold
-from extractbench_nb.language.tokens import MAX_LENGTH, Prepared, prepare
+from extractbench_nb.language.tokens import MAX_LENGTH, MIDDLE_TEXT, Prepared, prepare
 
 _FAIL_CEILING = 0.69
 _FAIL_SHARE = 0.65
@@ -103,13 +103,22 @@ class OfflineJudge:
             return _compare_huge(gold, predicted)
         if gold > predicted:
             gold, predicted = predicted, gold
-        if " " not in gold and " " not in predicted and _are_other_codes(gold, predicted):
-            return Verdict(_FAIL_SHARE * fuzz.ratio(gold, predicted) / 100, "different_number")
-        a, b = prepare(gold), prepare(predicted)
-        verdict = _decide(a, b)
-        if verdict[0] > _FAIL_CEILING and (reason := _contradiction(a, b)):
-            return Verdict(_graded(a, b), reason)
-        return verdict
+        is_long = len(gold) > MIDDLE_TEXT or len(predicted) > MIDDLE_TEXT
+        return _judge(gold, predicted) if is_long else _judge_again(gold, predicted)
+
+
+def _judge(gold: str, predicted: str) -> Verdict:
+    if " " not in gold and " " not in predicted and _are_other_codes(gold, predicted):
+        return Verdict(_FAIL_SHARE * fuzz.ratio(gold, predicted) / 100, "different_number")
+    a, b = prepare(gold), prepare(predicted)
+    verdict = _decide(a, b)
+    if verdict[0] > _FAIL_CEILING and (reason := _contradiction(a, b)):
+        return Verdict(_graded(a, b), reason)
+    return verdict
+
+
+#: An alignment judges many pairs, and the pairs it chooses are judged again when they are scored.
+_judge_again = lru_cache(maxsize=16_384)(_judge)
 
 
 def similarity(gold: str, predicted: str) -> float:

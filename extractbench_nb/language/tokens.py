@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from extractbench_nb.language import lexicon
 from extractbench_nb.language.dates import Date, find_dates, parse_date
 from extractbench_nb.language.names import Person, read_people, read_person
-from extractbench_nb.language.quantities import CURRENCY_SIGNS, Token, read_tokens
+from extractbench_nb.language.quantities import CURRENCY_SIGNS, VALUE_WORDS, Token, read_tokens
 from extractbench_nb.language.rewording import reword
 from extractbench_nb.language.text import fold, unify
 
@@ -195,6 +195,9 @@ def is_place(tokens: Sequence[str]) -> bool:
 _NONE: frozenset[int] = frozenset()
 _MAX_ALIAS_WORDS = 12
 _MAX_ALIAS_TEXT = 20
+#: Preparing changes these words, and phrases that contain them.
+_CHANGED_WORDS = {*lexicon.SYNONYMS, *VALUE_WORDS, "sterling"}
+_CHANGED_WORDS |= {max(phrase.split(), key=len) for phrase in lexicon.PHRASES}
 
 
 @lru_cache(maxsize=1)  # built once; benchmarks clear larger caches between rounds
@@ -202,8 +205,12 @@ def _alias_index() -> dict[str, frozenset[int]]:
     index: dict[str, set[int]] = {}
     for row, names in enumerate(lexicon.ALIASES):
         for name in names.split("|"):
-            key = name if name[0] == "#" else " ".join(Prepared(name.replace("+", "plus")).tokens)
-            index.setdefault(key, set()).add(row)
+            words: Sequence[str] = name.split(" ")
+            if not name.replace(" ", "").isalpha() or not _CHANGED_WORDS.isdisjoint(words):
+                words = [name] if name[0] == "#" else Prepared(name.replace("+", "plus")).tokens
+            elif len(words) > 1:
+                words = [word for word in words if word not in lexicon.STOP_WORDS]
+            index.setdefault(" ".join(words), set()).add(row)
     return {key: frozenset(rows) for key, rows in index.items()}
 
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.language import rewording
-from extractbench_nb.language.lexicon import PHRASES
+from extractbench_nb.language.lexicon import ALIASES, PHRASES
 from extractbench_nb.language.text import unify
-from extractbench_nb.language.tokens import reword
+from extractbench_nb.language.tokens import aliases, prepare, reword
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,10 @@ def test_any_text(text):
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_each_phrase_has_a_part_that_is_looked_for_first(phrase):
     assert any(part in phrase for part in rewording.PHRASE_PARTS)
+
+
+def test_each_alias_names_its_row():
+    """Most names of the table are taken as they are, which must be what preparing gives."""
+    names = [(row, n) for row, found in enumerate(ALIASES) for n in found.split("|") if n[0] != "#"]
+    missed = [n for row, n in names if row not in aliases(prepare(n.replace("+", "plus")).tokens)]
+    assert missed == []
