@@ -7,7 +7,7 @@ metric that fails gives a verdict ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,21 @@ from extractbench_nb._json import SCALARS, canonical, canonical_unordered, json_
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.field_metrics.classes import MetricResult, error_result
-from extractbench_nb.field_metrics.numbers import as_number
+from extractbench_nb.field_metrics.numbers import (
+    as_number,
+    boolean_exact,
+    integer_exact,
+    number_exact,
+    number_tolerance,
+)
 from extractbench_nb.field_metrics.package_010 import package_010_metric
 from extractbench_nb.field_metrics.registry import REGISTRY, MetricScore
+from extractbench_nb.field_metrics.strings import (
+    string_case_insensitive,
+    string_exact,
+    string_fuzzy,
+    string_normalized,
+)
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
@@ -84,6 +96,16 @@ Verdicts = tuple[Scored | Pending, ...]
 Run = Callable[["Scorer", Node | None, Any, Any], Scored | Pending]
 
 
+class _Rules(NamedTuple):
+    """The metrics of a config, bound; and their verdicts on equal scalars by type.
+
+    The latter are empty where they depend on the value.
+    """
+
+    runs: tuple[Run, ...]
+    equal: dict[type, Verdicts]
+
+
 class Scorer:
     """Scores pairs of values under one profile, with one judge."""
 
@@ -94,8 +116,10 @@ class Scorer:
         self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
         self._caller = CALLER.get()
-        self._runs: dict[Node, tuple[Run, ...]] = {}
-        self._shared: dict[tuple[Any, ...], tuple[Run, ...]] = {}
+        self._rules: dict[Node, _Rules] = {}
+        self._shared: dict[tuple[Any, ...], _Rules] = {}
+        #: Types of scalars for which a metric's verdict on equal values is always the same.
+        self._reflexive: dict[Run, Collection[type]] = {}
         self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
         self._texts: dict[tuple[int, int, str, str], Verdicts] = {}
         self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
@@ -105,7 +129,10 @@ class Scorer:
         kind, other = type(gold), type(predicted)
         if (kind is other and kind in SCALARS) or (kind in _NUMBERS and other in _NUMBERS):
             # scalars of one type are compared, whatever type the schema names
-            return self._score_scalars(node, gold, predicted)
+            rules = self._rules.get(node) or self._rules_of(node, gold)
+            is_equal = gold == predicted
+            verdicts = rules.equal.get(kind) if is_equal else None
+            return verdicts or self._score_scalars(node, gold, predicted, rules, is_equal)
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
             broken = Resolution(0.0, False, predicted.outcome, predicted.reason)
@@ -121,20 +148,42 @@ class Scorer:
             return verdicts
         return tuple(
             run(self, node, gold, predicted) if REGISTRY.takes_objects(verdict.metric) else verdict
-            for verdict, run in zip(verdicts, self._runs_of(node, gold), strict=True)
+            for verdict, run in zip(verdicts, self._rules_of(node, gold).runs, strict=True)
         )
 
-    def awaited_mark(self, node: Node) -> float | None:
-        """Return the score that passes at a text that a judge must be awaited for; else None."""
+    def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
+        """Return a fast comparison of texts at a node, for alignments; None if there is none."""
         config = node.config
-        awaited = self._asks or inspect.iscoroutinefunction(self.judge.compare)
-        if not awaited or node.kind != "scalar" or "string" not in node.types or config is None:
+        if node.kind != "scalar" or "string" not in node.types or config is None:
             return None
         entry = REGISTRY.entries.get(config.metrics[0].metric_id)
-        differ = "enum" in node.keywords and self.profile.enum_members_differ
-        if len(config.metrics) > 1 or entry is None or not entry.judged or differ:
+        if len(config.metrics) > 1 or entry is None or entry.is_async:
             return None
-        return entry.pass_mark(config.metrics[0].params)
+        if not entry.judged or self.profile.package_010_metrics:
+            run = self._rules_of(node, "").runs[0]
+
+            def compare(gold: str, predicted: str) -> tuple[float, bool]:
+                verdict = run(self, node, gold, predicted)
+                if isinstance(verdict, Pending):
+                    return 0.0, False
+                return verdict.score or 0.0, bool(verdict.passed)
+
+            return compare
+        if self.profile.enum_members_differ and "enum" in node.keywords:
+            return None
+        mark = entry.pass_mark(config.metrics[0].params)
+        # an alignment compares too many pairs to await a judge for each
+        awaited = self._asks or inspect.iscoroutinefunction(self.judge.compare)
+        ask: Callable[[str, str], Any] = OfflineJudge().compare if awaited else self.judge.compare
+
+        def compare_by_judge(gold: str, predicted: str) -> tuple[float, bool]:
+            try:
+                score = float(ask(gold, predicted).score)
+            except Exception:  # noqa: BLE001 - reported when the pair itself is scored
+                return 0.0, False
+            return (score, score >= mark) if 0.0 <= score <= 1.0 else (0.0, False)
+
+        return compare_by_judge
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
@@ -159,9 +208,11 @@ class Scorer:
             )
         return verdicts
 
-    def _score_scalars(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        key = None
-        if type(gold) is str and node.kind != "array":
+    def _score_scalars(
+        self, node: Node, gold: Any, predicted: Any, rules: _Rules, is_equal: bool
+    ) -> Verdicts:
+        kind, key = type(gold), None
+        if kind is str and node.kind != "array":
             # an alignment scores the same pair many times
             key = (id(node.keywords), id(node.config), gold, predicted)
             verdicts = self._texts.get(key)
@@ -170,7 +221,10 @@ class Scorer:
             listed = "enum" in node.keywords and self.profile.enum_members_differ
             if listed and _are_other_members(node, gold, predicted):
                 return self._equality(node, gold, predicted, "value_mismatch")
-        verdicts = tuple([run(self, node, gold, predicted) for run in self._runs_of(node, gold)])
+        verdicts = tuple([run(self, node, gold, predicted) for run in rules.runs])
+        if is_equal and kind not in rules.equal:
+            always = all(kind in self._reflexive.get(run, ()) for run in rules.runs)
+            rules.equal[kind] = verdicts if always else ()
         if key is not None and len(self._texts) < _MEMO and Pending not in map(type, verdicts):
             self._kept[id(node)] = node
             self._texts[key] = verdicts
@@ -202,33 +256,34 @@ class Scorer:
         elif gold_type != predicted_type:
             # the annotation has another type than the schema: compare the values as JSON text
             gold, predicted = json_text(gold), json_text(predicted)
-        return tuple([run(self, node, gold, predicted) for run in self._runs_of(node, gold)])
+        return tuple([run(self, node, gold, predicted) for run in self._rules_of(node, gold).runs])
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
         outcome, reason = ("correct", "identical") if same else ("incorrect", reason)
         return self.resolved(node, gold, Resolution(float(same), same, outcome, reason))
 
-    def _runs_of(self, node: Node, gold: Any) -> tuple[Run, ...]:
+    def _rules_of(self, node: Node, gold: Any) -> _Rules:
         """Bind the metrics of a node to their params, once for all that declare them alike.
 
         The param ``model`` gives a warning for each config, which nodes of a ``$ref`` share.
         """
-        runs = self._runs.get(node)
-        if runs is not None:
-            return runs
+        rules = self._rules.get(node)
+        if rules is not None:
+            return rules
         config = _config(node, gold)
         key: tuple[Any, ...] = (node.kind == "array",)
         for spec in config.metrics:
             own = id(config) if "model" in spec.params else None
             key += (spec.metric_id, id(spec.params) if spec.params else None, spec.weight, own)
-        runs = self._shared.get(key)
-        if runs is None:
+        rules = self._shared.get(key)
+        if rules is None:
             self._kept[id(config)] = config
-            runs = self._shared[key] = tuple([self._bind(spec, node) for spec in config.metrics])
+            runs = [self._bind(spec, node) for spec in config.metrics]
+            rules = self._shared[key] = _Rules(tuple(runs), {})
         if node.config is not None:
-            self._runs[node] = runs
-        return runs
+            self._rules[node] = rules
+        return rules
 
     def _bind(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
         """Bind one metric to its params: a function that never raises."""
@@ -258,7 +313,10 @@ class Scorer:
             return lambda s, n, g, p: s.failed(spec, f"{metric_id} cannot score this value")
         if entry.is_async:
             return lambda s, n, g, p: s._pending(spec, lambda: function(g, p, **params), mark)
-        return self._bind_function(spec, partial(function, **params) if params else function, mark)
+        bound = partial(function, **params) if params else function
+        run = self._bind_function(spec, bound, mark)
+        self._reflexive[run] = next((kinds for f, kinds in _REFLEXIVE if f is function), ())
+        return run
 
     def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
         caller = self._caller
@@ -281,6 +339,10 @@ class Scorer:
                 return right
             if result is False:
                 return wrong
+            if type(result) is float and 0.0 <= result <= 1.0:
+                passed = result >= mark
+                outcome, reason = _RIGHT if passed else _WRONG
+                return Scored(metric_id, result, passed, outcome, reason, None, weight)
             if inspect.isawaitable(result):
                 return Pending(spec, lambda: result, lambda r: scorer._finish(spec, r, mark))
             return scorer._finish(spec, result, mark)
@@ -316,6 +378,8 @@ class Scorer:
                 return scorer.failed(spec, _message(error), error)
             return scorer._finish(spec, score, mark)
 
+        if type(self.judge) is OfflineJudge:
+            self._reflexive[run] = {str}
         return run
 
     def _bind_questions(self, spec: MetricSpec, mark: float) -> Run:
@@ -408,6 +472,17 @@ class Scorer:
 
 
 _NUMBERS = {int, float}
+#: Metrics whose verdict on two equal scalars of these types is always the same; 1 equals 1.0.
+_REFLEXIVE: tuple[tuple[Callable[..., Any], Collection[type]], ...] = (
+    (string_exact, {str}),
+    (string_case_insensitive, {str}),
+    (string_normalized, {str}),
+    (string_fuzzy, {str}),
+    (number_exact, _NUMBERS),
+    (number_tolerance, _NUMBERS),
+    (integer_exact, _NUMBERS),
+    (boolean_exact, {bool}),
+)
 _RIGHT = ("correct", "match")
 _WRONG = ("incorrect", "value_mismatch")
 _REQUIRED_MISSING = Resolution(0.0, False, "omission", "required_missing")

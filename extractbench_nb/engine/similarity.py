@@ -6,20 +6,18 @@ item, and verdicts are cached by field, so that comparing all pairs of a small a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
 from extractbench_nb.engine.pairing import pair_up, resolve_union
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.field_metrics.strings import string_normalized
-from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.offline import similarity as text_similarity
 from extractbench_nb.schema.nodes import PRESENT, Node, state_of
 
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
-_OFFLINE = OfflineJudge()
 
 Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
 
@@ -139,16 +137,12 @@ class ItemComparer:
         if not left or not right:
             return [[self.compare(node, g, p) for p in predicted] for g in gold]
         fields = self._fields[node] or ()
-        none = any(row[0] is None for row in (*left, *right))
-        if len(fields) > 1 or fields[0].is_array or none:
-            return [[self._flat_items(fields, one, two) for two in right] for one in left]
-        (field,), known = fields, fields[0].memo
+        if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
+            return texts
+        columns = list(zip(right, predicted, strict=True))
         return [
-            [
-                PairScore(*(known.get((a, b, type(a), type(b))) or self._field(field, a, b))[:2])
-                for (b,) in right
-            ]
-            for (a,) in left
+            [self._flat_items(fields, one, two, g, p) for two, p in columns]
+            for one, g in zip(left, gold, strict=True)
         ]
 
     def _flat_rows(self, node: Node, items: list[Any]) -> list[tuple[Any, ...]]:
@@ -168,7 +162,7 @@ class ItemComparer:
             return PairScore((inner.similarity + same) / 2, inner.matched and same)
         one, two = self._row(node, gold), self._row(node, predicted)
         if one is not None and two is not None:
-            return self._flat_items(self._fields[node] or (), one, two)
+            return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
         if never_match(gold, predicted):
             return PairScore(unlike_similarity(gold, predicted), False)
         points = pair_up(node, gold, predicted)
@@ -185,16 +179,21 @@ class ItemComparer:
                 self._fields[node] = flat and tuple(
                     f._replace(
                         memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
-                        awaited_mark=self.scorer.awaited_mark(f.node),
+                        texts=self.scorer.text_comparer(f.node),
                     )
                     for f in flat
                 )
             fields = self._fields[node]
-            self._rows[key] = _values(fields, item) if fields else None
+            self._rows[key] = None if fields is None else _values(fields, item)
         return self._rows[key]
 
     def _flat_items(
-        self, fields: tuple[FlatField, ...], one: tuple[Any, ...], two: tuple[Any, ...]
+        self,
+        fields: tuple[FlatField, ...],
+        one: tuple[Any, ...],
+        two: tuple[Any, ...],
+        gold: Any,
+        predicted: Any,
     ) -> PairScore:
         total, count, matched = 0.0, 0, True
         for field, ours, theirs in zip(fields, one, two, strict=True):
@@ -209,6 +208,8 @@ class ItemComparer:
             if present:
                 total += score
                 count += 1
+        if not fields:
+            return _mean([], gold, predicted)
         return PairScore(total / count if count else 1.0, matched)
 
     def _field(self, field: FlatField, ours: Any, theirs: Any) -> tuple[float, bool, bool]:
@@ -217,10 +218,8 @@ class ItemComparer:
             return self._point(field.node, ours, theirs)
         if ours is None or theirs is None:
             return _ONE_SIDED
-        if field.awaited_mark is not None and type(ours) is type(theirs) is str:
-            # an alignment compares too many pairs to await a judge for each
-            score = _OFFLINE.compare(ours, theirs).score
-            found = (score, score >= field.awaited_mark, True)
+        if field.texts is not None and type(ours) is type(theirs) is str:
+            found = (*field.texts(ours, theirs), True)
         else:
             found = self._point(field.node, ours, theirs)
         field.memo[ours, theirs, type(ours), type(theirs)] = found
@@ -260,6 +259,25 @@ class ItemComparer:
         return score, score >= pass_threshold(node)
 
 
+def _text_table(field: FlatField, left: list[Any], right: list[Any]) -> list[list[PairScore]]:
+    """Compare all pairs of items that hold one text each; empty where some hold none."""
+    compare, memo = field.texts, field.memo
+    ours, theirs = [row[0] for row in left], [row[0] for row in right]
+    if compare is None or not all(type(text) is str for text in (*ours, *theirs)):
+        return []
+    table = []
+    for gold in ours:
+        row = []
+        for predicted in theirs:
+            key = (gold, predicted, str, str)
+            found = memo.get(key)
+            if found is None:
+                found = memo[key] = (*compare(gold, predicted), True)
+            row.append(PairScore(found[0], found[1]))
+        table.append(row)
+    return table
+
+
 def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
     if not results:  # no scored field: equality of the whole value
         same = canonical_unordered(gold) == canonical_unordered(predicted)
@@ -276,14 +294,14 @@ _ONE_SIDED = (0.0, False, True)
 class FlatField(NamedTuple):
     """One scored field of regular items: the keys that lead to it, its node, verdicts so far.
 
-    ``awaited_mark`` is the score from which texts pass, if their judge must be awaited.
+    ``texts`` is the shortest way to compare two texts, if there is one.
     """
 
     keys: tuple[str, ...]
     node: Node
     is_array: bool
     memo: Memo
-    awaited_mark: float | None = None
+    texts: Callable[[str, str], tuple[float, bool]] | None = None
 
 
 def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
