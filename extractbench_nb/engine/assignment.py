@@ -18,7 +18,7 @@ from extractbench_nb._json import canonical, canonical_unordered
 from extractbench_nb.engine.bounds import Indices, Pairs, Worth, Worths, solve
 from extractbench_nb.engine.proxy import Estimate, proxy_matrix
 from extractbench_nb.engine.scoring import Scorer
-from extractbench_nb.engine.similarity import ItemComparer, MapItem
+from extractbench_nb.engine.similarity import ItemComparer, MapItem, PairScore
 from extractbench_nb.schema.nodes import Node
 
 #: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
@@ -33,8 +33,9 @@ SECOND_LOOK = 5
 SECOND_LOOK_COMPARISONS = 8_000
 #: Comparisons within one pair of items beyond which the estimate stands as it is.
 LARGE_PAIR = 50
-#: Pairs of items from which arrays are solved on bounds.
+#: Pairs of items from which arrays are solved on bounds: large ones, and small ones.
 BOUNDED_PAIRS = 100_000
+BOUNDED_TABLE = 9
 #: Error of rounding of an estimate.
 SLACK = 1e-5
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
@@ -149,8 +150,31 @@ class OptimalAligner(ItemComparer):
 
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         bonus = _bonus(one, two)
-        table = self.table(node, one, two)
-        return solve(np.array([[s + bonus if m else s for s, m in row] for row in table]))
+
+        def block(rows: Indices, columns: Indices) -> Worths:
+            sides = [one[a] for a in rows.tolist()], [two[b] for b in columns.tolist()]
+            return _worths(self.table(node, *sides), bonus)
+
+        bounds = None
+        if len(one) * len(two) >= BOUNDED_TABLE:
+            bounds = self.bounds(node, one, two)
+        if bounds is None:
+            return solve(_worths(self.table(node, one, two), bonus))
+        values = _worths(bounds, bonus)
+        exact = np.full(values.shape, False)
+
+        def compared(rows: Indices, columns: Indices) -> Worths:
+            for a, b in zip(rows.tolist(), columns.tolist(), strict=True):
+                score, matched = self.compare(node, one[a], two[b])
+                values[a, b], exact[a, b] = score + bonus if matched else score, True
+            return values[rows, columns]
+
+        return Worth(values, exact, block, compared).best_pairs()
+
+
+def _worths(table: list[list[PairScore]], bonus: float) -> Worths:
+    """Return what pairs are worth: matches have a bonus."""
+    return np.array([[s + bonus if matched else s for s, matched in row] for row in table])
 
 
 class Side:
