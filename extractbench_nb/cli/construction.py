@@ -60,8 +60,8 @@ def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]
 def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> None:
     """Compare one table with gold.
 
-    Prints scores, and what is wrong: columns, rows and cells. GOLD is a table: CSV, JSON, Markdown,
-    HTML. PREDICTED is one too, or the raw answer of a model, or - for standard input.
+    Prints scores, where points were lost, and the cells that are wrong. GOLD is a table: CSV, JSON,
+    Markdown, HTML. PREDICTED is one too, or the raw answer of a model, or - for standard input.
     """
     from extractbench_nb.construction.comparing import compare as compare_tables
 
@@ -77,6 +77,13 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
         print_json({"summary": found.summary.to_dict(), **about, **frames})
         return
     print_text(repr(found))
+    if not found.profile.released:
+        losses = found.losses()
+        for side, part in losses[losses["lost"] > 0].groupby("side", sort=False):
+            stages = (
+                f"{stage} {lost:g}" for stage, lost in zip(part["stage"], part["lost"], strict=True)
+            )
+            print_text(f"  points lost ({side}): {' · '.join(stages)}")
     cells = found.cells
     wrong = cells[~cells["passed"].fillna(value=False).astype(bool)]
     for path, outcome, *sides in (
@@ -86,6 +93,8 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
         print_text(f"  {outcome:<13} {path}: {' -> '.join(texts)}")
     if len(wrong) > _MOST:
         print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
+    for kind, message in found.warnings[["kind", "message"]].itertuples(index=False):
+        print_text(f"note: {kind}: {message}")
 
 
 @construct.command()

@@ -191,7 +191,10 @@ def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | Non
         if is_run(path):
             runs = Run.open(path)
         elif dataset is None:
-            runs = load(runs)
+            try:
+                runs = load(runs)
+            except DatasetError as error:
+                raise DatasetError(f"{error}; if gold is elsewhere, pass dataset") from error
         elif not path.is_dir():
             raise DatasetError(f"no folder {str(path)!r}")
         else:

@@ -290,9 +290,12 @@ class TableEvaluations:
         Raises
         ------
         InputError
-            The comparisons are by the released rules.
+            The comparisons are by the released rules, or `recalls` is not a mapping.
         """
-        known = {} if recalls is None else recalls
+        known: object = {} if recalls is None else recalls
+        if not isinstance(known, Mapping):
+            kind = type(recalls).__name__
+            raise InputError(f"recalls is {kind}; expected a dict of EvidenceRecall by table")
         return LOSSES.from_records(
             one.labels.named | {str(name): cell for name, cell in row.items()}
             for one in self._scored

@@ -412,7 +412,8 @@ def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.Dat
     Raises
     ------
     InputError
-        The comparison is by the released rules, whose sums count some rows several times.
+        The comparison is by the released rules, whose sums count some rows several times; an
+        argument is something else.
 
     Examples
     --------
@@ -426,6 +427,16 @@ def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.Dat
     3  recall     rows   2.0   1.0   0.25
     4  recall    cells   1.0   0.0    0.0
     """
+    if not isinstance(getattr(comparison, "profile", None), TableRules):
+        kind = type(comparison).__name__
+        raise InputError(
+            f"comparison is {kind}; expected what compare() returns; what evaluate_tables() "
+            "returns has a method losses()"
+        )
+    given: object = recall
+    if not isinstance(given, EvidenceRecall | None):
+        kind = type(given).__name__
+        raise InputError(f"recall is {kind}; expected what evidence_recall() returns, or None")
     if comparison.profile.released:
         raise InputError(
             f"the comparison is by {comparison.profile.name!r}, which counts some rows several "

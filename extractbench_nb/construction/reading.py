@@ -203,6 +203,8 @@ class _Reader:
 
     def of_frame(self, frame: pd.DataFrame) -> Reading:
         """Write the values of a frame; an index of plain positions does not become a column."""
+        if frame.empty and not len(frame.columns):
+            return self.failed("no_table", f"{self.name} is a frame without columns")
         index: pd.Index[Any] = frame.index
         is_named = index.nlevels > 1 or index.name is not None
         if is_named or index.inferred_type not in ("integer", "empty"):
@@ -247,9 +249,9 @@ class _Reader:
                 self.note("fence_unclosed")
             return self.of_block(chosen[-1]["inside"], chosen[-1]["label"].lower())
         is_bare = "," in answer.strip("\r\n").split("\n", 1)[0]  # nothing but CSV, as a file is
-        if _FENCED in text:
+        if _FENCED in answer:
             self.note("fence_missing", "the code fence holds no table")
-        elif tagged or not is_bare:
+        elif tagged or not is_bare or _FENCED in text:  # a fence in the thoughts is none
             self.note("fence_missing")
         return self.of_block(answer.replace(_FENCED, ""), "")
 
@@ -268,7 +270,7 @@ class _Reader:
         try:
             table = read_table(plain, name=self.name)
         except InputError as error:
-            return self.failed("unreadable" if is_other else "no_table", one_line(str(error), 200))
+            return self.failed("unreadable" if is_other else "no_table", one_line(str(error), 320))
         if is_other:
             self.note("other_format")
         return self.of_table(table)

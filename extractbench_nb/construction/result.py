@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -18,6 +18,7 @@ from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.evidence import EvidenceRecall, losses
 from extractbench_nb.construction.profiles import PASS_MARK, TableRules, rules_of
 from extractbench_nb.construction.reading import Note, Reading, Tables
+from extractbench_nb.construction.values import number_of
 from extractbench_nb.display.html import card_html, document_text, element, more_html, table_html
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
@@ -434,9 +435,16 @@ class TableComparison:
                 "required": [cell.column is not None for cell in cells],
             }
         )
-        # gold's table as one more row, so that values of other rows are recognised
-        gold = self._tables.gold.frame.to_dict("records")
+        # gold's table as one more row, so that values of other rows are recognised; numeric columns
+        # hold numbers, since the texts 1200 and 1300 would be read as years
+        numeric = set(self._tables.numeric)
+        gold = [
+            {str(name): _number_or_text(text, str(name), numeric) for name, text in row.items()}
+            for row in self._tables.gold.frame.to_dict("records")
+        ]
         table = {"path": "$", "outcome": "correct", "gold": gold, "predicted": None}
+        for side in ("gold", "predicted"):
+            data[side] = [_number_or_text(getattr(c, side), c.column, numeric) for c in cells]
         values = {name: pd.Series([*data[name], table[name]], dtype=object) for name in table}
         details = reason_details(pd.DataFrame(values))[:-1]
         frame["reason_detail"] = pd.Series(details, index=frame.index, dtype=TEXT)
@@ -579,6 +587,13 @@ def _state(text: str | None) -> str:
     if text is None:
         return "missing"
     return "present" if text.strip() else "null"
+
+
+def _number_or_text(text: str | None, column: str | None, numeric: Collection[str]) -> Any:
+    """Return a cell of a numeric column as a number, if it holds one."""
+    if text is None or column not in numeric or (number := number_of(text, column or "")) is None:
+        return text
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def _joined_keys(table: Reading, keys: Iterable[str | None]) -> dict[int | None, str]:

@@ -423,6 +423,8 @@ class Index:
         """
         if not isinstance(query, str):
             raise InputError(f"query is {type(query).__name__}; expected a text")
+        if not query.strip():
+            raise InputError("query is empty; expected words to look for")
         k = self.retriever.k if k is None else check_k(k)
         asked_for = k if self.retriever.profile == "strict" else released_count(k)
         kept = self.select(query, k)
@@ -547,7 +549,7 @@ def retrieve(
     Raises
     ------
     InputError
-        If an option or a document cannot be used, or there are no embeddings.
+        If an option or a document cannot be used, the query is empty, or there are no embeddings.
 
     Examples
     --------

@@ -221,10 +221,16 @@ def propose_keys(
 ) -> tuple[list[str], str]:
     """Propose one or two key columns of gold, and say why; no order of rows or columns matters.
 
+    Amounts come last: two columns that name the rows together, such as company and year, are better
+    than a column of sales that happens to have different values.
+
     Examples
     --------
     >>> propose_keys({"sales": ["1", "1"], "name": ["a", "b"]}, ["name"])[0]
     ['name']
+    >>> columns = {"sales": ["1", "2", "3"], "year": ["2020", "2021", "2021"], "name": list("aab")}
+    >>> propose_keys(columns, list(columns))[0]
+    ['name', 'year']
     """
     rows = max(map(len, gold.values()), default=0)
     texts = {name: [text_key(text) for text in column] for name, column in gold.items()}
@@ -249,12 +255,19 @@ def propose_keys(
 
     ranks = sorted(map(rank, gold))
     names = [str(found[-1]) for found in ranks]
-    if ranks[0][0] == 0:
-        why = f"{names[0]!r} has {rows} different values" if rows else f"{names[0]!r} by its name"
-        return names[:1], f"{why} and is the likeliest by name and content"
-    for size in range(2, min(_MOST_PAIRED, len(names)) + 1):
-        for n in range(size - 1):
-            pair = [names[n], names[size - 1]]
-            if len(set(zip(*(texts[name] for name in pair), strict=True))) == rows:
-                return pair, f"no column has different values in all rows; {pair} have together"
+    labels = []  # columns in both tables that are no amounts
+    for _, is_unknown, is_number, *_, name in ranks:
+        is_year = any(word in column_key(str(name)) for word in _SECOND_HINTS)
+        if not (is_unknown and known) and (is_year or not is_number):
+            labels.append(str(name))
+    for pool in (labels, names):
+        single = next((str(found[-1]) for found in ranks if not found[0] and found[-1] in pool), "")
+        if single:
+            why = f"{single!r} has {rows} different values" if rows else f"{single!r} by its name"
+            return [single], f"{why} and is the likeliest by name and content"
+        for size in range(2, min(_MOST_PAIRED, len(pool)) + 1):
+            for n in range(size - 1):
+                pair = [pool[n], pool[size - 1]]
+                if len(set(zip(*(texts[name] for name in pair), strict=True))) == rows:
+                    return pair, f"no column alone names the rows; {pair} do so together"
     return names[:1], f"no columns tell all rows apart; {names[0]!r} comes closest"

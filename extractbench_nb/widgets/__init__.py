@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.construction.dataset import TableDataset
-    from extractbench_nb.construction.result import TableComparison
     from extractbench_nb.construction.retrieval import Documents, Retriever
     from extractbench_nb.evaluation import Profile
     from extractbench_nb.gold.annotations import Annotations
@@ -52,11 +51,11 @@ def show(  # noqa: PLR0913 - options, all but two by name
 
     Parameters
     ----------
-    subject : Schema, dict, pathlib.Path, str, Evaluation, Evaluations, GriTS or TableComparison
+    subject : Schema, dict, pathlib.Path, str, or a result
         A schema as `evaluate` takes it: a tree to fold, to search and to drive by keys. An
-        Evaluation: the same tree beside the fields, gold against predicted. Evaluations: the view
-        of `explore`. What `grits` or ``construction.compare`` returns: both tables side by side,
-        aligned.
+        Evaluation: the same tree beside the fields, gold against predicted. Evaluations and
+        TableEvaluations: the view of `explore`. What `grits` or ``construction.compare`` returns:
+        both tables side by side, aligned.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
         Gives every node of a schema its mean score and a bar of its outcomes.
     name : str, optional
@@ -98,13 +97,15 @@ def show(  # noqa: PLR0913 - options, all but two by name
     ConfigError
         ipywidgets or anywidget are not installed.
     """
-    is_result = isinstance(subject, Evaluation | Evaluations | GriTS) or _is_comparison(subject)
+    is_comparison = _is_of_construction(subject, "result", "TableComparison")
+    is_batch = _is_of_construction(subject, "evaluations", "TableEvaluations")
+    is_result = isinstance(subject, Evaluation | Evaluations | GriTS) or is_comparison or is_batch
     if is_result and evaluation is not None:
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
             "show(schema, evaluation) colours a schema's tree"
         )
-    if isinstance(subject, Evaluations):
+    if isinstance(subject, Evaluations) or is_batch:
         return explore(subject)
     notebook_libraries()
     if isinstance(subject, Evaluation):
@@ -117,7 +118,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
             pdf=pdf,
             annotations=annotations,
         )
-    if _is_comparison(subject):
+    if is_comparison:
         from extractbench_nb.widgets.construction_view import ConstructionView
 
         return ConstructionView(
@@ -145,10 +146,10 @@ def show(  # noqa: PLR0913 - options, all but two by name
     return SchemaExplorer(parse_schema(subject), evaluation)
 
 
-def _is_comparison(subject: Any) -> TypeGuard[TableComparison]:
-    """Whether something is a TableComparison: whoever has one has imported its module."""
-    result = sys.modules.get("extractbench_nb.construction.result")
-    return result is not None and isinstance(subject, result.TableComparison)
+def _is_of_construction(subject: Any, module: str, kind: str) -> bool:
+    """Whether something is of a class of `construction`: who has one has imported its module."""
+    found = sys.modules.get(f"extractbench_nb.construction.{module}")
+    return found is not None and isinstance(subject, getattr(found, kind))
 
 
 def show_matches(

@@ -43,6 +43,19 @@ def test_compare_prints_scores_and_what_is_wrong(call: Call) -> None:
     assert "rows: 4 matched, 1 missed" in done.out
     assert "incorrect     $[3].stores: '151' -> '154'" in done.out
     assert "omission      $[2].revenue_musd: '918.4' -> nothing" in done.out
+    assert "points lost (recall): rows 4 · cells 6" in done.out
+    assert "points lost (precision): cells 6" in done.out
+    assert "note:" not in done.out
+
+
+def test_compare_prints_warnings(call: Call) -> None:
+    done = call("construct", "compare", GOLD, GOLD)
+    assert "points lost" not in done.out
+    assert "note: keys_proposed: keys ['company', 'fiscal_year']: " in done.out
+    assert (
+        "points lost"
+        not in call("construct", "compare", GOLD, ANSWER, "--profile", "aoe-282e688d").out
+    )
 
 
 @pytest.mark.parametrize("profile", ["strict", "aoe-282e688d", "aoe-readme"])
@@ -106,7 +119,7 @@ def test_retrieve(call: Call) -> None:
         (["compare", GOLD, ANSWER, "--profile", "stict"], 1, "did you mean 'strict'"),
         (["compare", GOLD, SAMPLE / "none.csv"], 1, "none.csv"),
         (["compare", GOLD], 2, "Missing argument"),
-        (["batch", SAMPLE / "runs"], 1, "found no all_AOE_tables.jsonl"),
+        (["batch", SAMPLE / "runs"], 1, "if gold is elsewhere, pass dataset"),
         (["batch", SAMPLE / "none"], 1, "none"),
         (["retrieve", "sample", "q", "--table", "court"], 1, "court_rulings"),
         (["retrieve", SAMPLE / "none", "q"], 1, "none"),

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from io import StringIO
 from typing import Any
 
 import pandas as pd
@@ -295,6 +296,24 @@ def test_keys_are_proposed() -> None:
 
 
 @pytest.mark.parametrize(
+    "gold, predicted, keys",
+    [
+        ("company,year,sales\na,2020,1\na,2021,2\nb,2020,3\n", None, ["company", "year"]),
+        ("year,sales\n2020,5\n2021,6\n", None, ["year"]),
+        ("fund,date,value\nA,1 May,5\nA,2 May,6\nB,1 May,7\n", None, ["date", "fund"]),
+        ("name,score\nx,1\nx,2\ny,3\n", None, ["score"]),  # nothing better
+        ("a,b\n1,2\n3,4\n", None, ["a"]),
+        ("city,area\nOslo,1\nRome,2\n", "town,area\nOslo,1\n", ["area"]),  # not in both
+        ("city,area\nOslo,1\nRome,2\n", "no table", ["city"]),
+    ],
+)
+def test_amounts_are_the_last_to_be_keys(gold: str, predicted: str | None, keys: list[str]) -> None:
+    assert sorted(compare(gold, predicted or gold).meta["keys"]) == keys
+    backwards = pd.read_csv(StringIO(gold), dtype=str).iloc[::-1, ::-1]
+    assert sorted(compare(backwards, predicted or gold).meta["keys"]) == keys
+
+
+@pytest.mark.parametrize(
     "options, message",
     [
         ({"keys": "nam"}, "gold has no column 'nam'; did you mean 'name'"),
@@ -353,6 +372,26 @@ def test_values_of_other_rows_are_recognised() -> None:
     gold = "k,v\na,Alice Meyer\nb,Bob Stone\n"
     found = compare(gold, "k,v\na,Bob Stone\nb,Bob Stone\n", keys="k")
     assert found.cells.loc[0, "reason_detail"] == "other_item"
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, detail",
+    [
+        ("1200", "1300", "digit"),  # no years
+        ("1,200", "2,470", "other_item"),
+        ("-5", "5", "sign"),
+        ("12.5", "1250", "power_of_ten:2"),
+        ("1200", "1200 boxes", "extra_text"),
+        ("1200", "many", "other"),
+    ],
+)
+def test_numbers_differ_as_numbers(gold: str, predicted: str, detail: str) -> None:
+    columns = ["k", "sales"]
+    ours = pd.DataFrame([["a", gold], ["b", "2470"]], columns=columns)
+    theirs = pd.DataFrame([["a", predicted], ["b", "2470"]], columns=columns)
+    found = compare(ours, theirs, keys="k")
+    assert found.cells.loc[0, "reason_detail"] == detail
+    assert found.cells.loc[0, ["gold", "predicted"]].tolist() == [gold, predicted]
 
 
 def test_the_released_rules_where_nothing_can_be_compared() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from extractbench_nb.construction import (
     TableComparison,
     compare,
+    evaluate_tables,
     evidence_recall,
     load,
     losses,
@@ -85,6 +86,17 @@ def test_what_was_not_retrieved_is_lost_there() -> None:
 def test_the_released_rules_are_refused() -> None:
     with pytest.raises(InputError, match="profile='strict'"):
         losses(compare(GOLD, GOLD, keys="name", profile="aoe-282e688d"))
+
+
+def test_other_arguments_are_refused() -> None:
+    found = evaluate_tables(load(), progress=False)
+    recall = evidence_recall(load()["retailer_results"], k=2)
+    with pytest.raises(InputError, match=r"comparison is TableEvaluations.*losses\(\)"):
+        losses(found)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="recall is float"):
+        losses(compare(GOLD, GOLD, keys="name"), 0.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="recalls is EvidenceRecall; expected a dict"):
+        found.losses(recall)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("profile", ["strict", "aoe-282e688d", "aoe-readme"])

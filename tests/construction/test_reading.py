@@ -181,6 +181,31 @@ def test_other_objects_are_errors() -> None:
         read_answer(Path("missing.csv"))
 
 
+@pytest.mark.parametrize(
+    "answer, message",
+    [
+        (
+            "<think>```csv\nq\n9\n```</think>\n|k|v|\n|-|-|\n|a|1|",
+            "the table stands in no code fence",
+        ),
+        ("```python\nprint()\n```\n|k|v|\n|-|-|\n|a|1|", "the code fence holds no table"),
+    ],
+)
+def test_a_fence_in_the_thoughts_is_not_that_of_the_answer(answer: str, message: str) -> None:
+    assert dict(read_answer(answer).notes)["fence_missing"] == message
+
+
+def test_a_frame_without_columns_is_no_table() -> None:
+    found = compare(TABLE, pd.DataFrame(), keys="k")
+    assert found.meta["failure_mode"] == "no_table"
+    assert found.cells["outcome"].unique().tolist() == ["structural"]
+
+
+def test_gold_that_is_the_name_of_a_file_is_explained() -> None:
+    with pytest.raises(InputError, match=r"'gold\.csv'.* pass a file as pathlib\.Path"):
+        compare("gold.csv", TABLE)
+
+
 def test_failures_are_kinds() -> None:
     assert set(FAILURES) < READING_KINDS.keys()
 

@@ -215,6 +215,8 @@ def test_options_that_cannot_be_used(options: dict[str, Any], message: str):
 def test_a_query_is_a_text():
     with pytest.raises(InputError, match="query is list"):
         retrieve(TEXTS, ["ferry"])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="query is empty"):
+        retrieve(TEXTS, " ")
 
 
 # --- embeddings ------------------------------------------------------------------------------

@@ -45,6 +45,13 @@ def view(comparison: TableComparison) -> ConstructionView:
     return ConstructionView(comparison, documents=DOCUMENTS)
 
 
+def test_the_view_of_a_batch_is_that_of_explore() -> None:
+    found = xb.construction.evaluate_tables(xb.construction.load(), progress=False)
+    assert repr(xb.show(found)) == repr(xb.explore(found))
+    with pytest.raises(InputError, match="second argument beside TableEvaluations"):
+        xb.show(found, found)
+
+
 def text(node: Any) -> str:
     """All text of a tree."""
     return node if isinstance(node, str) else "".join(map(text, node.children))
