@@ -280,7 +280,7 @@ def test_pages_that_cannot_be_read(tmp_path: Path) -> None:
                 xb.tables.page_tables(path, page, given)  # type: ignore[arg-type]
         with pytest.raises(xb.InputError, match=r"PDF '.*broken.pdf' cannot be read"):
             xb.tables.page_tables(tmp_path / "broken.pdf", 1, given)
-    with pytest.raises(xb.InputError, match="models: 'm.onnx'; expected two, for detection and"):
+    with pytest.raises(xb.InputError, match=r"models: 'm\.onnx'; expected two, for detection and"):
         xb.tables.page_tables(path, 1, "m.onnx")  # type: ignore[arg-type]
 
 
