@@ -16,18 +16,19 @@ from extractbench_nb.display.palette import SERIES
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import is_share
-from extractbench_nb.tables.drawing import GriTS, kind_of, rectangles, scores_table
+from extractbench_nb.tables.drawing import GriTS, kind_of, rectangles
 from extractbench_nb.tables.grid_similarity import grits
 from extractbench_nb.tables.images import TableImage
 from extractbench_nb.tables.models import read_image
 from extractbench_nb.tables.objects import (
     CORNER_COLUMNS,
     STRUCTURE_LABELS,
-    read_objects,
-    read_words,
+    Words,
+    detected_objects,
+    detected_words,
 )
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.resolution import ResolvedTable, from_objects
+from extractbench_nb.tables.resolution import RESOLUTION_VARIANTS, ResolvedTable, from_objects
 from extractbench_nb.widgets.controls import (
     button,
     copy,
@@ -62,35 +63,26 @@ BOXES = {
     "all": "all that were detected",
     "resolved": "as resolved",
 }
-_COLOURS = dict(zip(STRUCTURE_LABELS, SERIES, strict=False))
+#: By class; those that lie over each other differ most.
+_COLOURS = {label: SERIES[n] for label, n in zip(STRUCTURE_LABELS, (7, 0, 5, 3, 4, 2), strict=True)}
 _MOST_BOXES, _MOST_WORDS = 400, 2_000
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 60, 30, 80
 _MOST_CHANGES, _STATIC_CHANGES = 200, 30
 #: Longest side of a picture that is sent, in pixels, and how much a small one is enlarged.
 _LONGEST_SIDE, _ENLARGED = 2_000, 1.5
 _MARGIN = 10
-_CORNERS = tuple(column.name for column in CORNER_COLUMNS)
 
 
 class Object(NamedTuple):
-    """An object, with what became of it: detected, or resolved.
+    """An object, as detected or as resolved: its position in the input, and the last action."""
 
-    `number` is the position in the input, None for one that was made. `fate` is the last action.
-    """
-
-    number: int | None
+    number: int
     label: str
-    score: float | None
+    score: float
     box: _Box
     fate: str
     rows: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
-
-    @property
-    def area(self) -> float:
-        """The area of its box."""
-        x0, y0, x1, y1 = self.box
-        return (x1 - x0) * (y1 - y0)
 
 
 class Change(NamedTuple):
@@ -105,43 +97,39 @@ class Change(NamedTuple):
 
 
 class Board:
-    """The table at one threshold, with its objects and changes as records."""
+    """The table at one threshold, with changes and objects; `left` has the resolved ones."""
 
-    def __init__(self, result: ResolvedTable, given: pd.DataFrame) -> None:
+    def __init__(self, result: ResolvedTable) -> None:
         self.result = result
         self.changes = [Change(*row) for row in _rows_of(result.changes)]
         self.steps: dict[int | None, list[Change]] = {}
         for change in self.changes:
             self.steps.setdefault(change.number, []).append(change)
+        flat = not RESOLUTION_VARIANTS[result.variant].mended
+        found = detected_objects(result.given[0], "objects", flat=flat)
         self.detected = {
-            number: Object(number, label, score, tuple(box), self._fate(number))
-            for number, (label, score, *box) in zip(
-                given.index.tolist(), _rows_of(given), strict=True
+            n: Object(n, label, score, tuple(box), self._fate(n))
+            for n, label, score, box in zip(
+                found.numbers,
+                found.labels,
+                found.scores.tolist(),
+                found.boxes.tolist(),
+                strict=True,
             )
         }
-        self.resolved = [
-            Object(number, label, score, tuple(box), self._fate(number), rows, columns)
-            for number, label, score, *box, rows, columns in _rows_of(result.objects)
-        ]
+        self.left: dict[int, Object] = {}
+        for n, label, _, *box, rows, columns in _rows_of(result.objects):
+            # one header is made of all that were aligned
+            made_of = [
+                one.number
+                for one in self.detected.values()
+                if n is None and one.label == label and one.fate == "aligned"
+            ]
+            for one in (self.detected[m] for m in (made_of if n is None else [n])):
+                self.left[one.number] = one._replace(box=tuple(box), rows=rows, columns=columns)
 
-    def _fate(self, number: int | None) -> str:
-        if number is None:
-            return "made"
+    def _fate(self, number: int) -> str:
         return self.steps[number][-1].action if number in self.steps else "kept"
-
-    def left(self, number: int | None) -> Object | None:
-        """Return an object as resolved; None if it was dropped, or is part of a made header."""
-        found = (one for one in self.resolved if number is not None and one.number == number)
-        return next(found, None)
-
-    def lines(self, number: int | None) -> tuple[set[int], set[int]]:
-        """Return the rows and columns that an object has."""
-        if (one := self.left(number)) is not None:
-            return set(one.rows), set(one.columns)
-        last = self.steps[number][-1] if number is not None and number in self.steps else None
-        if last is not None and last.rows is not None and last.columns is None:  # a header
-            return set(last.rows), set(range(self.result.table.grid.shape[1]))
-        return set(), set()
 
 
 def _rows_of(frame: pd.DataFrame) -> list[list[Any]]:
@@ -197,25 +185,26 @@ class ObjectsView(View):
         self._name_in_code = checked_name(name)
         self._true = None if true is None else read_table(true)
         self._given = subject
-        self._objects = read_objects(subject.given[0])[0]
-        self._extent, self._picture = self._pictured(image)
         self._resolve(None)
+        self._extent, self._picture = self._pictured(image)
         super().__init__()
 
     def _pictured(self, image: Any) -> tuple[_Box, Node]:
         """Return what part of the plane is drawn, and the picture there: white without an image."""
+        objects = self._board.detected.values()
         if image is None:
             words = self._given.given[1]
-            return _on_white(self._objects, read_words([] if words is None else words)[0])
+            read = detected_words([] if words is None else words, "words")
+            return _on_white([one.box for one in objects], read)
         picture = read_image(image)
         width, height = picture.size
-        for one in Board(self._given, self._objects).resolved:
-            x, y = (one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2
-            if not (0 <= x <= width and 0 <= y <= height):
+        for n, label, _, (x0, y0, x1, y1), fate, *_ in objects:
+            is_inside = 0 <= x0 + x1 <= 2 * width and 0 <= y0 + y1 <= 2 * height
+            if fate != "dropped" and not is_inside:
                 raise InputError(
-                    f"image has {width} x {height} pixels, but object {one.number} "
-                    f"({one.label!r}) has the box ({_numbers(one.box)}); expected the image in "
-                    "which the objects were detected, of the same size"
+                    f"image has {width} x {height} pixels, but object {n} ({label!r}) has the box "
+                    f"{x0:g}, {y0:g}, {x1:g}, {y1:g}; expected the image in which the objects were "
+                    "detected, of the same size"
                 )
         picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
         files = []
@@ -243,11 +232,12 @@ class ObjectsView(View):
         (``kept``, ``aligned``, ``shrunk``, ``dropped``) and reason, that of the last change.
         """
         board = self._board
+        reasons = {n: changes[-1].reason for n, changes in board.steps.items()}
         rows = OBJECT_COLUMNS.from_rows(
-            (one.label, one.score, *one.box, one.fate, _reason(board.steps.get(number)))
-            for number, one in board.detected.items()
+            (one.label, one.score, *one.box, one.fate, reasons.get(n, ""))
+            for n, one in board.detected.items()
         )
-        rows.index = self._objects.index
+        rows.index = pd.Index([*board.detected], dtype="int64")
         return rows
 
     @property
@@ -273,7 +263,7 @@ class ObjectsView(View):
         """Resolve conflicts at the threshold that is set, and find what became of each object."""
         is_first = self.threshold == self._given.threshold
         result = self._given if is_first else self._given.with_threshold(self.threshold)
-        self._board = Board(result, self._objects)
+        self._board = Board(result)
         self._grits = None if self._true is None else grits(self._true, result.table)
 
     @traitlets.validate("threshold")
@@ -332,13 +322,11 @@ class ObjectsView(View):
             case _:
                 return
         there = [
-            (one.area, one.number)
-            for one in self._drawn()
-            if one.number is not None
-            and one.box[0] <= x <= one.box[2]
-            and one.box[1] <= y <= one.box[3]
+            ((x1 - x0) * (y1 - y0), n)
+            for n, _, _, (x0, y0, x1, y1), *_ in self._drawn()
+            if x0 <= x <= x1 and y0 <= y <= y1
         ]
-        numbers = [number for _, number in sorted(there)]
+        numbers = [n for _, n in sorted(there)]
         after = numbers.index(self.selected) + 1 if self.selected in numbers else 0
         self.selected = numbers[after % len(numbers)] if numbers else None
 
@@ -355,18 +343,13 @@ class ObjectsView(View):
             slider("Threshold", "set:threshold", self.threshold, (0, 1), 0.01),
             menu("Boxes", "set:boxes", BOXES, self.boxes),
         )
-        shown = BOXES[self.boxes]
-        body = h(
-            "div",
-            h("div", part("sheet")),
-            h("div", part("table"), part("object")),
-            cls="xb-beside",
-        )
+        boxes = h("div", part("sheet"))
+        body = h("div", boxes, h("div", part("table"), part("object")), cls="xb-beside")
         page = h(
             "div",
             part("said"),
             tools,
-            h("p", f"Threshold {self.threshold:g}; boxes: {shown}.", static=True),
+            h("p", f"Threshold {self.threshold:g}; boxes: {BOXES[self.boxes]}.", static=True),
             part("classes"),
             body,
             part("changes"),
@@ -386,11 +369,11 @@ class ObjectsView(View):
     def _drawn(self) -> list[Object]:
         """Return the objects whose boxes are drawn, by class and from the upper left on."""
         board = self._board
-        listed = board.resolved if self.boxes == "resolved" else [*board.detected.values()]
+        listed = [*(board.left if self.boxes == "resolved" else board.detected).values()]
         if self.boxes == "counted":
-            listed = [one for one in listed if (one.score or 0) >= self.threshold]
+            listed = [one for one in listed if one.score >= self.threshold]
         kept = [one for one in listed if one.label in self.labels]
-        kept = sorted(kept, key=lambda one: -(one.score or 0))[:_MOST_BOXES]
+        kept = sorted(kept, key=lambda one: -one.score)[:_MOST_BOXES]
         return sorted(kept, key=lambda one: (STRUCTURE_LABELS.index(one.label), *one.box[1::-1]))
 
     def _said(self) -> Node:
@@ -405,8 +388,11 @@ class ObjectsView(View):
         ]
         scores = None
         if self._grits is not None:
+            named = ", ".join(
+                f"{n} {score:.3f}" for n, score in self._grits.scores["fscore"].items()
+            )
             compare = button("Compare the tables", "compare")
-            scores = h("div", scores_table(self._grits, None), compare)
+            scores = h("p", f"GriTS with the true table: {named}. ", compare)
         return h("div", h("p", f"{'; '.join(told)}.", role="status"), scores)
 
     def _classes(self) -> Node:
@@ -431,28 +417,27 @@ class ObjectsView(View):
         left, top, width, height = self._extent
         drawn = self._drawn()
         marks: list[Node] = []
-        for number, label, score, box, fate, *_ in drawn:
-            x0, y0, x1, y1 = box
+        for n, label, score, (x0, y0, x1, y1), fate, *_ in drawn:
             at = (x0 - left) / width, (y0 - top) / height, (x1 - x0) / width, (y1 - y0) / height
             sides = zip(("left", "top", "width", "height"), at, strict=True)
             place = ";".join(f"{side}:{100 * share:.3f}%" for side, share in sides)
-            said = f"{label}, {'made' if number is None else f'score {score:.2f}, {fate}'}"
-            chosen = number is not None and number == self.selected
-            kinds = f"xb-object{' xb-dropped' if fate == 'dropped' else ''}{' xb-chosen' * chosen}"
-            live: dict[str, Any] = {"aria_hidden": "true"}
-            if number is not None:
-                live = {
-                    "item": True,
-                    "do": "object",
-                    "send": number,
-                    "row": len(marks),
-                    "column": 0,
-                    "role": "option",
-                    "aria_label": f"object {number}: {said}",
-                    "aria_selected": "true" if chosen else "false",
-                }
-            style = f"{place};--tone:{_COLOURS[label]}"
-            marks.append(h("div", cls=kinds, style=style, key=f"{number} {label}", **live))
+            chosen, dropped = n == self.selected, fate == "dropped"
+            marks.append(
+                h(
+                    "div",
+                    cls=f"xb-object{' xb-dropped' * dropped}{' xb-chosen' * chosen}",
+                    style=f"{place};--tone:{_COLOURS[label]}",
+                    key=n,
+                    item=True,
+                    do="object",
+                    send=n,
+                    row=len(marks),
+                    column=0,
+                    role="option",
+                    aria_label=f"object {n}: {label}, score {score:.2f}, {fate}",
+                    aria_selected="true" if chosen else "false",
+                )
+            )
         layer = h(
             "div",
             marks,
@@ -481,17 +466,18 @@ class ObjectsView(View):
         if not table.size:
             return h("p", "No table: no rows or no columns are left.", cls="xb-empty")
         grid = table.grid[:_MOST_ROWS, :_MOST_COLUMNS]
-        down, across = self._board.lines(self.selected)
+        chosen = None if self.selected is None else self._board.left.get(self.selected)
+        down, across = (set(chosen.rows), set(chosen.columns)) if chosen else (set(), set())
         body: list[list[Node]] = [[] for _ in grid]
         for n, row, column, height, width in rectangles(grid):
             cell = table.cells[n]
             on = not down.isdisjoint(cell.rows) and not across.isdisjoint(cell.columns)
-            kinds = [f"xb-{kind_of(cell)}"] if kind_of(cell) else []
+            kinds = [kind_of(cell), "on" if on else ""]
             body[row].append(
                 h(
                     "td",
                     one_line(cell.text, _LONGEST),
-                    cls=" ".join([*kinds, *(["xb-on"] if on else [])]) or None,
+                    cls=" ".join(f"xb-{kind}" for kind in kinds if kind) or None,
                     rowspan=height if height > 1 else None,
                     colspan=width if width > 1 else None,
                     dir=None if cell.text.isascii() else "auto",
@@ -515,7 +501,7 @@ class ObjectsView(View):
                 "Another click at the same place chooses the next larger box there."
             )
             return h("p", hint if board.detected else "", cls="xb-quiet", live=True)
-        one, left = board.detected[self.selected], board.left(self.selected)
+        one, left = board.detected[self.selected], board.left.get(self.selected)
         steps = [
             h("li", h("b", f"{step}: {action}"), f", {reason}{_lines(rows, columns)}")
             for _, step, action, reason, rows, columns in board.steps.get(self.selected, ())
@@ -573,15 +559,16 @@ class ObjectsView(View):
         return f"Objects · {self._board.result!r} · threshold {self.threshold:g}"
 
 
-def _on_white(objects: pd.DataFrame, words: pd.DataFrame) -> tuple[_Box, Node]:
+def _on_white(boxes: list[_Box], words: Words) -> tuple[_Box, Node]:
     """Draw the words on white, in the part of the plane that has all boxes."""
-    listed = _rows_of(words[["text", *_CORNERS]])
-    boxes = [*_rows_of(objects[list(_CORNERS)]), *(box for _, *box in listed)] or [[0, 0, 1, 1]]
+    word_boxes = words.boxes.tolist()
+    boxes = [*boxes, *map(tuple, word_boxes)] or [(0, 0, 1, 1)]
     left, top = (min(box[side] for box in boxes) - _MARGIN for side in (0, 1))
     width = max(box[2] for box in boxes) + _MARGIN - left
     height = max(box[3] for box in boxes) + _MARGIN - top
     texts = []
-    for text, x0, y0, x1, y1 in listed[:_MOST_WORDS]:
+    listed = zip(words.texts[:_MOST_WORDS], word_boxes, strict=False)
+    for text, (x0, y0, x1, y1) in listed:
         shown = one_line(text, _LONGEST)
         size = min(0.8 * (y1 - y0), 1.8 * (x1 - x0) / max(1, len(shown)))
         at = {"x": f"{x0:g}", "y": f"{y1 - 0.2 * (y1 - y0):g}"}
@@ -593,10 +580,6 @@ def _on_white(objects: pd.DataFrame, words: pd.DataFrame) -> tuple[_Box, Node]:
 
 def _key(label: str) -> Node:
     return h("i", cls="xb-key", style=f"--tone:{_COLOURS[label]}")
-
-
-def _reason(changes: list[Change] | None) -> str:
-    return changes[-1].reason if changes else ""
 
 
 def _numbers(box: _Box) -> str:
