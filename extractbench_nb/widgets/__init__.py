@@ -20,7 +20,7 @@ from extractbench_nb.tables.batches import TableScores
 from extractbench_nb.tables.canonical import Canonical
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.drawing import GriTS
-from extractbench_nb.tables.images import TableImage
+from extractbench_nb.tables.images import TableImage, TableImages
 from extractbench_nb.tables.resolution import ResolvedTable
 from extractbench_nb.widgets.static import keep_static, notebook_libraries
 
@@ -153,12 +153,13 @@ def show(  # noqa: PLR0913 - options, all but two by name
     if isinstance(subject, Table | Canonical | TableScores):
         raise InputError(
             f"subject is of type {type(subject).__name__}, which shows itself as the last value of "
-            "a cell; show() takes what grits() returns"
+            "a cell; show() takes what grits() or from_objects() returns"
         )
-    if isinstance(subject, pd.DataFrame | list | tuple):
+    if isinstance(subject, pd.DataFrame | TableImages | list | tuple):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
-            "Evaluations or what grits() returns, and explore() also frames of fields and lists"
+            "Evaluations, what grits() or from_objects() returns, or one image of load_images(); "
+            "explore() also takes frames of fields and lists"
         )
     from extractbench_nb.widgets.schema_view import SchemaExplorer
 

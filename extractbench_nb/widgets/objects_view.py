@@ -40,7 +40,7 @@ from extractbench_nb.widgets.controls import (
     toolbar,
 )
 from extractbench_nb.widgets.static import score_text
-from extractbench_nb.widgets.tables_view import TableView
+from extractbench_nb.widgets.tables_view import TableView, covered
 from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _Box: TypeAlias = tuple[float, float, float, float]
@@ -198,6 +198,8 @@ class ObjectsView(View):
             return _on_white([one.box for one in objects], read)
         picture = read_image(image)
         width, height = picture.size
+        if not width * height:
+            raise InputError("image has no pixels")
         for n, label, _, (x0, y0, x1, y1), fate, *_ in objects:
             is_inside = 0 <= x0 + x1 <= 2 * width and 0 <= y0 + y1 <= 2 * height
             if fate != "dropped" and not is_inside:
@@ -323,7 +325,7 @@ class ObjectsView(View):
                 return
         there = [
             ((x1 - x0) * (y1 - y0), n)
-            for n, _, _, (x0, y0, x1, y1), *_ in self._drawn()
+            for n, _, _, (x0, y0, x1, y1), *_ in self._drawn()[:_MOST_BOXES]
             if x0 <= x <= x1 and y0 <= y <= y1
         ]
         numbers = [n for _, n in sorted(there)]
@@ -373,7 +375,6 @@ class ObjectsView(View):
         if self.boxes == "counted":
             listed = [one for one in listed if one.score >= self.threshold]
         kept = [one for one in listed if one.label in self.labels]
-        kept = sorted(kept, key=lambda one: -one.score)[:_MOST_BOXES]
         return sorted(kept, key=lambda one: (STRUCTURE_LABELS.index(one.label), *one.box[1::-1]))
 
     def _said(self) -> Node:
@@ -415,7 +416,8 @@ class ObjectsView(View):
 
     def _sheet(self) -> Node:
         left, top, width, height = self._extent
-        drawn = self._drawn()
+        every = self._drawn()
+        drawn = every[:_MOST_BOXES]
         marks: list[Node] = []
         for n, label, score, (x0, y0, x1, y1), fate, *_ in drawn:
             at = (x0 - left) / width, (y0 - top) / height, (x1 - x0) / width, (y1 - y0) / height
@@ -458,7 +460,8 @@ class ObjectsView(View):
             spot=True,
             escape="clear",
         )
-        return h("div", paper, None if drawn else h("p", "No boxes are drawn.", cls="xb-empty"))
+        empty = None if drawn else h("p", "No boxes are drawn.", cls="xb-empty")
+        return h("div", paper, empty, more(len(every) - len(drawn), "boxes"))
 
     def _table(self) -> Node:
         """Draw the table; the positions of the chosen object are marked."""
@@ -589,8 +592,6 @@ def _numbers(box: _Box) -> str:
 def _lines(rows: tuple[int, ...] | None, columns: tuple[int, ...] | None) -> str:
     """Write the rows and columns of an object, or of a change of it."""
     told = [
-        f"{name} {', '.join(map(str, numbers))}"
-        for name, numbers in (("rows", rows), ("columns", columns))
-        if numbers
+        covered(numbers, name) for name, numbers in (("row", rows), ("column", columns)) if numbers
     ]
     return f" ({'; '.join(told)})" if told else ""
