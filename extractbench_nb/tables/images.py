@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
@@ -90,7 +90,7 @@ class TableImage:
     id: str
     split: str
     folder: Path
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = field(repr=False)
 
     @property
     def objects(self) -> pd.DataFrame:
@@ -475,7 +475,9 @@ def _score_image(
             sides = objects, detected_objects(given, f"{image.id}, predicted")
             problems += _named("predicted object", sides[1])
             predicted = resolve(given, image.words).table
-            if true.size and not predicted.size:
+            if given is _NOTHING:
+                problems.append("no prediction")
+            elif true.size and not predicted.size:
                 problems.append(f"no predicted row or column with a score from {threshold}")
             both = raw(image.objects), raw(given)
             (row,) = score_pair(image.id, *both, ["grits_loc"], variant, None).rows

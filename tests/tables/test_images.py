@@ -452,7 +452,10 @@ def test_what_is_broken_is_told_and_the_rest_goes_on(dataset: Path) -> None:
     scores = rows["grits_top"].fillna(-1).to_dict()
     assert scores == {"T0": 1, "T1": 0, "T2": 1, "T3": 0, "T4": 0, "T5": 1, "broken": -1}
     assert "broken.xml' is not XML" in rows.loc["broken", "problem"]
+    assert repr(found).endswith("; 2 unreadable, scored 0; 1 without a score)")
     assert "T1, predicted is the text" in rows.loc["T1", "problem"]
+    assert rows.loc["T2", "problem"].startswith("predicted object ")
+    assert rows.loc["T4", "problem"] == "no prediction"
     assert rows["readable"].to_dict() == {name: name not in ("T1", "T3") for name in rows.index}
     means = found.means([])
     assert means[["tables", "unreadable"]].to_numpy().tolist() == [[6, 2]]
