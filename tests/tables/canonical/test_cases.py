@@ -428,7 +428,7 @@ CASES = {
         """,
         ["header", "parent", "blank", "blank", "blank"],
     ),
-    "Figure 4 of the paper, before and after": (
+    "Figure 4 of the paper, with its sections": (
         """
         # Group      |   | Dominant | <      | Recessive | <
         #            | n | β        | 95% CI | β         | 95% CI
