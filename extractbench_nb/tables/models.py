@@ -110,7 +110,7 @@ def read_image(image: Any) -> Image:
     if isinstance(image, library.Image):
         picture: Image = image
     elif isinstance(image, np.ndarray):
-        shaped = image.ndim > 1 and image.size and image.shape[2:] in {(), (3,), (4,)}
+        shaped = image.ndim > 1 and image.shape[2:] in {(), (3,), (4,)}
         if image.dtype != np.uint8 or not shaped:
             raise InputError(
                 f"image is an array of {image.dtype}, shape {image.shape}; expected bytes of shape "
@@ -129,6 +129,8 @@ def read_image(image: Any) -> Image:
             f"image is {type(image).__name__}; expected a path, a PIL image, an array or a "
             "PageImage"
         )
+    if not picture.width * picture.height:
+        raise InputError("image has no pixels")
     return picture.convert("RGB")
 
 

@@ -10,18 +10,16 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 import traitlets
 
-from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.palette import SERIES
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import is_share
-from extractbench_nb.tables.drawing import GriTS, kind_of, rectangles
+from extractbench_nb.tables.drawing import kind_of, rectangles
 from extractbench_nb.tables.grid_similarity import grits
 from extractbench_nb.tables.images import TableImage
 from extractbench_nb.tables.models import read_image
 from extractbench_nb.tables.objects import (
-    CORNER_COLUMNS,
     STRUCTURE_LABELS,
     Words,
     detected_objects,
@@ -44,18 +42,6 @@ from extractbench_nb.widgets.tables_view import TableView, covered
 from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _Box: TypeAlias = tuple[float, float, float, float]
-
-OBJECT_COLUMNS = FrameSpec(
-    "rows",
-    "one row per object, in the index its position in the input",
-    (
-        Column("label", "string", "class", "STRUCTURE_LABELS"),
-        Column("score", "float64", "how certain the model is", "0 to 1"),
-        *CORNER_COLUMNS,
-        Column("fate", "string", "last action on it", "kept, aligned, shrunk, dropped"),
-        Column("reason", "string", "why; empty for kept ones"),
-    ),
-)
 
 #: Which boxes are drawn.
 BOXES = {
@@ -119,14 +105,13 @@ class Board:
         }
         self.left: dict[int, Object] = {}
         for n, label, _, *box, rows, columns in _rows_of(result.objects):
-            # one header is made of all that were aligned
-            made_of = [
-                one.number
-                for one in self.detected.values()
-                if n is None and one.label == label and one.fate == "aligned"
-            ]
-            for one in (self.detected[m] for m in (made_of if n is None else [n])):
-                self.left[one.number] = one._replace(box=tuple(box), rows=rows, columns=columns)
+            numbers = [n]
+            if n is None:  # one header was made of all that were aligned
+                made = label, "aligned"
+                numbers = [m for m, one in self.detected.items() if (one.label, one.fate) == made]
+            for m in numbers:
+                resolved = self.detected[m]._replace(box=tuple(box), rows=rows, columns=columns)
+                self.left[m] = resolved
 
     def _fate(self, number: int) -> str:
         return self.steps[number][-1].action if number in self.steps else "kept"
@@ -198,8 +183,6 @@ class ObjectsView(View):
             return _on_white([one.box for one in objects], read)
         picture = read_image(image)
         width, height = picture.size
-        if not width * height:
-            raise InputError("image has no pixels")
         for n, label, _, (x0, y0, x1, y1), fate, *_ in objects:
             is_inside = 0 <= x0 + x1 <= 2 * width and 0 <= y0 + y1 <= 2 * height
             if fate != "dropped" and not is_inside:
@@ -225,27 +208,6 @@ class ObjectsView(View):
     def result(self) -> ResolvedTable:
         """The table at the threshold that is set."""
         return self._board.result
-
-    @property
-    def rows(self) -> pd.DataFrame:
-        """The objects as detected, one row per usable one, with what became of each.
-
-        The index has the position in the input; the columns are label, score, x0, y0, x1, y1, fate
-        (``kept``, ``aligned``, ``shrunk``, ``dropped``) and reason, that of the last change.
-        """
-        board = self._board
-        reasons = {n: changes[-1].reason for n, changes in board.steps.items()}
-        rows = OBJECT_COLUMNS.from_rows(
-            (one.label, one.score, *one.box, one.fate, reasons.get(n, ""))
-            for n, one in board.detected.items()
-        )
-        rows.index = pd.Index([*board.detected], dtype="int64")
-        return rows
-
-    @property
-    def grits(self) -> GriTS | None:
-        """The similarity of the table to the true one, if that was given."""
-        return self._grits
 
     @property
     def code(self) -> str:
@@ -289,7 +251,7 @@ class ObjectsView(View):
         value: int | None = proposal["value"]
         if value is not None and value not in self._board.detected:
             raise traitlets.TraitError(
-                f"selected: no usable object {value}; see rows.index for those that can be chosen"
+                f"selected: there is no object {value}, or it cannot be used; see result.changes"
             )
         return value
 
@@ -334,8 +296,8 @@ class ObjectsView(View):
 
     def do_compare(self, _: Any) -> None:
         """Show the table beside the true one."""
-        if (found := self.grits) is not None:
-            self.open_view(TableView(found), "Compared with the true table")
+        if self._grits is not None:
+            self.open_view(TableView(self._grits), "Compared with the true table")
 
     # --- what is drawn ----------------------------------------------------------------------------
 
