@@ -19,12 +19,7 @@ from extractbench_nb.tables.drawing import kind_of, rectangles
 from extractbench_nb.tables.grid_similarity import grits
 from extractbench_nb.tables.images import TableImage
 from extractbench_nb.tables.models import read_image
-from extractbench_nb.tables.objects import (
-    STRUCTURE_LABELS,
-    Words,
-    detected_objects,
-    detected_words,
-)
+from extractbench_nb.tables.objects import STRUCTURE_LABELS, Words, detected_objects, detected_words
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.resolution import RESOLUTION_VARIANTS, ResolvedTable, from_objects
 from extractbench_nb.widgets.controls import (
