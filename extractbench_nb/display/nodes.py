@@ -36,10 +36,11 @@ Content: TypeAlias = Node | str | Iterable[Any] | None
 #: key; ``fold``, what folds a summary; ``reveal``, scrolled into view when its value changes,
 #: within its ``scroll``, whose text is that of others which scroll with it; ``pair``, marked while
 #: the pointer is over another with the same value; ``found``, where Enter in a search box goes;
-#: ``copy``, a text to copy; ``part``, the place of a part.
+#: ``copy``, a text to copy; ``part``, the place of a part; ``spot``, a click sends its place within
+#: the element, as shares of its width and height.
 BEHAVIOUR = frozenset(
     "do send keys item row column drag chosen follow edge escape fold reveal scroll pair found "
-    "copy part".split()
+    "copy part spot".split()
 )
 #: Elements that do nothing without a kernel.
 _CONTROLS = frozenset({"button", "input", "select", "textarea"})

@@ -186,6 +186,9 @@ class TableScores:
         shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in valid.itertuples()) or "of none"
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
+        names = self.scores["metric"].unique()
+        unscored = int(self.summary[names].isna().all(axis=1).sum())
+        more += f"; {unscored:,} without a score" if unscored else ""
         return f"{type(self).__name__}({len(self.summary):,} tables; mean {shown}{more})"
 
     def _repr_html_(self) -> str:

@@ -244,7 +244,7 @@ def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[
     down = [line.at(side) for line in rows]
     patches: list[list[Patch]] = [[] for _ in rows]
     states = found.states(side)
-    for cell, top, left, height, width in _rectangles(_shown(found.tables[side], down, across)):
+    for cell, top, left, height, width in rectangles(_shown(found.tables[side], down, across)):
         row = next((number for number in down[top : top + height] if number is not None), GAP)
         state = ("gap", 0.0) if cell == GAP else states[cell]
         patches[top].append(Patch(cell, row, across[left], height, width, *state))
@@ -263,7 +263,7 @@ def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> I
     return shown
 
 
-def _rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
+def rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
     """Divide a grid into rectangles of one cell each: cell, top, left, height, width."""
     taken = np.zeros(shown.shape, dtype=bool)
     for top, left in np.ndindex(*shown.shape):

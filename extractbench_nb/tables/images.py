@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
@@ -33,6 +33,7 @@ from extractbench_nb.tables.detection import score_detections, task_labels
 from extractbench_nb.tables.grid_similarity import boundaries, checked_names, row_extents
 from extractbench_nb.tables.models import read_image
 from extractbench_nb.tables.objects import (
+    STRUCTURE_LABELS,
     Detected,
     Words,
     detected_objects,
@@ -89,7 +90,7 @@ class TableImage:
     id: str
     split: str
     folder: Path
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = field(repr=False)
 
     @property
     def objects(self) -> pd.DataFrame:
@@ -258,6 +259,8 @@ def load_images(
     InputError
         There is no such folder, split or task, or an image is in two splits.
     """
+    if not isinstance(folder, str | Path):
+        raise InputError(f"folder is {type(folder).__name__}; expected the path of a folder")
     root, labels = Path(folder), task_labels(task)
     splits = [name for name in _SPLITS if (root / name).is_dir()]
     if not splits:
@@ -337,9 +340,17 @@ class ImageScores(TableScores):
 _METRICS = ("grits_top", "grits_con", "grits_loc", "grits_rawloc", "exact")
 
 
+class _GivenImage(NamedTuple):
+    """What `evaluate_images` needs of a `TableImage`, where it is given and not read."""
+
+    id: str
+    objects: Any
+    words: Any
+
+
 def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
-    images: TableImages,
-    predicted: Mapping[str, Any] | Callable[[TableImage], Any],
+    images: TableImages | Mapping[str, tuple[Any, Any]],
+    predicted: Mapping[str, Any] | Callable[[Any], Any],
     *,
     metrics: str | Iterable[str] = _METRICS,
     variant: str = "paper",
@@ -351,13 +362,15 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
 
     Parameters
     ----------
-    images : TableImages
-        Annotated images of tables, see `load_images`.
+    images : TableImages or dict
+        Annotated images of tables, see `load_images`; or a dict from the id of an image to its true
+        objects and its words, as `read_objects` and `read_words` take them.
     predicted : dict or callable
         From the id of an image to what was found there: objects, as `read_objects` takes them; or a
         table without objects, in any form that `read_table` reads, such as the HTML of a language
         model. Or a function from a `TableImage` to such, for example
-        ``lambda table: detect(table.image, model, all_queries=True)``.
+        ``lambda table: detect(table.image, model, all_queries=True)``; if `images` is a dict, its
+        argument has ``.id``, ``.objects`` and ``.words`` alone.
     metrics : str or sequence of str, optional
         As in `compare_tables`.
     variant : str, optional
@@ -375,7 +388,8 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     ImageScores
         ``.summary``, ``.scores`` and ``.means()`` as of `evaluate_tables`, ``.detection`` and
         ``.compare_paper()``. An image without a prediction, or with one that cannot be read, scores
-        0. An image whose annotation or words cannot be used has no score; ``problem`` says why.
+        0. An image whose annotation or words cannot be used has no score. An object or word that
+        cannot be used is left out. ``problem`` names each of these, and says why.
 
     Raises
     ------
@@ -390,16 +404,21 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     and columns before conflicts are resolved. Cells that come without boxes get those of their
     words, see `locate_cells`; they have no ``grits_rawloc``, and no objects to detect.
     """
-    given: Any = images
-    if not isinstance(given, TableImages) or given.task != "structure" or not given:
+    known: Any = images
+    if isinstance(images, dict):
+        known = {name: _given_image(name, pair) for name, pair in images.items()}
+    elif not isinstance(images, TableImages) or images.task != "structure":
+        known = None
+    if not known:
         raise InputError(
-            f"images: {images!r:.80}; expected tables, as load_images returns them (pages: "
-            "detection_scores)"
+            f"images: {images!r:.80}; expected tables, as load_images returns them, or a dict of "
+            "(objects, words) (pages: detection_scores)"
         )
     if isinstance(predicted, Mapping):
         for name in predicted:
-            if name not in images:
-                raise InputError(f"predicted: there is no image {name!r}; {nearest(name, images)}")
+            if name not in known:
+                hint = nearest(str(name), map(str, known))
+                raise InputError(f"predicted: there is no image {name!r}; {hint}")
     elif not callable(predicted):
         raise InputError(f"predicted is {type(predicted).__name__}; expected a dict or a function")
     if not is_share(threshold):
@@ -407,13 +426,20 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     names = tuple(checked_names(metrics, TABLE_METRICS))
     checked_options(variant, None)
     answer_of = predicted.get if isinstance(predicted, Mapping) else lambda *_: predicted
-    items = [(images[name], answer_of(name, _NOTHING)) for name in images]
+    items = [(known[name], answer_of(name, _NOTHING)) for name in known]
     task = partial(_score_image, names, variant, threshold)
     answers = each_table(task, items, worker_count(n_jobs), progress)
-    about = pd.DataFrame({"document": pd.array(list(images), dtype="string")})
+    about = pd.DataFrame({"document": pd.array(list(map(str, known)), dtype="string")})
     scores = table_scores(about, [scored for scored, _ in answers])
     detection = score_detections(sides for _, sides in answers if sides is not None)
     return ImageScores(scores.summary, scores.scores, detection)
+
+
+def _given_image(name: Any, pair: Any) -> _GivenImage:
+    if not isinstance(pair, tuple | list) or len(pair) != len(_GivenImage._fields) - 1:
+        raise InputError(f"images, {name!r}: {pair!r:.80}; expected (objects, words)")
+    objects, words = pair
+    return _GivenImage(str(name), objects, [] if words is None else words)
 
 
 #: Stands for a missing prediction.
@@ -421,7 +447,10 @@ _NOTHING: tuple[()] = ()
 
 
 def _score_image(
-    names: tuple[str, ...], variant: str, threshold: float, item: tuple[TableImage, Any]
+    names: tuple[str, ...],
+    variant: str,
+    threshold: float,
+    item: tuple[TableImage | _GivenImage, Any],
 ) -> tuple[Scored, tuple[Detected, Detected] | None]:
     """Score one image; return the objects of both sides as well, if both have some."""
     image, given = item
@@ -434,15 +463,22 @@ def _score_image(
         missing: list[tuple[Any, ...]] = [(name, None, None, None, "no truth") for name in names]
         return Scored((0, 0, False, True, f"true: {error}"), missing), None
     objects = detected_objects(image.objects, f"{image.id}, true")
+    words = detected_words(image.words, f"{image.id}, words")
+    problems = _named("true object", objects) + _named("word", words)
     others = [name for name in names if name != "grits_rawloc"]
     rows: dict[str, tuple[Any, ...]] = {}
     sides = None
     try:
         if callable(given):
-            given = given(image)
+            given = _answer(given, image)
         if _are_objects(given):
             sides = objects, detected_objects(given, f"{image.id}, predicted")
+            problems += _named("predicted object", sides[1])
             predicted = resolve(given, image.words).table
+            if given is _NOTHING:
+                problems.append("no prediction")
+            elif true.size and not predicted.size:
+                problems.append(f"no predicted row or column with a score from {threshold}")
             both = raw(image.objects), raw(given)
             (row,) = score_pair(image.id, *both, ["grits_loc"], variant, None).rows
             rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
@@ -454,7 +490,26 @@ def _score_image(
     scored = score_pair(image.id, true, predicted, others, variant, None)
     rows |= {row[0]: row for row in scored.rows}
     ordered = [rows.get(name, (name, None, None, None, "no objects")) for name in names]
-    return scored._replace(rows=ordered), sides
+    more = [f"{len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
+    about = (*scored.about[:-1], "; ".join(problems[:_MOST_PROBLEMS] + more))
+    return Scored(about, ordered), sides
+
+
+#: How many objects and words that are left out are described for an image.
+_MOST_PROBLEMS = 3
+
+
+def _named(what: str, read: Detected | Words) -> list[str]:
+    return [f"{what} {n}: {problem}" for n, problem in read.problems.items()]
+
+
+def _answer(function: Callable[[Any], Any], image: Any) -> Any:
+    try:
+        return function(image)
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a function may raise anything
+        raise InputError(f"{image.id}, predicted raised {type(error).__name__}: {error}") from None
 
 
 _NO_OBJECTS = detected_objects([], "predicted")
@@ -466,7 +521,12 @@ def _are_objects(given: Any) -> bool:
         return "label" in given and ("bbox" in given or "x0" in given)
     if not isinstance(given, list | tuple):
         return False
-    return all(isinstance(item, Mapping) and "label" in item for item in given)
+    return not given or any(
+        isinstance(item, Mapping)
+        and "label" in item
+        and ("bbox" in item or "x0" in item or item["label"] in STRUCTURE_LABELS)
+        for item in given
+    )
 
 
 def locate_cells(table: Any, words: Any) -> Table:

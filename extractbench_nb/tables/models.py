@@ -78,6 +78,11 @@ def detect(
     picture = read_image(image)
     if callable(model):
         return read_objects(model(picture), "model", labels=labels)[0]
+    if not isinstance(model, str | Path):
+        raise InputError(
+            f"model is {type(model).__name__}; expected the path of an ONNX file, or a function "
+            "from an image to objects"
+        )
     session = _session(*_stamp(Path(model)))
     where = f"model {str(model)!r}"
     logits, boxes = _run(session, picture, _LONGEST[task], where)
@@ -105,7 +110,8 @@ def read_image(image: Any) -> Image:
     if isinstance(image, library.Image):
         picture: Image = image
     elif isinstance(image, np.ndarray):
-        if image.dtype != np.uint8 or image.ndim not in {2, 3}:
+        shaped = image.ndim > 1 and image.shape[2:] in {(), (3,), (4,)}
+        if image.dtype != np.uint8 or not shaped:
             raise InputError(
                 f"image is an array of {image.dtype}, shape {image.shape}; expected bytes of shape "
                 "(height, width, 3)"
@@ -123,6 +129,8 @@ def read_image(image: Any) -> Image:
             f"image is {type(image).__name__}; expected a path, a PIL image, an array or a "
             "PageImage"
         )
+    if not picture.width * picture.height:
+        raise InputError("image has no pixels")
     return picture.convert("RGB")
 
 
@@ -216,6 +224,9 @@ def page_tables(
     path = Path(pdf)
     if models is None:
         return _ruled_tables(path, page)
+    given: Any = models
+    if not isinstance(given, tuple | list) or len(given) != len(_LONGEST):
+        raise InputError(f"models: {given!r:.80}; expected two, for detection and for structure")
     detection, structure = models
     image, words = _drawn_page(path, page)
     objects = detect(image, detection, "detection").sort_values(["y0", "x0"])

@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Box, Cell, Numbers, is_whole
+from extractbench_nb.tables.cells import Box, Cell, Numbers, is_share, is_whole
 from extractbench_nb.tables.grid_similarity import boundaries
 from extractbench_nb.tables.reading import read_table
 
@@ -346,7 +346,8 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        As for `dilate`: no cell has a box, or the boxes contradict the order of rows or columns.
+        As for `dilate`: no cell has a box, or the boxes contradict the order of rows or columns; or
+        `padding` is not a number from 0.
 
     Notes
     -----
@@ -366,6 +367,7 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     3     table row    1.0  0.0  6.0  12.0  9.0
     """
     found = read_table(table).rebuilt()
+    margin = None if padding is None else _checked_padding(padding)
     if not found.cells:
         return OBJECT_COLUMNS.build()
     across, down = boundaries(found.transposed(), "column", 0), boundaries(found, "row", 1)
@@ -388,7 +390,7 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
             objects.append(("table projected row header", box([cell])))
         elif len(cell.rows) * len(cell.columns) > 1 and cell.text.strip():
             objects.append(("table spanning cell", box([cell])))
-    dx, dy = (0.0, 0.0) if padding is None else (padding - left, padding - top)
+    dx, dy = (0.0, 0.0) if margin is None else (margin - left, margin - top)
     return OBJECT_COLUMNS.from_rows(
         (label, 1.0, x0 + dx, y0 + dy, x1 + dx, y1 + dy) for label, (x0, y0, x1, y1) in objects
     )
@@ -441,9 +443,11 @@ def crop(
     """
     pixels = np.asarray(image)
     if pixels.ndim not in (2, 3):
-        raise InputError(
-            f"image has the shape {pixels.shape}; expected height x width (x channels)"
-        )
+        shape = f"has the shape {pixels.shape}" if pixels.ndim else f"is {type(image).__name__}"
+        raise InputError(f"image {shape}; expected pixels, height x width (x channels)")
+    padding = _checked_padding(padding)
+    if not is_share(threshold):
+        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
     found = detected_objects(objects, "objects", DETECTION_LABELS)
     read = read_words([] if words is None else words)[0]
     corners = list(_CORNERS)
@@ -470,6 +474,13 @@ def crop(
             inside[corners] = turned.to_numpy()
         crops.append(Crop(n, label, float(score), (left, top, right, bottom), part, inside))
     return crops
+
+
+def _checked_padding(padding: Any) -> float:
+    number = _number(padding)
+    if not 0 <= number < np.inf:
+        raise InputError(f"padding is {padding!r}; expected a number of pixels from 0")
+    return number
 
 
 #: Share of an object's area or extent that must be covered for it to be inside another.

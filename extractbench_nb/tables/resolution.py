@@ -113,14 +113,14 @@ class ResolvedTable:
     threshold : float
         The least score.
     given : tuple
-        The objects and words as given.
+        The arguments objects, words and table of `from_objects`.
     """
 
     table: Table
     confidence: float
     variant: str
     threshold: float
-    given: tuple[Any, Any]
+    given: tuple[Any, Any, int | None]
     _objects: Sequence[tuple[Any, ...]] = field(default=())
     _changes: Sequence[tuple[Any, ...]] = field(default=())
 
@@ -148,6 +148,27 @@ class ResolvedTable:
             ``reason``, ``rows``, ``columns``.
         """
         return CHANGE_COLUMNS.from_rows(self._changes)
+
+    def with_threshold(self, threshold: float) -> ResolvedTable:
+        """Resolve the conflicts of the same objects at another threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            The least score, 0 to 1.
+
+        Returns
+        -------
+        ResolvedTable
+            As `from_objects` returns it.
+
+        Raises
+        ------
+        InputError
+            As for `from_objects`.
+        """
+        objects, words, table = self.given
+        return from_objects(objects, words, variant=self.variant, threshold=threshold, table=table)
 
     def __repr__(self) -> str:
         """Return the table, the confidence and the number of changes."""
@@ -246,7 +267,8 @@ def from_objects(
     for n, problem in read.problems.items():
         problems.append((None, "read", "dropped", f"word {n}: {problem}", None, None))
     changes = problems + structures[-1].changes
-    return ResolvedTable(made, confidence, variant, threshold, (objects, words), listed, changes)
+    given = (objects, words, table)
+    return ResolvedTable(made, confidence, variant, threshold, given, listed, changes)
 
 
 def raw_grid(objects: Any, *, variant: str = "paper", threshold: float = 0.5) -> Table:

@@ -1,4 +1,4 @@
-"""Views for the notebook: schemas, evaluations, matches, tables and evidence, with static twins.
+"""Views for the notebook: schemas, evaluations, tables, objects, evidence, with static twins.
 
 Each view is one widget. Its static twin is plain HTML without JavaScript, an output of its own that
 is shown where there is no kernel. `keep_static` drops the live parts from a saved notebook.
@@ -20,6 +20,8 @@ from extractbench_nb.tables.batches import TableScores
 from extractbench_nb.tables.canonical import Canonical
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.drawing import GriTS
+from extractbench_nb.tables.images import TableImage, TableImages
+from extractbench_nb.tables.resolution import ResolvedTable
 from extractbench_nb.widgets.static import keep_static, notebook_libraries
 
 if TYPE_CHECKING:
@@ -46,8 +48,10 @@ def show(  # noqa: PLR0913 - options, all but two by name
     annotations: Annotations | str | Path | None = None,
     documents: Documents | None = None,
     retriever: str | Retriever | None = None,
+    image: Any = None,
+    true: Any = None,
 ) -> View:
-    """Show a schema, an evaluation, the evaluations of many runs, or two tables.
+    """Show a schema, an evaluation, the evaluations of many runs, two tables, or detected objects.
 
     Parameters
     ----------
@@ -55,12 +59,14 @@ def show(  # noqa: PLR0913 - options, all but two by name
         A schema as `evaluate` takes it: a tree to fold, to search and to drive by keys. An
         Evaluation: the same tree beside the fields, gold against predicted. Evaluations and
         TableEvaluations: the view of `explore`. What `grits` or ``construction.compare`` returns:
-        both tables side by side, aligned.
+        both tables side by side, aligned. What `from_objects` returns: the boxes of the objects
+        beside the table. A TableImage: its true objects over its picture.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
         Gives every node of a schema its mean score and a bar of its outcomes.
     name : str, optional
-        What an Evaluation or TableComparison is called in the notebook, for the code that can be
-        copied: ``"ev"``, ``"results['quill']"``; by default ``"ev"`` or ``"comparison"``.
+        What an Evaluation, TableComparison or ResolvedTable is called in the notebook, for the code
+        that can be copied: ``"ev"``, ``"results['quill']"``; by default ``"ev"``, ``"comparison"``
+        or ``"found"``.
     title : str, optional
         What the view of an Evaluation is called. By default run and document, where the Evaluation
         comes from ``Evaluations.evaluation``; else `name`.
@@ -74,6 +80,11 @@ def show(  # noqa: PLR0913 - options, all but two by name
     retriever : str or construction.Retriever, optional
         How chunks of `documents` were found, ``"bm25"``: each is shown with its rank. The query is
         that of a TableTask, else the names of gold's columns.
+    image : PIL.Image.Image, ndarray, PageImage, str or pathlib.Path, optional
+        The picture in which the objects of a ResolvedTable were detected. By default boxes and
+        words are drawn on white.
+    true : Table or whatever `read_table` reads, optional
+        The true table, with which the table of a ResolvedTable is compared by `grits`.
 
     Returns
     -------
@@ -85,13 +96,16 @@ def show(  # noqa: PLR0913 - options, all but two by name
         it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
         tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
         ``only_differing`` and ``page``; that of a TableComparison ``threshold``, ``selected``
-        (``["gold", 0, "name"]``), ``only_lost`` and ``page``, and ``comparison`` at this threshold.
+        (``["gold", 0, "name"]``), ``only_lost`` and ``page``, and ``comparison`` at this threshold;
+        that of a ResolvedTable ``threshold``, ``selected`` (position of an object), ``labels`` and
+        ``boxes``, and ``result`` at this threshold.
 
     Raises
     ------
     InputError
         There is no view of `subject`; `evaluation` is given with something that is not a schema,
-        holds no fields, or is of other schemas; `name` is not a name.
+        holds no fields, or is of other schemas; `name` is not a name; `image` cannot be read, or
+        has another size than the image of the objects.
     SchemaError
         `subject` is not a valid schema.
     ConfigError
@@ -99,7 +113,8 @@ def show(  # noqa: PLR0913 - options, all but two by name
     """
     is_comparison = _is_of_construction(subject, "result", "TableComparison")
     is_batch = _is_of_construction(subject, "evaluations", "TableEvaluations")
-    is_result = isinstance(subject, Evaluation | Evaluations | GriTS) or is_comparison or is_batch
+    is_table = isinstance(subject, GriTS | ResolvedTable | TableImage) or is_comparison
+    is_result = isinstance(subject, Evaluation | Evaluations) or is_table or is_batch
     if is_result and evaluation is not None:
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
@@ -127,6 +142,10 @@ def show(  # noqa: PLR0913 - options, all but two by name
             retriever=retriever,
             name="comparison" if name is None else name,
         )
+    if isinstance(subject, ResolvedTable | TableImage):
+        from extractbench_nb.widgets.objects_view import ObjectsView
+
+        return ObjectsView(subject, image=image, true=true, name="found" if name is None else name)
     if isinstance(subject, GriTS):
         from extractbench_nb.widgets.tables_view import TableView
 
@@ -134,12 +153,13 @@ def show(  # noqa: PLR0913 - options, all but two by name
     if isinstance(subject, Table | Canonical | TableScores):
         raise InputError(
             f"subject is of type {type(subject).__name__}, which shows itself as the last value of "
-            "a cell; show() takes what grits() returns"
+            "a cell; show() takes what grits() or from_objects() returns"
         )
-    if isinstance(subject, pd.DataFrame | list | tuple):
+    if isinstance(subject, pd.DataFrame | TableImages | list | tuple):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
-            "Evaluations or what grits() returns, and explore() also frames of fields and lists"
+            "Evaluations, what grits() or from_objects() returns, or one image of load_images(); "
+            "explore() also takes frames of fields and lists"
         )
     from extractbench_nb.widgets.schema_view import SchemaExplorer
 

@@ -287,7 +287,7 @@ class TableView(View):
         texts = whole(Pair(values[0], values[1], states[0], states[1]), self._limit)
         facts = {
             "covers": [
-                f"{_covered(c.rows, 'row')}, {_covered(c.columns, 'column')}" for _, c in shown
+                f"{covered(c.rows, 'row')}, {covered(c.columns, 'column')}" for _, c in shown
             ],
             "kind": [_KINDS[drawing.kind_of(cell)] for _, cell in shown],
             "box": ["" if c.box is None else ", ".join(f"{x:g}" for x in c.box) for _, c in shown],
@@ -344,7 +344,8 @@ class TableView(View):
         return f"Tables · {self._result!r} · by {self.metric}"
 
 
-def _covered(numbers: Sequence[int], name: str) -> str:
+def covered(numbers: Sequence[int], name: str) -> str:
+    """Write which rows or columns a cell covers: ``row 2``, ``columns 1 to 3``."""
     if len(numbers) == 1:
         return f"{name} {numbers[0]}"
     if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):

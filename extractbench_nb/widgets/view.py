@@ -68,8 +68,9 @@ def checked_name(name: object) -> str:
         code = ast.parse(name, mode="eval").body if isinstance(name, str) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         code = None
-    known = ast.Name | ast.Attribute | ast.Subscript | ast.Call
-    if not isinstance(name, str) or not isinstance(code, known):
+    named = code.func if isinstance(code, ast.Call) else code  # a method may return it
+    kinds = ast.Attribute if named is not code else ast.Name | ast.Attribute | ast.Subscript
+    if not isinstance(name, str) or not isinstance(named, kinds):
         raise InputError(
             f"name is {name!r}; expected the variable of the evaluation in your notebook, such as "
             "'ev' or 'evs[0]'"

@@ -20,6 +20,11 @@ answer = task.gold.assign(stores="66").drop(columns="auditor").iloc[1:]
 comparison = xb.construction.compare(task.gold, answer, keys=list(task.keys))
 construction = xb.show(comparison, documents=task)
 construction.selected = ["gold", 4, "stores"]
+boxes = [{"label": f"table {name}", "bbox": box} for name, box in (
+    ("row", (0, 0, 90, 10)), ("row", (0, 10, 90, 20)), ("column", (0, 0, 50, 20)),
+    ("column", (50, 0, 90, 20)), ("spanning cell", (0, 0, 90, 10)))]
+objects = xb.show(xb.tables.from_objects(boxes))
+objects.selected = 4
 cases = [("Northwind Inc.", "Northwind"), ("Zurich", "Zurich"), ("pen", "ink")]
 """
 #: Names of views, and the expressions that make them.
@@ -31,8 +36,9 @@ VIEWS = {
     "evidence": "xb.show_evidence(ds, document, ev)",
     "tables": "xb.show(grits(true, other))",
     "construction": "construction",
+    "objects": "objects",
     "workbench": 'xb.workbench("string_fuzzy", cases)',
 }
 #: What cells that are run apart from `SETUP` need of it.
-NAMES = "xb, ds, document, ev, evaluation, grits, true, other, cases, construction"
+NAMES = "xb, ds, document, ev, evaluation, grits, true, other, cases, construction, objects"
 MAKING = f"{SETUP}\nviews = [{', '.join(VIEWS.values())}]"

@@ -93,7 +93,7 @@ def test_what_cannot_be_sent_to_a_worker_is_scored_here() -> None:
 
 def test_no_score_at_all_is_told() -> None:
     found = xb.tables.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=1)
-    assert repr(found) == "TableScores(1 tables; mean of none)"
+    assert repr(found) == "TableScores(1 tables; mean of none; 1 without a score)"
     any_size = xb.tables.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=None)
     assert any_size.scores["score"].tolist() == [1.0]
 

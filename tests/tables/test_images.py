@@ -213,6 +213,7 @@ def test_pages(tmp_path: Path) -> None:
         (lambda _: None, {"split": "tets"}, "split is 'tets'; did you mean 'test'"),
         (lambda _: None, {"task": "tables"}, "task is 'tables'; expected one of detection, struct"),
         (lambda f: (f / "test").rename(f / "other"), {}, "has no folder train, val or test"),
+        (lambda _: None, {"folder": None}, "folder is NoneType; expected the path of a folder"),
         (
             lambda f: save(f, "T1", [ROW], [WORD], split="train"),
             {},
@@ -225,7 +226,7 @@ def test_folders_that_cannot_be_read(
 ) -> None:
     change(dataset)
     with pytest.raises(xb.InputError, match=message):
-        xb.tables.load_images(dataset, **arguments)
+        xb.tables.load_images(**{"folder": dataset, **arguments})
 
 
 def test_unknown_image(dataset: Path) -> None:
@@ -390,6 +391,51 @@ def test_other_forms_of_predictions(dataset: Path) -> None:
     assert found.detection["objects"].tolist() == [0]
 
 
+def test_images_may_be_given_without_files(dataset: Path) -> None:
+    images = xb.tables.load_images(dataset)
+    expected = xb.tables.evaluate_images(images, perfect())
+    given = {name: (image.objects, image.words) for name, image in images.items()}
+    for form in (perfect(), lambda image: image.objects):
+        found = xb.tables.evaluate_images(given, form)
+        assert found.scores.equals(expected.scores)
+        assert found.detection.equals(expected.detection)
+    bare = {name: (image.objects, None) for name, image in images.items()}
+    assert xb.tables.evaluate_images(bare, perfect(), metrics="grits_top").means([])["mean"][0] == 1
+
+
+FLAT = ROW | {"bbox": [5, 5, 5, 9]}
+OBJECTS, WORDS = listed(xb.tables.to_objects(TABLES[0])), words_of(TABLES[0])
+AT, NEXT = len(OBJECTS), len(WORDS)
+
+
+@pytest.mark.parametrize(
+    "true, words, predicted, exact, problem",
+    [
+        ([], [], [*OBJECTS, {"label": "row", "bbox": [0] * 4}], 1, f"predicted object {AT}: label"),
+        ([], [], [*OBJECTS, {"bbox": [0, 0, 9, 9]}], 1, f"predicted object {AT}: label is None"),
+        ([], [], [{"label": "table row", "box": [1]}], 0, "predicted object 0: bbox is [None, N"),
+        ([FLAT], [], OBJECTS, 1, f"true object {AT}: bbox [5, 5, 5, 9] has no area; expected x0"),
+        ([], [{"text": 5, "bbox": [0, 0, 1, 1]}], OBJECTS, 1, f"word {NEXT}: text is 5; expected"),
+        ([], [], [*OBJECTS, *[FLAT] * 9], 1, "x0 < x1 and y0 < y1; 6 more"),
+        ([], [], OBJECTS[:1], 0, "no predicted row or column with a score from 0.5"),
+        ([], [], lambda _: 1 / 0, 0, "T, predicted raised ZeroDivisionError: division by zero"),
+        ([], [], lambda _: OBJECTS, 1, ""),
+    ],
+)
+def test_what_is_left_out_is_named(
+    true: Any, words: Any, predicted: Any, exact: float, problem: str
+) -> None:
+    images = {"T": (OBJECTS + true, WORDS + words)}
+    found = xb.tables.evaluate_images(
+        images, predicted if callable(predicted) else {"T": predicted}
+    )
+    row = found.summary.iloc[0]
+    assert problem in row["problem"]
+    assert bool(row["problem"]) == bool(problem)
+    assert row["exact"] == exact
+    assert found.detection.set_index("label").loc["all", "objects"] == AT
+
+
 def test_what_is_broken_is_told_and_the_rest_goes_on(dataset: Path) -> None:
     save(dataset, "broken", "<annotation", [])
     images = xb.tables.load_images(dataset)
@@ -406,7 +452,10 @@ def test_what_is_broken_is_told_and_the_rest_goes_on(dataset: Path) -> None:
     scores = rows["grits_top"].fillna(-1).to_dict()
     assert scores == {"T0": 1, "T1": 0, "T2": 1, "T3": 0, "T4": 0, "T5": 1, "broken": -1}
     assert "broken.xml' is not XML" in rows.loc["broken", "problem"]
+    assert repr(found).endswith("; 2 unreadable, scored 0; 1 without a score)")
     assert "T1, predicted is the text" in rows.loc["T1", "problem"]
+    assert rows.loc["T2", "problem"].startswith("predicted object ")
+    assert rows.loc["T4", "problem"] == "no prediction"
     assert rows["readable"].to_dict() == {name: name not in ("T1", "T3") for name in rows.index}
     means = found.means([])
     assert means[["tables", "unreadable"]].to_numpy().tolist() == [[6, 2]]
@@ -447,6 +496,15 @@ def test_arguments_that_cannot_be_used(
         xb.tables.evaluate_images(xb.tables.load_images(dataset), predicted, **options)
 
 
-def test_images_must_be_a_collection() -> None:
-    with pytest.raises(xb.InputError, match="expected tables, as load_images returns them"):
-        xb.tables.evaluate_images(TableImages([], "structure"), {})
+@pytest.mark.parametrize(
+    "images, message",
+    [
+        (TableImages([], "structure"), "expected tables, as load_images returns them"),
+        ({}, "images: {}; expected tables"),
+        ([("T", [], [])], "images: .*; expected tables"),
+        ({"T": OBJECTS}, r"images, 'T': .*; expected \(objects, words\)"),
+    ],
+)
+def test_images_must_be_a_collection(images: Any, message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        xb.tables.evaluate_images(images, {})

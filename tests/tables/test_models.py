@@ -99,6 +99,8 @@ def test_images_of_any_form(tmp_path: Path) -> None:
         (Path("nowhere.png"), "image 'nowhere.png' cannot be read: No such file"),
         (__file__, "image '.*test_models.py' cannot be read: cannot identify image file"),
         (np.zeros((4, 4)), r"image is an array of float64, shape \(4, 4\); expected bytes"),
+        (np.zeros((4, 4, 5), dtype=np.uint8), r"shape \(4, 4, 5\); expected bytes of shape"),
+        (np.zeros((0, 4), dtype=np.uint8), "image has no pixels"),
         (None, "image is NoneType; expected a path, a PIL image, an array"),
     ],
 )
@@ -128,6 +130,8 @@ def test_models_that_cannot_be_used(tmp_path: Path) -> None:
         xb.tables.detect(WHITE, path, "structures")
     with pytest.raises(xb.InputError, match="model is NoneType; expected a DataFrame or a list"):
         xb.tables.detect(WHITE, lambda _: None)
+    with pytest.raises(xb.InputError, match="model is int; expected the path of an ONNX file"):
+        xb.tables.detect(WHITE, 5)  # type: ignore[arg-type]
 
 
 # --- pages of PDFs ----------------------------------------------------------------------------
@@ -276,6 +280,8 @@ def test_pages_that_cannot_be_read(tmp_path: Path) -> None:
                 xb.tables.page_tables(path, page, given)  # type: ignore[arg-type]
         with pytest.raises(xb.InputError, match=r"PDF '.*broken.pdf' cannot be read"):
             xb.tables.page_tables(tmp_path / "broken.pdf", 1, given)
+    with pytest.raises(xb.InputError, match=r"models: 'm\.onnx'; expected two, for detection and"):
+        xb.tables.page_tables(path, 1, "m.onnx")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("library", ["onnxruntime", "PIL", "pdfplumber"])

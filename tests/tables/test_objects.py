@@ -187,12 +187,24 @@ def test_crops_do_not_share_words_or_change_what_is_given() -> None:
             (100, 0, 150, 50),
             "object 0: its box .* lies outside the image, which has 100",
         ),
-        (np.zeros(4), (0, 0, 2, 2), r"image has the shape \(4,\); expected height x width"),
+        (np.zeros(4), (0, 0, 2, 2), r"image has the shape \(4,\); expected pixels, height x width"),
+        ("page.jpg", (0, 0, 2, 2), "image is str; expected pixels"),
     ],
 )
 def test_crops_that_cannot_be(image: Any, box: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         crop(image, [found("table", *box)], padding=0)
+
+
+@pytest.mark.parametrize("padding", ["30", -1, float("nan"), float("inf")])
+def test_padding_is_a_number_of_pixels(padding: Any) -> None:
+    message = f"padding is {padding!r}; expected a number of pixels from 0"
+    with pytest.raises(InputError, match=message):
+        crop(PAGE, [], padding=padding)
+    with pytest.raises(InputError, match=message):
+        to_objects([], padding=padding)
+    with pytest.raises(InputError, match="threshold is 50; expected a number from 0 to 1"):
+        crop(PAGE, [], threshold=50)
 
 
 @pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")

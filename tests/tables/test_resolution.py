@@ -451,6 +451,23 @@ def test_one_of_two_tables(variant: str) -> None:
     assert (first.grid.shape, second.grid.shape) == ((3, 3), (1, 1))
 
 
+@pytest.mark.parametrize("table", [None, 0, 7])
+@pytest.mark.parametrize("variant", ["paper", *PATHS])
+def test_another_threshold_keeps_all_other_arguments(variant: str, table: int | None) -> None:
+    doubtful = item("row", 0, 20, 90, 40, score=0.6)
+    objects = [*LINES[:2], doubtful, *LINES[3:], *TWO, item("column", 0, 100, 90, 120)]
+    words = [word("a", 1, 1, 9, 9), word("b", 1, 21, 9, 29), word("c", 1, 41, 9, 49)]
+    first = from_objects(objects, words, variant=variant, table=table)
+    for threshold in (0.3, 0.7):
+        again = first.with_threshold(threshold)
+        wanted = from_objects(objects, words, variant=variant, threshold=threshold, table=table)
+        assert (again.variant, again.threshold) == (variant, threshold)
+        assert again.table.cells == wanted.table.cells
+        assert again.changes.equals(wanted.changes)
+    with pytest.raises(InputError, match="threshold is 2; expected a number from 0 to 1"):
+        first.with_threshold(2)
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

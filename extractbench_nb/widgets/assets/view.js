@@ -287,6 +287,10 @@ function render({ model, el }) {
       }
       if (box.dataset.drag) box.anchor = placeOf(target);
     }
+    if ("spot" in target.dataset) {
+      const { left, top, width, height } = target.getBoundingClientRect();
+      return void send(target.dataset.do, [(event.clientX - left) / width, (event.clientY - top) / height]);
+    }
     perform(target);
   }, on);
 

@@ -413,6 +413,42 @@ CASES = {
         None,
         None,
     ),
+    "Figure 2 of the paper, annotated cell by cell": (
+        """
+        # Observer | Trials | Estimates to originate on the left |   |              | Confidence
+                   |        | Lower 99% CI                       | M | Upper 99% CI |
+          H486w    | 4,882  | 63.7                               | 1 | 67.9         | 4.8 ± 0.9
+          K939w    | 1,270  | 64.4                               | 2 | 72.1         | 5.4 ± 1.3
+        """,
+        """
+        # Observer | Trials | Estimates to originate on the left | < | <            | Confidence
+        # ^        | ^      | Lower 99% CI                       | M | Upper 99% CI | ^
+          H486w    | 4,882  | 63.7                               | 1 | 67.9         | 4.8 ± 0.9
+          K939w    | 1,270  | 64.4                               | 2 | 72.1         | 5.4 ± 1.3
+        """,
+        ["header", "parent", "blank", "blank", "blank"],
+    ),
+    "Figure 4 of the paper, with its sections": (
+        """
+        # Group      |   | Dominant | <      | Recessive | <
+        #            | n | β        | 95% CI | β         | 95% CI
+          Mean age   |   |          |        |           |
+          < 50 y     | 5 | 0%       | 0.87   | 1%        | 1.12
+          > 50 y     | 4 | 1%       | 2.71   | 0%        | 2.39
+          Population |   |          |        |           |
+          Major      | 7 | 65%      | 1.49   | 64%       | 1.82
+        """,
+        """
+        # Group      | n | Dominant | <      | Recessive | <
+        # ^          | ^ | β        | 95% CI | β         | 95% CI
+        = Mean age   | < | <        | <      | <         | <
+          < 50 y     | 5 | 0%       | 0.87   | 1%        | 1.12
+          > 50 y     | 4 | 1%       | 2.71   | 0%        | 2.39
+        = Population | < | <        | <      | <         | <
+          Major      | 7 | 65%      | 1.49   | 64%       | 1.82
+        """,
+        ["blank", "blank", "projected", "projected"],
+    ),
     "the first column goes down over blank cells": (
         """
         # Category | Genotype | n   | %

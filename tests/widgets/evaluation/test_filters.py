@@ -233,7 +233,9 @@ def test_code_and_rows_agree(names: list[str], data: st.DataObject) -> None:
     pd.testing.assert_frame_equal(evaluated(code, fields), rows)
 
 
-@pytest.mark.parametrize("name", ["ev", "evs[0]", "results.best", "by_run['gpt 4']"])
+@pytest.mark.parametrize(
+    "name", ["ev", "evs[0]", "results.best", "by_run['gpt 4']", "evs.of('r', 'd')"]
+)
 def test_names_of_evaluations(name: str) -> None:
     assert checked_name(name) == name
 

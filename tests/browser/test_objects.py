@@ -1,0 +1,202 @@
+"""Detected objects in JupyterLab: clicked, driven by keys, resolved anew, switched by class."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.widgets.hostile import HOSTILE
+from tests.widgets.objects.objects import DOUBLED, DOUBTFUL, OBJECTS, SPANNING, TRUE_CSV, WORDS
+
+sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
+
+WORST = [word | {"text": text} for word, text in zip(WORDS, HOSTILE.values(), strict=False)]
+CELLS = [
+    f"""
+import extractbench_nb as xb
+from PIL import Image
+objects, words = {OBJECTS!r}, {WORDS!r}
+found = xb.tables.from_objects(objects, words)
+view = xb.show(found, image=Image.new("RGB", (300, 80), "#eeeedd"), true={TRUE_CSV!r})
+view
+""",
+    f"""
+hostile = xb.show(xb.tables.from_objects(objects, {WORST!r}))
+hostile
+""",
+    "xb.show(xb.tables.from_objects([]))",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Lab) -> Notebook:
+    return lab.open(CELLS)
+
+
+@pytest.fixture
+def out(notebook: Notebook) -> Any:
+    """The first view, as it was at the start."""
+    notebook.run(
+        "view.back(0); view.selected, view.threshold, view.boxes = None, 0.5, 'counted'\n"
+        "view.labels = list(xb.tables.STRUCTURE_LABELS)"
+    )
+    out = notebook.output(0)
+    expect(out.get_by_text("Choose a box")).to_be_visible()
+    return out
+
+
+def box(out: Any, number: int) -> Any:
+    return out.get_by_role("option", name=re.compile(f"^object {number}:"))
+
+
+def click(out: Any, x: float, y: float) -> None:
+    """Click where a point of the image is."""
+    paper = out.locator(".xb-paper")
+    size = paper.bounding_box()
+    paper.click(position={"x": x / 300 * size["width"], "y": y / 80 * size["height"]})
+
+
+def test_clicks_choose_the_boxes_at_a_place_in_turn(notebook: Notebook, out: Any) -> None:
+    for number in (SPANNING, 5, DOUBLED, 2, 0, SPANNING):
+        click(out, 150, 30)
+        notebook.wait_python("view.selected", number)
+        expect(box(out, number)).to_have_attribute("aria-selected", "true")
+    chosen = out.get_by_role("region", name="Chosen object")
+    expect(chosen).to_contain_text("align: aligned, to rows and columns (row 1; columns 1 to 2)")
+    expect(out.locator("td.xb-on")).to_have_text(["11 12"])
+
+
+def test_arrow_keys_choose_objects(notebook: Notebook, out: Any) -> None:
+    keyboard = notebook.page.keyboard
+    box(out, 0).focus()
+    for key, number in (("ArrowDown", 1), ("ArrowDown", 2), ("End", 2), ("PageDown", SPANNING)):
+        keyboard.press(key)
+        expect(box(out, number)).to_be_focused()
+        notebook.wait_python("view.selected", number)
+        expect(box(out, number)).to_have_attribute("aria-selected", "true")
+    for key, number in (("ArrowUp", 8), ("ArrowUp", 7), ("Enter", 7)):
+        keyboard.press(key)
+        notebook.wait_python("view.selected", number)
+    keyboard.press("Escape")
+    notebook.wait_python("view.selected", None)
+    expect(out.get_by_text("Choose a box")).to_be_visible()
+
+
+def test_tab_reaches_every_control_in_order(notebook: Notebook, out: Any) -> None:
+    out.get_by_role("button", name="Compare the tables").focus()
+    order = [
+        out.get_by_role("slider", name="Threshold"),
+        out.get_by_role("combobox", name="Boxes"),
+        *(
+            out.get_by_role("button", name=re.compile(rf"^table{label} \("))
+            for label in ("", " column", " row", " column header", " spanning cell")
+        ),
+        out.get_by_role("listbox").locator(":focus"),
+        out.get_by_role("region", name="Table"),
+    ]
+    for control in order:
+        notebook.page.keyboard.press("Tab")
+        expect(control).to_be_focused()
+
+
+def test_the_slider_resolves_anew(notebook: Notebook, out: Any) -> None:
+    expect(box(out, DOUBTFUL)).to_have_count(0)
+    expect(out.get_by_role("region", name="Table").locator("td")).to_have_count(11)
+    slider = out.get_by_role("slider", name="Threshold")
+    slider.focus()
+    for _ in range(21):
+        notebook.page.keyboard.press("ArrowLeft")
+    notebook.wait_python("view.threshold", 0.29)
+    expect(box(out, DOUBTFUL)).to_have_count(1)
+    expect(out.get_by_role("region", name="Table").locator("td")).to_have_count(10)
+    expect(out.get_by_text("3 aligned")).to_be_visible()
+    expect(slider).to_be_focused()
+    notebook.run("view.threshold = 0.7")
+    expect(out.get_by_text("GriTS with the true table: top 1.000, con 1.000")).to_be_visible()
+
+
+def test_classes_are_switched(notebook: Notebook, out: Any) -> None:
+    rows = out.get_by_role("button", name="table row (5)")
+    expect(rows).to_have_attribute("aria-pressed", "true")
+    rows.click()
+    notebook.wait_python('"table row" in view.labels', False)
+    expect(rows).to_have_attribute("aria-pressed", "false")
+    expect(rows).to_be_focused()
+    expect(out.get_by_role("option", name=re.compile("table row"))).to_have_count(0)
+    notebook.page.keyboard.press("Enter")
+    expect(out.get_by_role("option", name=re.compile("table row"))).to_have_count(5)
+
+
+def test_boxes_as_resolved(notebook: Notebook, out: Any) -> None:
+    before = box(out, SPANNING).bounding_box()
+    out.get_by_role("combobox", name="Boxes").select_option(label="as resolved")
+    notebook.wait_python("view.boxes", "resolved")
+    expect(box(out, DOUBLED)).to_have_count(0)
+    assert box(out, SPANNING).bounding_box()["width"] > before["width"]
+
+
+def test_boxes_lie_where_they_were_detected(out: Any) -> None:
+    paper, found = out.locator(".xb-paper").bounding_box(), box(out, SPANNING).bounding_box()
+    shares = [(found["x"] - paper["x"]) / paper["width"], found["width"] / paper["width"]]
+    assert shares == pytest.approx([105 / 300, 190 / 300], abs=0.01)
+
+
+def test_a_change_leads_to_its_object(notebook: Notebook, out: Any) -> None:
+    out.get_by_text("Changes (5)").click()
+    out.locator("details").last.get_by_role("button", name=f"{DOUBLED}", exact=True).click()
+    notebook.wait_python("view.selected", DOUBLED)
+    expect(out.get_by_role("region", name="Chosen object")).to_contain_text("it holds no word")
+
+
+def test_the_true_table_beside_it(notebook: Notebook, out: Any) -> None:
+    out.get_by_role("button", name="Compare the tables").click()
+    expect(out.get_by_role("grid", name="true table")).to_be_visible()
+    notebook.page.keyboard.press("Escape")
+    expect(out.get_by_role("slider", name="Threshold")).to_be_visible()
+
+
+def test_hostile_texts_stay_text(notebook: Notebook) -> None:
+    out = notebook.output(1)
+    expect(out.get_by_role("region", name="Table")).to_contain_text("<script>window")
+    assert not re.search("[\x00\x07\x1b\u202e]", out.inner_text())
+    assert notebook.page.evaluate("window.hacked") is None
+
+
+def test_no_objects_say_so(notebook: Notebook) -> None:
+    expect(notebook.output(2).get_by_text("No boxes are drawn.")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1400, 900])
+def test_nothing_overflows(notebook: Notebook, width: int) -> None:
+    notebook.page.set_viewport_size({"width": width, "height": 1000})
+    for at in range(len(CELLS)):
+        out = notebook.output(at)
+        assert out.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+
+
+@pytest.mark.parametrize("at", range(len(CELLS)))
+def test_screen_readers_are_served(notebook: Notebook, at: int) -> None:
+    assert serious_findings(notebook, at) == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_chosen_object_is_readable(notebook: Notebook, out: Any, dark: bool) -> None:
+    def check() -> None:
+        notebook.run(f"view.selected = {SPANNING}")
+        out.get_by_role("button", name="table (1)").click()
+        expect(out.get_by_role("region", name="Chosen object")).to_be_visible()
+        assert serious_findings(notebook, 0) == []
+
+    if not dark:
+        check()
+        return
+    with notebook.dark():
+        check()
+
+
+def test_no_errors_on_the_console(notebook: Notebook) -> None:
+    notebook.check()

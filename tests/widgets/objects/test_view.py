@@ -1,0 +1,485 @@
+"""The view of detected objects without a page: threshold, boxes, what became of an object, twin."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import traitlets
+from PIL import Image
+
+import extractbench_nb as xb
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables import ResolvedTable, from_objects
+from extractbench_nb.widgets.objects_view import ObjectsView
+from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
+from tests.widgets.objects.objects import (
+    DOUBLED,
+    DOUBTFUL,
+    FATES,
+    OBJECTS,
+    SPANNING,
+    TRUE_CSV,
+    WORDS,
+    item,
+)
+
+WHITE = Image.new("RGB", (300, 80), "white")
+
+
+@pytest.fixture(scope="module")
+def found() -> ResolvedTable:
+    return from_objects(OBJECTS, WORDS)
+
+
+@pytest.fixture
+def view(found: ResolvedTable) -> Any:
+    return xb.show(found)
+
+
+def text(node: Any) -> str:
+    """All text of a tree."""
+    return node if isinstance(node, str) else "".join(map(text, node.children))
+
+
+def nodes(node: Any, tag: str) -> list[Any]:
+    """The elements of a kind in a tree, in order."""
+    if isinstance(node, str):
+        return []
+    inside = [found for child in node.children for found in nodes(child, tag)]
+    return [*([node] if node.tag == tag else []), *inside]
+
+
+def boxes(view: Any) -> list[Any]:
+    """The elements of the boxes that are drawn."""
+    return [node for node in nodes(view.draw()["sheet"], "div") if "item" in node.attributes]
+
+
+def numbers(view: Any) -> list[int]:
+    return [node.attributes["send"] for node in boxes(view)]
+
+
+def told(view: Any, part: str) -> str:
+    return text(view.draw()[part])
+
+
+def marked(view: Any) -> list[str]:
+    """The texts of the cells that are marked in the table."""
+    cells = nodes(view.draw()["table"], "td")
+    return [text(cell) for cell in cells if "xb-on" in cell.attributes.get("class", "")]
+
+
+# --- threshold ---------------------------------------------------------------------------------
+
+
+def test_each_box_tells_what_became_of_its_object(view: Any) -> None:
+    view.boxes = "all"
+    labels = {node.attributes["send"]: node.attributes["aria-label"] for node in boxes(view)}
+    assert sorted(labels) == list(range(12))  # the unknown label is left out
+    assert [labels[number].split(", ")[-1] for number in range(12)] == FATES
+    assert labels[SPANNING] == f"object {SPANNING}: table spanning cell, score 0.60, aligned"
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.58, 0.95, 1.0])
+@pytest.mark.parametrize("variant", xb.tables.RESOLUTION_VARIANTS)
+def test_another_threshold_resolves_anew(threshold: float, variant: str) -> None:
+    first = from_objects(OBJECTS, WORDS, variant=variant)
+    view: Any = xb.show(first)
+    view.perform("set:threshold", threshold)
+    again = from_objects(OBJECTS, WORDS, variant=variant, threshold=threshold)
+    assert view.result.threshold == threshold
+    assert view.result.table.cells == again.table.cells
+    assert view.result.changes.equals(again.changes)
+    assert first.threshold == 0.5
+    view.threshold = 0.5
+    assert view.result is first
+
+
+def test_the_first_threshold_is_that_of_the_result() -> None:
+    assert xb.show(from_objects(OBJECTS, WORDS, threshold=0.7)).threshold == 0.7
+
+
+def test_resolving_anew_changes_the_page(view: Any) -> None:
+    assert "12 objects: 8 kept, 2 aligned, 2 dropped" in told(view, "said")
+    assert DOUBTFUL not in numbers(view)
+    view.threshold = 0.3
+    assert "12 objects: 8 kept, 3 aligned, 1 dropped" in told(view, "said")
+    assert DOUBTFUL in numbers(view)
+    spans = [cell.attributes.get("colspan") for cell in nodes(view.draw()["table"], "td")]
+    assert spans.count(2) == 2
+    view.threshold = 1
+    assert "No table" in told(view, "table")
+    assert "No boxes" in told(view, "sheet")
+
+
+# --- boxes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shown, drawn",
+    [
+        ("counted", [0, 1, 2, 3, 4, 5, 10, 6, 7, 8, 9]),
+        ("all", [0, 1, 2, 3, 4, 5, 10, 6, 7, 8, 9, 11]),
+        ("resolved", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+    ],
+)
+def test_boxes_as_detected_or_as_resolved(view: Any, shown: str, drawn: list[int]) -> None:
+    view.perform("set:boxes", shown)
+    assert numbers(view) == drawn
+
+
+def test_boxes_are_at_their_places(found: ResolvedTable) -> None:
+    view: Any = xb.show(found, image=WHITE)
+    box = boxes(view)[numbers(view).index(SPANNING)]
+    place = "left:35.000%;top:26.250%;width:63.333%;height:22.500%"
+    assert box.attributes["style"].startswith(place)
+    view.boxes = "resolved"
+    box = boxes(view)[numbers(view).index(SPANNING)]
+    assert box.attributes["style"].startswith(
+        "left:33.333%;top:25.000%;width:66.667%;height:25.000%"
+    )
+
+
+def test_dropped_ones_are_told_by_their_line(view: Any) -> None:
+    dropped = [
+        node.attributes["send"] for node in boxes(view) if "xb-dropped" in node.attributes["class"]
+    ]
+    assert dropped == [DOUBLED]
+
+
+def test_classes_are_switched(view: Any) -> None:
+    view.perform("label", "table row")
+    view.perform("label", "table")
+    assert numbers(view) == [1, 2, 3, 8, 9]
+    view.perform("label", "table row")
+    assert numbers(view) == [1, 2, 3, 4, 5, 10, 6, 7, 8, 9]
+    view.labels = ["table spanning cell"]
+    pressed = [node.attributes["aria-pressed"] for node in nodes(view.draw()["classes"], "button")]
+    assert pressed == ["false", "false", "false", "false", "true"]
+    assert "table row (5)" in told(view, "classes")
+
+
+def test_many_boxes_are_cut() -> None:
+    view: Any = xb.show(from_objects([item("row", 0, n, 9, n + 1) for n in range(900)]))
+    assert numbers(view) == list(range(400))
+    assert "500 more boxes" in told(view, "sheet")
+
+
+# --- what is chosen ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "number, said, cells",
+    [
+        (0, "No step changed it.", [f"{n // 3}{n % 3}" for n in range(3)] + ["10", "11 12"]),
+        (2, "resolved to100, 0, 200, 80", ["01", "11 12", "21", "31"]),
+        (6, "coversrow 2; columns 0 to 2", ["20", "21", "22"]),
+        (8, "header: aligned, to whole rows, from the first one (row 0)", ["00", "01", "02"]),
+        (SPANNING, "detected at105, 21, 295, 39resolved to100, 20, 300, 40", ["11 12"]),
+        (DOUBLED, "rows: dropped, it holds no word", []),
+        (DOUBTFUL, "threshold: dropped, its score is below 0.5", []),
+    ],
+)
+def test_the_chosen_object_tells_its_fate(
+    view: Any, number: int, said: str, cells: list[str]
+) -> None:
+    view.perform("object", number)
+    assert view.selected == number
+    assert said in told(view, "object")
+    assert marked(view)[: len(cells)] == cells
+    assert bool(marked(view)) == bool(cells)
+
+
+def test_clicks_at_a_place_go_from_the_smallest_box_to_the_largest(view: Any) -> None:
+    left, top, width, height = view._extent
+    place = [(150 - left) / width, (30 - top) / height]
+    chosen = []
+    for _ in range(6):
+        view.perform("point", place)
+        chosen.append(view.selected)
+    assert chosen == [SPANNING, 5, DOUBLED, 2, 0, SPANNING]
+    view.labels = ["table column"]
+    view.perform("point", place)
+    assert view.selected == 2
+    view.perform("point", [0.001, 0.001])  # in the margin
+    assert view.selected is None
+
+
+def test_a_chosen_object_is_drawn(view: Any) -> None:
+    view.labels = ["table column"]
+    view.selected = 5
+    assert view.labels == ["table column", "table row"]
+    view.perform("clear")
+    assert view.selected is None
+    assert "Choose a box" in told(view, "object")
+
+
+def test_the_chosen_object_stays_at_another_threshold(view: Any) -> None:
+    view.selected = DOUBTFUL
+    view.threshold = 0.2
+    assert view.selected == DOUBTFUL
+    assert marked(view) == ["21 22"]
+
+
+def test_a_header_of_two_objects_is_that_of_both() -> None:
+    halves = [item("column header", 0, 0, 300, 20), item("column header", 0, 20, 300, 40)]
+    view: Any = xb.show(from_objects([*OBJECTS[:8], *halves], WORDS))
+    for number in (8, 9):
+        view.selected = number
+        assert len(marked(view)) == 6
+
+
+@pytest.mark.parametrize("selected", [None, SPANNING, DOUBTFUL])
+@pytest.mark.parametrize("threshold", [0.5, 0.3])
+def test_the_code_gives_what_is_shown(
+    found: ResolvedTable, selected: Any, threshold: float
+) -> None:
+    view: Any = xb.show(found, name="tables[0]")
+    view.selected, view.threshold = selected, threshold
+    changes = eval(view.code, {"tables": [found]})  # noqa: S307 - our own code
+    expected = view.result.changes
+    if selected is not None:
+        expected = expected[expected["object"] == selected]
+    assert changes.equals(expected)
+
+
+def test_all_changes_are_listed(view: Any) -> None:
+    rows = [[text(cell) for cell in row.children] for row in nodes(view.draw()["changes"], "tr")]
+    assert rows[1][0] == "12"
+    assert "did you mean 'table row'" in rows[1][4]
+    assert [row[:4] for row in rows[2:4]] == [
+        ["11", "table spanning cell", "threshold", "dropped"],
+        ["10", "table row", "rows", "dropped"],
+    ]
+    sent = [node.attributes["send"] for node in nodes(view.draw()["changes"], "button")]
+    assert sent == [11, 10, 8, 9]
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "trait, value, message",
+    [
+        ("threshold", 1.5, "threshold is 1.5; expected a number from 0 to 1"),
+        ("threshold", float("nan"), "expected a number from 0 to 1"),
+        ("boxes", "al", "boxes is 'al'; did you mean 'all'"),
+        ("labels", ["table rwo"], "labels is 'table rwo'; did you mean 'table row'"),
+        ("selected", 12, "there is no object 12"),
+        ("selected", -1, "there is no object -1"),
+    ],
+)
+def test_values_that_cannot_be(view: Any, trait: str, value: Any, message: str) -> None:
+    before = getattr(view, trait)
+    with pytest.raises(traitlets.TraitError, match=message):
+        setattr(view, trait, value)
+    assert getattr(view, trait) == before
+
+
+@pytest.mark.parametrize(
+    "event, value",
+    [
+        *(("set:threshold", value) for value in (2, "1", None)),
+        *(("object", value) for value in (12, -1, "1", None, True)),
+        *(("label", value) for value in ("row", None, 3, ["table row"])),
+        *(("point", value) for value in (None, [1], ["a", "b"], 0.5)),
+        ("set:selected", 3),
+        ("compare", None),
+    ],
+)
+def test_events_without_sense_do_nothing(view: Any, event: str, value: Any) -> None:
+    before = view.draw()
+    view.perform(event, value)
+    assert view.draw() == before
+
+
+@pytest.mark.parametrize(
+    "image, message",
+    [
+        (
+            Image.new("RGB", (200, 80)),
+            r"image has 200 x 80 pixels, but object 3 \('table column'\)",
+        ),
+        (np.zeros((30, 300, 3), np.uint8), "image has 300 x 30 pixels, but object 0"),
+        (np.zeros((0, 0, 3), np.uint8), "image has no pixels"),
+        (np.zeros((80, 300)), "image is an array of float64"),
+        ("gone.png", "image 'gone.png' cannot be read: No such file"),
+        (Path(__file__), "cannot be read: cannot identify image file"),
+        (3, "image is int; expected a path, a PIL image"),
+    ],
+)
+def test_images_that_cannot_be(found: ResolvedTable, image: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        xb.show(found, image=image)
+
+
+def test_a_dropped_object_may_lie_outside(found: ResolvedTable) -> None:
+    far = item("row", 900, 0, 990, 20, score=0.1)
+    assert xb.show(from_objects([*OBJECTS, far], WORDS), image=WHITE) is not None
+
+
+@pytest.mark.parametrize("subject", [None, {}, [], OBJECTS])
+def test_anything_but_a_result_is_refused(subject: Any) -> None:
+    with pytest.raises(InputError, match="expected a ResolvedTable, as from_objects"):
+        ObjectsView(subject)
+
+
+@pytest.mark.parametrize("name", ["a b", "", 3])
+def test_names_that_are_no_variables(found: ResolvedTable, name: Any) -> None:
+    with pytest.raises(InputError, match="name is"):
+        xb.show(found, name=name)
+
+
+def test_a_second_argument_is_refused(found: ResolvedTable) -> None:
+    with pytest.raises(InputError, match="second argument beside ResolvedTable"):
+        xb.show(found, WHITE)
+
+
+# --- pictures ----------------------------------------------------------------------------------
+
+
+def picture(view: Any) -> Image.Image:
+    """The picture that a view sends."""
+    (drawn,) = nodes(view.draw()["picture"], "img")
+    kind, content = re.fullmatch(
+        r"data:image/(png|jpeg);base64,(.*)", drawn.attributes["src"]
+    ).groups()
+    read = Image.open(BytesIO(b64decode(content)))
+    assert read.format == kind.upper()
+    return read
+
+
+def test_the_picture_is_sent_as_it_is(found: ResolvedTable, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 255, (80, 300, 3), dtype=np.uint8)
+    assert picture(xb.show(found, image=noise)).format == "JPEG"
+    drawing = WHITE.copy()
+    drawing.putpixel((7, 9), (255, 0, 0))
+    drawing.save(tmp_path / "table.png")
+    for image in (drawing, tmp_path / "table.png", str(tmp_path / "table.png")):
+        sent = picture(xb.show(found, image=image))
+        assert (sent.format, sent.size, sent.getpixel((7, 9))) == ("PNG", (300, 80), (255, 0, 0))
+
+
+def test_a_large_picture_is_sent_smaller(found: ResolvedTable) -> None:
+    large = Image.new("RGB", (6000, 1500))
+    view: Any = xb.show(found, image=large)
+    assert picture(view).size == (2000, 500)
+    assert large.size == (6000, 1500)
+    assert boxes(view)[0].attributes["style"].startswith("left:0.000%;top:0.000%;width:5.000%")
+
+
+def test_without_an_image_words_are_drawn_on_white(view: Any) -> None:
+    (drawn,) = nodes(view.draw()["picture"], "svg")
+    assert drawn.attributes["viewBox"] == "-10 -10 320 100"
+    assert [text(node) for node in nodes(drawn, "text")] == [word["text"] for word in WORDS]
+
+
+@pytest.mark.parametrize(
+    "objects", [[], [item("rwo", 0, 0, 1, 1)], [item("row", -1e150, 0, 1e150, 1)]]
+)
+def test_few_or_far_objects_are_no_error(objects: list[Any]) -> None:
+    view: Any = xb.show(from_objects(objects))
+    view.perform("point", [0.5, 0.5])
+    Twin(view.to_html()).check()
+    assert "No table" in told(view, "table")
+
+
+def test_an_image_of_a_collection_is_shown_with_its_picture(tmp_path: Path) -> None:
+    for folder in ("test", "images", "words"):
+        (tmp_path / folder).mkdir()
+    sides = ("xmin", "ymin", "xmax", "ymax")
+    written = ""
+    for one in OBJECTS[:10]:
+        corners = zip(sides, one["bbox"], strict=True)
+        box = "".join(f"<{side}>{value}</{side}>" for side, value in corners)
+        written += f"<object><name>{one['label']}</name><bndbox>{box}</bndbox></object>"
+    (tmp_path / "test" / "a.xml").write_text(f"<annotation>{written}</annotation>")
+    words = str(WORDS).replace("'", '"').replace("(", "[").replace(")", "]")
+    (tmp_path / "words" / "a_words.json").write_text(words)
+    images = xb.tables.load_images(tmp_path)
+    with pytest.raises(InputError, match=r"a.jpg' cannot be read: No such file"):
+        xb.show(images["a"])
+    WHITE.save(tmp_path / "images" / "a.jpg")
+    view: Any = xb.show(images["a"])
+    assert picture(view).size == (300, 80)
+    assert view.result.table.texts[1] == ["10", "11 12", "11 12"]
+    with pytest.raises(InputError, match=r"show\(\) takes .* one image of load_images"):
+        xb.show(images)
+    with pytest.raises(InputError, match="image 'a' is of a page; expected one of a table"):
+        xb.show(xb.tables.load_images(tmp_path, task="detection")["a"])
+
+
+# --- the true table ----------------------------------------------------------------------------
+
+
+def test_scores_follow_the_threshold(found: ResolvedTable) -> None:
+    view: Any = xb.show(found, true=TRUE_CSV)
+    for threshold in (0.5, 0.7):
+        view.threshold = threshold
+        scores = xb.tables.grits(TRUE_CSV, view.result.table).scores["fscore"]
+        named = ", ".join(f"{name} {score:.3f}" for name, score in scores.items())
+        assert f"GriTS with the true table: {named}." in told(view, "said")
+    assert named == "top 1.000, con 1.000"
+    view.perform("compare")
+    assert "true table" in "".join(map(text, view.trees().values()))
+    assert [opened.kind for opened in view.trail] == ["tables"]
+    view.perform("back")
+    assert view.trail == ()
+
+
+def test_a_true_table_that_cannot_be_read(found: ResolvedTable) -> None:
+    with pytest.raises(InputError, match="table"):
+        xb.show(found, true=3)
+
+
+# --- the static twin ---------------------------------------------------------------------------
+
+
+def test_the_twin_has_picture_boxes_table_and_changes(found: ResolvedTable) -> None:
+    view: Any = xb.show(found, image=WHITE, true=TRUE_CSV)
+    view.selected = DOUBLED
+    twin = Twin(view.to_html())
+    twin.check()
+    for part in (
+        "Threshold 0.5",
+        "table row (5)",
+        "11 12",
+        "it holds no word",
+        "GriTS",
+        "Changes (5)",
+    ):
+        assert part in twin.text
+    assert "button" not in twin.tags
+    assert sum("left:" in (value or "") for name, value in twin.attributes if name == "style") == 11
+    assert view._repr_mimebundle_()[0]["text/plain"].endswith("threshold 0.5")
+
+
+def test_long_lists_are_cut_in_the_twin() -> None:
+    many = [item("row", 0, n, 9, n + 1, score=0.1) for n in range(300)]
+    view: Any = xb.show(from_objects(many))
+    assert "… 270 more changes" in Twin(view.to_html()).text
+    assert "… 100 more changes" in told(view, "changes")
+
+
+@pytest.mark.parametrize("picture", [None, WHITE])
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_hostile_texts_stay_text(name: str, picture: Any) -> None:
+    words = [word | {"text": HOSTILE[name]} for word in WORDS[:3]]
+    labels = [item(HOSTILE[name][:10_000], 0, 0, 1, 1)]
+    view: Any = xb.show(from_objects([*OBJECTS, *labels], words), image=picture)
+    Twin(view.to_html()).check()
+    assert len(view.to_html()) < 100_000
+
+
+def test_a_large_table_is_cut() -> None:
+    lines = [item("row", 0, 10 * n, 400, 10 * n + 10) for n in range(70)]
+    lines += [item("column", 10 * n, 0, 10 * n + 10, 700) for n in range(40)]
+    view: Any = xb.show(from_objects(lines))
+    assert len(nodes(view.draw()["table"], "tr")) == 60
+    assert "… 10 more rows… 10 more columns" in told(view, "table")
