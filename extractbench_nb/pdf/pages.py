@@ -84,8 +84,9 @@ def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], byt
 
     A process of its own limits time and memory, and survives a crash of PDFium.
     """
-    if not path.is_file() and path.exists():
-        raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
+    if not path.is_file():
+        problem = "it is not a regular file" if path.exists() else "no such file"
+        raise InputError(f"PDF {str(path)!r} cannot be read: {problem}")
     request = {"operation": operation, "path": str(path), "memory": _MEMORY, **options}
     command = [sys.executable, "-P", pdf_worker.__file__]
     try:

@@ -124,7 +124,7 @@ class TableImage:
         try:
             root = etree.fromstring(content, parser)
         except etree.XMLSyntaxError as error:
-            raise InputError(f"{where} is not XML: {error}") from None
+            raise InputError(f"{where} is not XML: {error.msg}") from None
         listed, missing = [], dict[int, str]()
         for number, node in enumerate(root.iterfind("object")):
             texts = {tag: node.findtext(tag) for tag in ("name", *(f"bndbox/{s}" for s in _SIDES))}

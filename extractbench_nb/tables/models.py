@@ -59,13 +59,15 @@ def detect(
     Returns
     -------
     pandas.DataFrame
-        As `read_objects` has it; boxes are in pixels of the image. Boxes without area are left out.
+        As `read_objects` has it; boxes are in pixels of the image. Objects that cannot be used are
+        left out; `read_objects` of what a function returns says which, and why.
 
     Raises
     ------
     InputError
         The image or model cannot be read, the model has other inputs or outputs or another number
-        of labels, a function returns no objects, or onnxruntime or pillow is not installed.
+        of labels, a function returns no list, or a list in which nothing can be used, or
+        onnxruntime or pillow is not installed.
 
     Notes
     -----
@@ -77,7 +79,11 @@ def detect(
     labels = task_labels(task)
     picture = read_image(image)
     if callable(model):
-        return read_objects(model(picture), "model", labels=labels)[0]
+        objects, problems = read_objects(model(picture), "what model returned", labels=labels)
+        if problems and objects.empty:
+            number, problem = next(iter(problems.items()))
+            raise InputError(f"model returned no object for {task!r}: object {number}: {problem}")
+        return objects
     if not isinstance(model, str | Path):
         raise InputError(
             f"model is {type(model).__name__}; expected the path of an ONNX file, or a function "

@@ -285,7 +285,10 @@ def _columns(
     items = [item if isinstance(item, Mapping) else {} for item in given] if problems else given
     columns = {name: [item.get(name) for item in items] for name in names}
     columns["bbox"] = [
-        item["bbox"] if "bbox" in item else [item.get(name) for name in _CORNERS] for item in items
+        [item.get(name) for name in _CORNERS]
+        if "x0" in item and "bbox" not in item
+        else item.get("bbox")
+        for item in items
     ]
     return columns, len(items), problems
 

@@ -122,7 +122,12 @@ def voc(*objects: str, size: str = SIZE) -> str:
     [
         (None, [WORD], (None, 1), "broken.xml' cannot be read: No such file"),
         ("<annotation><size>", [WORD], (None, 1), "broken.xml' is not XML: Premature end"),
-        ("", [WORD], (None, 1), "broken.xml' is not XML"),
+        (
+            "",
+            [WORD],
+            (None, 1),
+            "broken.xml' is not XML: Document is empty, line 1, column 1",
+        ),
         ([ROW], None, (1, None), "broken_words.json' cannot be read: No such file"),
         ([ROW], '[{"text":', (1, None), "broken_words.json' are not JSON: Expecting value"),
         ([ROW], "[" * 100_000, (1, None), "broken_words.json' are not JSON: "),
@@ -172,6 +177,7 @@ def test_a_broken_file_is_a_problem_of_one_row(
     images = xb.tables.load_images(dataset)
     rows = images.frame.set_index("id")
     assert problem in rows.loc["broken", "problem"]
+    assert "<string>" not in rows.loc["broken", "problem"]
     found = rows.loc["broken", ["objects", "words"]]
     assert [None if pd.isna(n) else n for n in found] == list(counts)
     assert rows.loc["T0", "problem"] == ""
@@ -413,7 +419,7 @@ AT, NEXT = len(OBJECTS), len(WORDS)
     [
         ([], [], [*OBJECTS, {"label": "row", "bbox": [0] * 4}], 1, f"predicted object {AT}: label"),
         ([], [], [*OBJECTS, {"bbox": [0, 0, 9, 9]}], 1, f"predicted object {AT}: label is None"),
-        ([], [], [{"label": "table row", "box": [1]}], 0, "predicted object 0: bbox is [None, N"),
+        ([], [], [{"label": "table row", "box": [1]}], 0, "predicted object 0: bbox is None; exp"),
         ([FLAT], [], OBJECTS, 1, f"true object {AT}: bbox [5, 5, 5, 9] has no area; expected x0"),
         ([], [{"text": 5, "bbox": [0, 0, 1, 1]}], OBJECTS, 1, f"word {NEXT}: text is 5; expected"),
         ([], [], [*OBJECTS, *[FLAT] * 9], 1, "x0 < x1 and y0 < y1; 6 more"),

@@ -128,7 +128,7 @@ def test_models_that_cannot_be_used(tmp_path: Path) -> None:
         xb.tables.detect(WHITE, path)
     with pytest.raises(xb.InputError, match="task is 'structures'; did you mean 'structure'"):
         xb.tables.detect(WHITE, path, "structures")
-    with pytest.raises(xb.InputError, match="model is NoneType; expected a DataFrame or a list"):
+    with pytest.raises(xb.InputError, match="model returned is NoneType; expected a DataFrame or"):
         xb.tables.detect(WHITE, lambda _: None)
     with pytest.raises(xb.InputError, match="model is int; expected the path of an ONNX file"):
         xb.tables.detect(WHITE, 5)  # type: ignore[arg-type]
@@ -224,6 +224,15 @@ def test_a_model_that_misses_a_row_loses_its_score(tmp_path: Path) -> None:
     assert table.texts == TEXTS[:2]
     right = pd.DataFrame(TEXTS[1:], columns=TEXTS[0])
     assert xb.tables.grits(right, table, "con").scores["recall"].tolist() == pytest.approx([2 / 3])
+
+
+def test_unusable_objects_of_a_function_are_left_out_unless_all_are() -> None:
+    usable = {"label": "table", "bbox": [1, 1, 9, 9]}
+    wrong = {"label": "table rotated", "bbox": [1, 1, 9, 9]}
+    assert xb.tables.detect(WHITE, lambda _: [wrong, usable]).index.tolist() == [1]
+    assert xb.tables.detect(WHITE, lambda _: []).empty
+    with pytest.raises(xb.InputError, match="'structure': object 0: label is 'table rotated'"):
+        xb.tables.detect(WHITE, lambda _: [wrong])
 
 
 def test_functions_are_models_too(tmp_path: Path) -> None:

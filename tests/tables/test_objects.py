@@ -82,6 +82,13 @@ def test_an_unusable_object_is_left_out(item: Any, problem: str, as_frame: bool)
     assert problems[1].startswith(problem)
 
 
+def test_an_object_without_a_box_is_left_out() -> None:
+    given = [{"label": "table", "box": BOX}, {"label": "table", "bbox": BOX}]
+    objects, problems = read_objects(given)
+    assert objects.index.tolist() == [1]
+    assert problems == {0: "bbox is None; expected finite x0, y0, x1, y1"}
+
+
 def test_words_and_their_order() -> None:
     given = [
         {"text": "a", "bbox": BOX, "span_num": 3, "block_num": 2.0, "flags": 1},
