@@ -109,7 +109,9 @@ class TableImage:
 
     @property
     def _picture(self) -> Path:
-        return self.folder / "images" / f"{self.id}.jpg"
+        published = self.folder / "images" / f"{self.id}.jpg"
+        lossless = published.with_name(f"{self.id}.png")
+        return lossless if lossless.exists() and not published.exists() else published
 
     @cached_property
     def _annotation(self) -> _Annotation:
@@ -240,7 +242,7 @@ def load_images(
     ----------
     folder : str or pathlib.Path
         It has the annotations ``train/ID.xml``, ``val/ID.xml`` and ``test/ID.xml`` (Pascal VOC),
-        ``images/ID.jpg`` and ``words/ID_words.json``. Where there is a list
+        ``images/ID.jpg`` (or ``.png``) and ``words/ID_words.json``. Where there is a list
         ``train_filelist.txt``, its images are taken in this order, others are left out.
     split : str, optional
         ``"train"``, ``"val"`` or ``"test"``; by default all that are there.

@@ -197,6 +197,14 @@ def test_an_annotation_without_image(dataset: Path) -> None:
         _ = images["blind"].image
 
 
+def test_a_picture_without_loss(dataset: Path) -> None:
+    save(dataset, "v1.0", [ROW], [WORD], picture=False)  # a name with a point
+    Image.new("RGB", (90, 40), "blue").save(dataset / "images" / "v1.0.png")
+    images = xb.tables.load_images(dataset)
+    assert images.frame.set_index("id").loc["v1.0", "problem"] == ""
+    assert images["v1.0"].image.getpixel((0, 0)) == (0, 0, 255)
+
+
 def test_pages(tmp_path: Path) -> None:
     pages = [
         {"label": "table rotated", "bbox": [5, 5, 50, 90]},
