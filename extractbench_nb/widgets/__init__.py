@@ -158,8 +158,8 @@ def show(  # noqa: PLR0913 - options, all but two by name
     if isinstance(subject, pd.DataFrame | TableImages | list | tuple):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
-            "Evaluations, what grits() or from_objects() returns, or one image of load_images(); "
-            "explore() also takes frames of fields and lists"
+            "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "
+            "image of load_images(); explore() also takes frames of fields and lists"
         )
     from extractbench_nb.widgets.schema_view import SchemaExplorer
 

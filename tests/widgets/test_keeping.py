@@ -98,5 +98,7 @@ def test_what_is_no_notebook_is_refused_and_kept(tmp_path: Path, text: str, mess
 def test_what_show_cannot_show_is_refused_with_what_can() -> None:
     ev = xb.evaluate({"type": "object"}, {}, {})
     for subject in (ev.fields, [ev, ev]):
-        with pytest.raises(xb.InputError, match=r"explore\(\) also frames of fields and lists"):
+        with pytest.raises(
+            xb.InputError, match=r"explore\(\) also takes frames of fields and lists"
+        ):
             xb.show(subject)
