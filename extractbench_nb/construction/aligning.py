@@ -297,7 +297,7 @@ def _normalised(key: Sequence[str]) -> tuple[str, ...]:
 
 
 def _numbers(key: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
-    """Return the numbers of a key; None for a blank one, which is like no other."""
+    """Return the numbers of a key; None for a blank one, which matches no other key."""
     return tuple(map(protected, key)) if any(_normalised(key)) else None
 
 
@@ -379,7 +379,7 @@ class _Rows(NamedTuple):
             yield start, reduce(np.minimum, tables)
 
     def similar(self, ours: Sequence[int], theirs: Sequence[int], threshold: float) -> list[Match]:
-        """Pair rows whose keys are at least so similar: as many, and then as similar, as can be."""
+        """Pair rows whose keys reach a similarity: as many as possible, then the most similar."""
         edges: list[tuple[int, int, float]] = []
         for start, table in self.likeness(ours, theirs, threshold):
             places, others = np.nonzero(table >= threshold)

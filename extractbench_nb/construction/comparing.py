@@ -24,7 +24,7 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.base import Judge
 
 _MOST_SHOWN = 5
-#: Stands for the keys of a column that a table lacks: like no key, not even a blank one.
+#: Stands for the keys of a column that a table lacks; it equals no key, not even a blank one.
 _ABSENT_KEY = "\ue000"
 #: Names of columns as users give them.
 _Names = str | Sequence[str] | None
@@ -80,10 +80,10 @@ def compare(  # noqa: PLR0913 - options, all but two by name
        pairs and then the total similarity is as large as possible; then by the judge. Keys that
        differ in a number or a year never match. Where keys are repeated, cells decide. Ties are
        broken by content: the order of rows and columns changes nothing.
-    3. A cell is right (1) or not (0). Nothing, and words for nothing (``N/A``, ``-``), equal
-       nothing else. Numbers are equal if their values are, however they are written; ``2020年`` is
-       2020, a unit or a per-cent sign that the column names may be written or not. Texts are equal
-       if they are without case and white space, or if the judge gives 0.7 or more.
+    3. A cell is right (1) or not (0). Blank cells and null words (``N/A``, ``-``) equal each other
+       alone. Numbers are equal if their values are, however they are written; ``2020年`` is 2020, a
+       unit or a per-cent sign that the column names may be written or not. Texts are equal if they
+       are without case and white space, or if the judge gives 0.7 or more.
     4. With S the sum of the scores, G and P the rows of both tables, C gold's compared columns and
        E the filled cells of predicted columns that gold has not: cell recall is S / (G C), cell
        precision S / (P C + E), and F1 their harmonic mean, at most 1. A column that the prediction
@@ -274,7 +274,7 @@ def _is_numeric(values: Sequence[str], column: str) -> bool:
 
 
 def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
-    """Warn of blank and repeated keys, and of words for nothing among them."""
+    """Warn of blank keys, repeated keys and keys that are null words."""
     rows = _keys_of(table, keys) if keys else []
     first: dict[tuple[str, ...], int] = {}
     for n, key in enumerate(rows):
@@ -287,7 +287,7 @@ def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
             odd["null_word_key"].append(n)
         if first[key] != n:
             odd["duplicate_key"].append(n)
-    meanings = ("a blank key", "a word for nothing as key", "the key of an earlier row")
+    meanings = ("a blank key", "a null word as key", "the key of an earlier row")
     notes: list[Note] = []
     for (kind, found), meaning in zip(odd.items(), meanings, strict=True):
         if found:

@@ -26,7 +26,7 @@ from extractbench_nb.extraction.folders import RunFolder, is_run
 
 #: Suffixes of documents, and how they are read.
 DOCUMENT_KINDS: Mapping[str, str] = {".md": "md", ".txt": "txt", ".pdf": "pdf", ".docx": "docx"}
-#: A larger part of a Word file is taken for a mistake.
+#: A larger part of a Word file is refused.
 _MOST_BYTES = 200_000_000
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 #: Suffixes of answers.

@@ -204,7 +204,7 @@ class TableEvaluations:
 
     @property
     def warnings(self) -> pd.DataFrame:
-        """Repairs of answers, odd keys, failures of the judge."""
+        """Warnings: repaired answers, blank or repeated keys, failures of the judge."""
         return self._frame("warnings")
 
     @property

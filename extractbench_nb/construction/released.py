@@ -114,7 +114,7 @@ _SAME_NAMES = (
 
 
 def _nothing_compared(tables: Tables, gold: int, predicted: int) -> Parts:
-    """Return what there is where gold has none of the compared columns: no score, and why."""
+    """Return the result where gold has none of the compared columns: no score, and why."""
     message = "gold has none of the compared columns"
     released = {"error": message, "num_gold_rows": gold, "num_original_mapped_rows": predicted}
     ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
@@ -354,7 +354,7 @@ def _verdicts(
 
 @lru_cache(maxsize=1_024)
 def _verdict(score: float, gold: bool, predicted: bool, method: str) -> CellVerdict:
-    """Return the verdict for a score, and whether gold and the prediction hold something."""
+    """Return the verdict for a score; gold and the prediction may be present or absent."""
     if score >= PASS_MARK:
         if not gold and not predicted:
             return CellVerdict("both_absent", score, "both_null")

@@ -248,7 +248,7 @@ class TableComparison:
     summary : pandas.Series
         Scores and counts as floats.
     warnings : pandas.DataFrame
-        Repairs of the answer, odd keys, failures of the judge.
+        Repairs of the answer, blank or repeated keys, failures of the judge.
     gold, predicted : pandas.DataFrame
         Both tables as texts.
     profile : TableRules
@@ -304,7 +304,7 @@ class TableComparison:
 
     @property
     def warnings(self) -> pd.DataFrame:
-        """Repairs of the answer, odd keys, failures of the judge."""
+        """Warnings: a repaired answer, blank or repeated keys, failures of the judge."""
         return WARNING_COLUMNS.from_rows(self._parts.notes)
 
     @property

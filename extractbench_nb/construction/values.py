@@ -42,7 +42,7 @@ _UNIT_OF_NAME = re.compile(r"\(([^()]*)\)\s*$")
 
 @lru_cache(maxsize=16_384)
 def is_absent(text: str) -> bool:
-    """Say whether a cell holds nothing, or a word for nothing: CSV has no other null.
+    """Return whether a cell is blank or a null word: CSV has no other null.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def propose_keys(
 
     ranks = sorted(map(rank, gold))
     names = [str(found[-1]) for found in ranks]
-    labels = []  # columns in both tables that are no amounts
+    labels = []  # columns in both tables that do not hold amounts
     for _, is_unknown, is_number, *_, name in ranks:
         is_year = any(word in column_key(str(name)) for word in _SECOND_HINTS)
         if not (is_unknown and known) and (is_year or not is_number):

@@ -220,7 +220,7 @@ def _code(value: Any) -> str:
 
 
 def _near(node: Node, gold: list[Any], predicted: list[Any]) -> Block:
-    """Compare numbers by the tolerance; where some are none, as codes."""
+    """Compare numbers by the tolerance; if any value is not a number, all as codes."""
     left, right = _numbers(gold), _numbers(predicted)
     if left is None or right is None:
         return _equal(node, gold, predicted)

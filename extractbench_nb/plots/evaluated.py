@@ -114,7 +114,7 @@ def losses(
     Raises
     ------
     InputError
-        The frame lacks a column, has no cells, or there is no such side.
+        A column is missing, the frame has no cells, or `side` is not one of its sides.
     """
     table = drawing.checked(frame, ("side", "stage", "lost", "left"), "frame")
     drawing.known(side, ("recall", "precision"), "side")

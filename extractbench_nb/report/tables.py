@@ -52,7 +52,7 @@ class BuiltTables(Protocol):
 
     @property
     def warnings(self) -> pd.DataFrame:
-        """Repairs of answers, odd keys, failures of the judge."""
+        """Warnings: repaired answers, blank or repeated keys, failures of the judge."""
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class TableReport:
         One row per run and side: cells (``of``), points lost at each stage, what is right, and its
         share.
     losses_problem : str or None
-        Why there are no losses, if there are none.
+        Why losses could not be computed; None if they were.
     columns, rows, cells, warnings : pandas.DataFrame
         Those of the comparison or the batch.
     """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.browser.chromium import SECONDS, chromium
-from tests.browser.lab import Lab
+from tests.browser.lab import Lab, Notebook
 
 
 @dataclass
@@ -74,3 +74,9 @@ def lab(browser: Any, jupyterlab: Lab) -> Iterator[Lab]:
     """JupyterLab for the notebooks of a module, whose kernels end with it."""
     with jupyterlab.used_by(browser) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Lab, request: pytest.FixtureRequest) -> Notebook:
+    """A notebook with the module's ``CELLS``, which have run."""
+    return lab.open(request.module.CELLS)

@@ -50,11 +50,6 @@ THEME = """() => ["--jp-layout-color0", "--jp-ui-font-color1", "--jp-border-colo
   (name) => name + ":" + getComputedStyle(document.body).getPropertyValue(name)).join(";")"""
 
 
-@pytest.fixture(scope="module")
-def notebook(lab: Lab) -> Notebook:
-    return lab.open(CELLS)
-
-
 def live(notebook: Notebook) -> Any:
     """The roots of the live views in the box."""
     return notebook.panel.locator(".jp-CodeCell").first.locator(".xb-theme:not(.xb-twin)")

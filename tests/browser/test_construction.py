@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.browser.lab import Notebook, serious_findings
 from tests.widgets.hostile import HOSTILE
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -39,11 +39,6 @@ hostile
 """,
     'empty = xb.show(compare(task.gold, "no table", keys=keys)); empty',
 ]
-
-
-@pytest.fixture(scope="module")
-def notebook(lab: Lab) -> Notebook:
-    return lab.open(CELLS)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.browser.lab import Notebook, serious_findings
 
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
@@ -39,11 +39,6 @@ xb.show(xb.evaluate(skipped, {"a": "x"}, {"a": "y"}))
 xb.show(xb.evaluate(ds.schema("quarterly_report"), gold, "Sorry, I cannot do that."))
 """,
 ]
-
-
-@pytest.fixture(scope="module")
-def notebook(lab: Lab) -> Notebook:
-    return lab.open(CELLS)
 
 
 @pytest.fixture(autouse=True)

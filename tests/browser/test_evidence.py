@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.browser.lab import Notebook, serious_findings
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -23,11 +23,6 @@ view
 """,
     'xb.show_evidence(ds, document, {"a": "<img src=x onerror=\'window.hacked = 1\'>"})',
 ]
-
-
-@pytest.fixture(scope="module")
-def notebook(lab: Lab) -> Notebook:
-    return lab.open(CELLS)
 
 
 def values(notebook: Notebook, cell: int = 0) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.browser.lab import Notebook, serious_findings
 
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
@@ -45,11 +45,6 @@ xb.show_matches(xb.evaluate(rows, {"rows": []}, {"rows": []}))
     'fixed = xb.show_matches(pickle.loads(pickle.dumps(ev)), "references"); fixed',
     'whole = xb.show(ev); whole.selected_row = "$.references"; whole',
 ]
-
-
-@pytest.fixture(scope="module")
-def notebook(lab: Lab) -> Notebook:
-    return lab.open(CELLS)
 
 
 @pytest.fixture

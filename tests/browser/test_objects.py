@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.browser.lab import Notebook, serious_findings
 from tests.widgets.hostile import HOSTILE
 from tests.widgets.objects.objects import DOUBLED, DOUBTFUL, OBJECTS, SPANNING, TRUE_CSV, WORDS
 
@@ -30,11 +30,6 @@ hostile
 """,
     "xb.show(xb.tables.from_objects([]))",
 ]
-
-
-@pytest.fixture(scope="module")
-def notebook(lab: Lab) -> Notebook:
-    return lab.open(CELLS)
 
 
 @pytest.fixture

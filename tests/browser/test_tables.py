@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import Lab, Notebook, serious_findings
+from tests.browser.lab import Notebook, serious_findings
 from tests.widgets.hostile import HOSTILE
 from tests.widgets.tables.tables import PREDICTED, TRUE
 
@@ -40,11 +40,6 @@ hostile
     "TableView(grits([], []))",
     'one = TableView(grits(plain([["x"]]), [])); one',
 ]
-
-
-@pytest.fixture(scope="module")
-def notebook(lab: Lab) -> Notebook:
-    return lab.open(CELLS)
 
 
 @pytest.fixture
