@@ -420,16 +420,18 @@ def candidates(x: float, y: float, width: float) -> Iterator[Box]:
         yield Box(left, bottom, left + width, bottom + _SIZE + 1.0)
 
 
-def name_points(ax: Axes, names: Sequence[str], x: Numbers, y: Numbers) -> None:
-    """Write a name beside each point; the limits of the Axes have to be set."""
+def name_points(
+    ax: Axes, names: Sequence[str], x: Numbers, y: Numbers, *, above: float = 0.0
+) -> None:
+    """Write a name beside each point, some points above it; the limits have to be set."""
     figure = ax.get_figure(root=True)
     inch = _INCH / (figure.dpi if figure is not None else _INCH)
-    pixels = ax.transData.transform(np.column_stack([x, y])) * inch
+    pixels = ax.transData.transform(np.column_stack([x, y])) * inch + (0, above)
     left, bottom, right, top = (np.asarray(ax.bbox.extents) * inch).tolist()
     widths = [_CHARACTER * _SIZE * len(name) for name in names]
     shifts = choose_places(pixels.tolist(), widths, Box(left, bottom, right, top))
     for name, across, up, shift in zip(names, x, y, shifts, strict=True):
-        note(ax, name, (across, up), shift, zorder=5)
+        note(ax, name, (across, up), (shift[0], shift[1] + above), zorder=5)
 
 
 #: Columns of `measured`, and what `complexity(by="domain")` calls them.

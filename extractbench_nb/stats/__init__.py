@@ -4,6 +4,7 @@ from extractbench_nb.stats.agreements import Agreement, agreement
 from extractbench_nb.stats.breakdowns import breakdown, difficulty
 from extractbench_nb.stats.compare import Comparison, compare_runs
 from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
+from extractbench_nb.stats.frontier import frontier
 from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "breakdown",
     "compare_runs",
     "difficulty",
+    "frontier",
     "judge_agreement",
     "self_consistency",
 ]

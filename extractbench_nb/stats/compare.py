@@ -231,7 +231,7 @@ _UNIT_SCORES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged")
 _IDENTITY = ("run", "document", "domain", "schema", "outcome", "message", "line", "column")
 
 
-class _Outputs(NamedTuple):
+class Outputs(NamedTuple):
     """Outputs in tables with a row per document, sorted by name, and a column per group.
 
     `counts` and `invalid` count outputs; `scores` has a table of means for each measure, NaN where
@@ -245,7 +245,9 @@ class _Outputs(NamedTuple):
     scores: dict[str, Numbers]
 
 
-def _outputs(summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]) -> _Outputs:
+def average_outputs(
+    summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]
+) -> Outputs:
     """Average the outputs of each document and group."""
     names = known_columns(by, summary)
     if "document" not in summary.columns:
@@ -287,7 +289,7 @@ def _outputs(summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[
         means = values.groupby(cell_of[values.index]).mean()
         scores[measure] = np.full(shape, np.nan)
         scores[measure].flat[means.index] = means
-    return _Outputs(list(group.categories), domains, counts, invalid_counts, scores)
+    return Outputs(list(group.categories), domains, counts, invalid_counts, scores)
 
 
 def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
@@ -416,7 +418,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     asked = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")
-    outputs = _outputs(gather(source, "summary"), names, asked)
+    outputs = average_outputs(gather(source, "summary"), names, asked)
     groups = outputs.groups
     pairs, reference = list(combinations(range(len(groups)), 2)), None
     if baseline is not None:
@@ -457,7 +459,7 @@ Row = dict[str, Any]
 Parts = Mapping[Any, npt.NDArray[np.bool_]]
 
 
-def _score_rows(outputs: _Outputs, parts: Parts, drawing: Drawing) -> list[Row]:
+def _score_rows(outputs: Outputs, parts: Parts, drawing: Drawing) -> list[Row]:
     rows, samples = [], []
     for domain, inside in parts.items():
         for column, group in enumerate(outputs.groups):
@@ -482,7 +484,7 @@ def _score_rows(outputs: _Outputs, parts: Parts, drawing: Drawing) -> list[Row]:
 
 
 def _difference_rows(
-    outputs: _Outputs, parts: Parts, pairs: list[tuple[int, int]], drawing: Drawing
+    outputs: Outputs, parts: Parts, pairs: list[tuple[int, int]], drawing: Drawing
 ) -> list[Row]:
     """Test all pairs; a domain in which a pair shares no document has neither interval nor test."""
     rows: list[Row] = []
