@@ -20,6 +20,7 @@ from extractbench_nb.benchmark.published import (
 )
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
+    CHECKS,
     DIFFERS,
     DOMAIN_TABLES,
     DOMAINS,
@@ -28,6 +29,7 @@ from extractbench_nb.paper.cells import (
     MODELS,
     NOT_REPRODUCIBLE,
     OVERALL,
+    RECOMPUTED,
     STATUSES,
     TOTAL,
     Cell,
@@ -36,6 +38,7 @@ from extractbench_nb.paper.cells import (
     figures_of,
     status_of,
 )
+from extractbench_nb.paper.checks import check_of
 from extractbench_nb.paper.facts import facts_of
 from extractbench_nb.paper.results import divided, recompute
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
@@ -65,6 +68,7 @@ COMPARE_COLUMNS = FrameSpec(
         Column("status", "string", "result of the comparison", ", ".join(STATUSES)),
         Column("reason", "string", "why it differs, or what is missing", "", True),
         Column("source", "string", "source of the recomputed figure", "", True),
+        Column("check", "string", "kind of check, see `summary`", ", ".join(CHECKS), True),
         Column("where", "string", "section, caption or footnote"),
     ),
 )
@@ -75,6 +79,7 @@ REPRODUCTION_COLUMNS = FrameSpec(
     (
         _PART,
         Column("cells", "int64", "printed figures"),
+        Column("from_data", "int64", "equal figures that are recomputed from data", "0 to equal"),
         *(
             Column(status.replace(" ", "_"), "int64", f"figures whose status is {status}")
             for status in STATUSES
@@ -247,14 +252,17 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per table, Figure 2 and the text: table, cells, equal, rounding, differs,
-        not_reproducible.
+        One row per table, Figure 2 and the text: table, cells, from_data, and the figures by
+        status: equal, rounding, differs, declared, not_reproducible. What is equal but not
+        ``from_data`` agrees with other printed figures only; `summary` counts the kinds of checks.
     """
     facts = facts_of(dataset)
     rows = []
     for part in PARTS:
-        statuses = Counter(compared_figures(rows_of(part), recompute(part, facts))["status"])
-        rows.append((part, statuses.total(), *(statuses[status] for status in STATUSES)))
+        figures = compared_figures(rows_of(part), recompute(part, facts))
+        statuses = Counter(figures["status"])
+        from_data = int((figures["status"].eq(EQUAL) & figures["check"].eq(RECOMPUTED)).sum())
+        rows.append((part, len(figures), from_data, *(statuses[status] for status in STATUSES)))
     return REPRODUCTION_COLUMNS.from_rows(rows)
 
 
@@ -346,6 +354,7 @@ def compared_figures(
         status = status_of(figure, cell)
         reason = cell.note if status in (DIFFERS, NOT_REPRODUCIBLE) else ""
         texts = {"status": status, "reason": reason or None, "source": cell.source or None}
+        texts["check"] = check_of(figure, cell) if "check" in spec.names else None
         rows.append(compared_figure(figure, None if cell.is_printed else cell.value) | texts)
     return spec.from_records(rows)
 

@@ -21,19 +21,19 @@ from extractbench_nb.paper.tables import COMPARE_COLUMNS
 
 TABLES = [part for part in PARTS if part != "text"]
 
-#: Printed figures: equal, rounding, differs, not reproducible.
+#: Printed figures: equal, rounding, differs, declared, not reproducible.
 REPRODUCED = {
-    "1": (15, 0, 0, 0),
-    "2": (14, 0, 2, 2),
-    "3": (6, 0, 1, 5),
-    "4": (7, 0, 2, 0),
-    "5": (160, 0, 6, 1),
-    "6": (20, 0, 9, 1),
-    "7": (6, 0, 0, 30),
-    "8": (7, 0, 3, 18),
-    **{str(number): (18, 0, 0, 12) for number in range(9, 14)},
-    "figure2": (0, 0, 2, 0),
-    "text": (127, 0, 22, 12),
+    "1": (15, 0, 0, 0, 0),
+    "2": (14, 0, 2, 0, 2),
+    "3": (6, 0, 1, 0, 5),
+    "4": (0, 0, 2, 7, 0),
+    "5": (160, 0, 6, 0, 1),
+    "6": (20, 0, 9, 0, 1),
+    "7": (6, 0, 0, 0, 30),
+    "8": (7, 0, 3, 0, 18),
+    **{str(number): (18, 0, 0, 0, 12) for number in range(9, 14)},
+    "figure2": (0, 0, 2, 0, 0),
+    "text": (144, 0, 22, 8, 13),
 }
 
 
