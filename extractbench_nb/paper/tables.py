@@ -30,6 +30,7 @@ from extractbench_nb.paper.cells import (
     NOT_REPRODUCIBLE,
     OVERALL,
     RECOMPUTED,
+    ROUNDING,
     STATUSES,
     TOTAL,
     Cell,
@@ -114,8 +115,8 @@ def table(n: int | str, *, dataset: Dataset | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> table(1).loc["10-K/Q"].tolist()
-    [369, 4, 7]
+    >>> table(2).loc["10-K/Q"].tolist()
+    [7, 422, 9071]
     """
     part = table_name(n)
     cells = cells_of(part, dataset=dataset)
@@ -205,8 +206,8 @@ def compare(
 
     Examples
     --------
-    >>> compare(1)["status"].unique().tolist()
-    ['equal']
+    >>> compare(2)["status"].value_counts().to_dict()
+    {'equal': 14, 'not reproducible': 2, 'differs': 2}
     """
     if runs is not None:
         if dataset is not None:
@@ -267,7 +268,7 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
 
 
 def style(
-    n: int | str, *, values: str = "recomputed", dataset: Dataset | None = None
+    n: int | str, *, values: str = "published", dataset: Dataset | None = None
 ) -> PaperStyler:
     """Show a table in the paper's layout.
 
@@ -276,16 +277,17 @@ def style(
     n : int or str
         1 to 13, or ``"figure2"``.
     values : str, optional
-        ``"recomputed"`` or ``"published"``. Bold (best of a column) and red (nothing passed)
-        follow from the figures, not from the paper's marks.
+        ``"published"`` or ``"recomputed"``. A dagger marks each figure for which the other one
+        differs; `compare` says why. Bold (best of a column) and red (nothing passed) follow from
+        the figures shown, not from the paper's marks.
     dataset : Dataset, optional
         The released dataset, read and counted anew; the shipped statistics by default.
 
     Returns
     -------
     PaperStyler
-        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for a figure that cannot be recomputed.
+        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and
+        ``.to_markdown()``. A dash stands for a figure that cannot be recomputed.
 
     Raises
     ------
@@ -294,25 +296,34 @@ def style(
 
     Examples
     --------
-    >>> print(style(1).to_markdown())
-    |  | Keys | Depth | Docs |
+    >>> print(style(2).to_markdown())
+    Table 2 (published). Size of the dataset. ... † The recomputed figure differs.
+    <BLANKLINE>
+    |  | Documents | Pages | Gold Values |
     | --- | ---: | ---: | ---: |
-    | Sports Results | 12 | 6 | 5 |
     ...
+    | Total | 35 | 2,076 | 12,867† |
     """
     from extractbench_nb.display.publication import styled  # imports jinja2
-    from extractbench_nb.paper.layout import lay_out
+    from extractbench_nb.paper.layout import caption_of, lay_out, spans_of
 
     part = table_name(n)
     if values not in ("recomputed", "published"):
-        raise InputError(f"values={values!r}: expected 'recomputed' or 'published'")
-    if values == "recomputed":
-        return styled(lay_out(part, cells_of(part, dataset=dataset)), part)
-    cells = {
+        raise InputError(f"values={values!r}: expected 'published' or 'recomputed'")
+    recomputed = cells_of(part, dataset=dataset)
+    marked = {
+        key
+        for key, figure in figures_of(part).items()
+        if status_of(figure, recomputed[key]) in (DIFFERS, ROUNDING)
+    }
+    printed_cells = {
         key: Cell(f.printed if f.value is None or part == "figure2" else f.value, "as printed")
         for key, f in figures_of(part).items()
     }
-    return styled(lay_out(part, cells), part)
+    shown = recomputed if values == "recomputed" else printed_cells
+    caption = caption_of(part, values, marked=bool(marked))
+    table = lay_out(part, shown, marked)
+    return styled(table, f"{part}-{values}", caption=caption, over=spans_of(part))
 
 
 def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:

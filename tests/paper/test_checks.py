@@ -1,5 +1,7 @@
 """`summary`: what kinds of checks there are, counted a second way."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -85,3 +87,20 @@ def test_figures_of_one_quantity_agree_where_they_are_printed_alike() -> None:
         "share of malformed": [pytest.approx(100 / 3), 39.0],
         "shortest credit": [97.0, 100.0],
     }
+
+
+def test_the_readme_counts_as_the_functions_do() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    counted = paper.summary()
+    for row in counted.to_dict("records"):
+        cells = (row[name] for name in ("check", "figures", "quantities", "equal", "differs"))
+        assert f"| {' | '.join(map(str, cells))} |" in text
+    sums = [str(counted[name].sum()) for name in ("figures", "equal", "differs")]
+    assert f"| **all** | {sums[0]} | | {sums[1]} | {sums[2]} |" in text
+    errata = paper.errata()
+    about = ", ".join(
+        f"{count} about the {name}" for name, count in errata["about"].value_counts().items()
+    )
+    high = (errata["severity"] == "high").sum()
+    assert f"There are {len(errata)} errata" in text
+    assert f"({about}), {high} rated high severity" in " ".join(text.split())
