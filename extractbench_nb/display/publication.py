@@ -6,6 +6,8 @@ Importing this module imports jinja2.
 from __future__ import annotations
 
 import copy
+import re
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -16,21 +18,52 @@ Texts: TypeAlias = tuple[
     list[str], dict[str, list[str]], set[tuple[str, str]], set[tuple[str, str]]
 ]
 
+#: First and last column, and the heading over them.
+Spans: TypeAlias = Sequence[tuple[int, int, str]]
+
 _BOLD, _RED = "font-weight: bold;", "color: red;"
+_LOOK: Any = [
+    {"selector": "td", "props": "white-space: nowrap; text-align: right;"},
+    {"selector": "th.col_heading", "props": "text-align: center; vertical-align: bottom;"},
+    {"selector": "th.row_heading", "props": "text-align: left; white-space: nowrap;"},
+    {"selector": "caption", "props": "caption-side: top; text-align: left; max-width: 60em;"},
+]
 
 
-def styled(table: Texts, name: str) -> PaperStyler:
-    """Return the Styler of a table: best values in bold, complete failures in red."""
+def styled(table: Texts, name: str, *, caption: str = "", over: Spans = ()) -> PaperStyler:
+    """Return the Styler of a table: best values in bold, complete failures in red.
+
+    `over` are headings over several columns: first and last column, and text.
+    """
     headings, rows, best, failed = table
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=headings)
     frame.attrs["best"] = sorted(best)  # outlives copies
+    frame.attrs["caption"], frame.attrs["over"] = caption, list(over)
     css = dict.fromkeys(best, _BOLD) | dict.fromkeys(failed, _RED)
     marks = {row: [css.get((row, heading), "") for heading in headings] for row in rows}
-    styler = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
     css_frame = pd.DataFrame.from_dict(marks, orient="index", columns=headings)
+    if over:
+        tops = [""] * len(headings)
+        for first, last, text in over:
+            tops[first : last + 1] = [text] * (last + 1 - first)
+        frame.columns = css_frame.columns = pd.MultiIndex.from_arrays([tops, headings])
+    styler = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
     styler.apply(lambda _: css_frame, axis=None)
+    left = [
+        {"selector": f"td.col{position}", "props": "text-align: left;"}
+        for position in _words(frame)
+    ]
+    styler.set_table_styles([*_LOOK, *left])
+    if caption:
+        styler.set_caption(caption)
     _escape(styler, "html")
     return styler
+
+
+def _words(frame: pd.DataFrame) -> list[int]:
+    """Return the positions of the columns without a digit at the start of any cell."""
+    starts = frame.map(lambda text: text[:1].isdigit() or text[:1] in "–—")
+    return [position for position, any_ in enumerate(starts.any().tolist()) if not any_]
 
 
 def _escape(styler: Styler, mode: str) -> None:
@@ -54,18 +87,32 @@ class PaperStyler(Styler):
         """Write the table as LaTeX, for the packages booktabs and xcolor."""
         copied = copy.deepcopy(self)  # escaping is a state of the Styler; this one stays HTML
         _escape(copied, "latex")
-        settings = {"hrules": True, "convert_css": True, **options}
+        frame: pd.DataFrame = vars(self)["data"]
+        # of the look of the page only bold and red go into LaTeX
+        copied.set_table_styles([], overwrite=True)
+        if frame.attrs["caption"]:
+            copied.set_caption(re.sub("([_%&#$])", r"\\\1", frame.attrs["caption"]))
+        sides = "".join(
+            "l" if position in _words(frame) else "r" for position in range(frame.shape[1])
+        )
+        settings: dict[str, Any] = {"hrules": True, "convert_css": True, "multicol_align": "c"}
+        settings |= {"column_format": f"l{sides}", **options}
         return Styler.to_latex(copied, buf, **settings)
 
     def to_markdown(self) -> str:
         """Write the table as Markdown, best values in bold."""
         frame: pd.DataFrame = vars(self)["data"]
-        best = set(frame.attrs["best"])
-        lines = [["", *frame.columns], ["---", *("---:" for _ in frame.columns)]]
+        best, heads = set(frame.attrs["best"]), list(frame.columns.get_level_values(-1))
+        named = [*heads]
+        for first, last, text in frame.attrs["over"]:
+            named[first : last + 1] = [f"{text}: {head}" for head in heads[first : last + 1]]
+        lines = [["", *named], ["---", *("---:" for _ in heads)]]
         for row, texts in zip(frame.index, frame.to_numpy(), strict=True):
-            cells = zip(frame.columns, texts, strict=True)
+            cells = zip(heads, texts, strict=True)
             lines.append([row, *(f"**{t}**" if (row, head) in best else t for head, t in cells)])
-        return "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines) + "\n"
+        table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines) + "\n"
+        caption = _escaped(frame.attrs["caption"])
+        return f"{caption}\n\n{table}" if caption else table
 
 
 def _escaped(text: str) -> str:

@@ -1,5 +1,6 @@
 """The paper's tables, printed and recomputed; its errata; tests of its claims."""
 
+from extractbench_nb.paper.checks import summary
 from extractbench_nb.paper.claim_tests import claims
 from extractbench_nb.paper.errata_list import errata
 from extractbench_nb.paper.facts import counts
@@ -17,5 +18,6 @@ __all__ = [
     "reproduction",
     "statements",
     "style",
+    "summary",
     "table",
 ]

@@ -46,6 +46,13 @@ DOMAIN_TABLES: Mapping[str, int] = {
 }
 
 
+#: Kinds of checks: from schemas, gold or PDFs; from other printed figures; the same quantity as
+#: another printed figure; from the declarations of this package.
+RECOMPUTED, DERIVED = "recomputed from data", "derived from printed counts"
+REPEATED, DECLARED = "repeated", "declared"
+CHECKS = (RECOMPUTED, DERIVED, REPEATED, DECLARED)
+
+
 class Cell(NamedTuple):
     """A recomputed figure; its value is None if it cannot be recomputed."""
 
@@ -56,6 +63,17 @@ class Cell(NamedTuple):
     note: str = ""
     #: Whether the figure is the printed one, because the data behind it were not released.
     is_printed: bool = False
+    #: Whether it follows from what this package declares, so that a comparison shows nothing.
+    is_declared: bool = False
+
+    @property
+    def check(self) -> str | None:
+        """What kind of check the comparison is, `REPEATED` aside; None if there is none."""
+        if self.value is None or self.is_printed:
+            return None
+        if self.is_declared:
+            return DECLARED
+        return DERIVED if self.source.startswith(("Table", "section")) else RECOMPUTED
 
 
 #: Cells by row and column.
@@ -94,7 +112,7 @@ def ratio(part: float, whole: float) -> float:
 
 EQUAL, ROUNDING, DIFFERS = "equal", "rounding", "differs"
 NOT_REPRODUCIBLE = "not reproducible"
-STATUSES = (EQUAL, ROUNDING, DIFFERS, NOT_REPRODUCIBLE)
+STATUSES = (EQUAL, ROUNDING, DIFFERS, DECLARED, NOT_REPRODUCIBLE)
 
 #: Units of counts: a difference of one is not a rounding difference.
 _WHOLE_UNITS = frozenset(
@@ -113,7 +131,7 @@ def rounded(value: float, digits: int, *, how: str = ROUND_HALF_EVEN) -> Decimal
 
 
 def status_of(figure: Figure, cell: Cell) -> str:
-    """Compare a printed figure with a recomputed one.
+    """Compare a printed figure with a recomputed one; one that is declared cannot be equal.
 
     Examples
     --------
@@ -121,9 +139,14 @@ def status_of(figure: Figure, cell: Cell) -> str:
     >>> [status_of(figure, Cell(v, "")) for v in (6.25, 6.3, 7.0, None)]
     ['equal', 'rounding', 'differs', 'not reproducible']
     """
-    value, printed = cell.value, figure.value
-    if value is None or cell.is_printed:
+    if cell.value is None or cell.is_printed:
         return NOT_REPRODUCIBLE
+    status = _numbers_compared(figure, cell.value)
+    return DECLARED if cell.is_declared and status == EQUAL else status
+
+
+def _numbers_compared(figure: Figure, value: float | str) -> str:
+    printed = figure.value
     if printed is None or isinstance(value, str):
         return EQUAL if value == figure.printed else DIFFERS
     if figure.printed.endswith(("+", "+%")):

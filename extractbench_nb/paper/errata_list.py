@@ -26,6 +26,7 @@ from extractbench_nb.paper.cells import (
     SCHEMAS,
     TOTAL,
     compared_figure,
+    formatted,
     printed,
     ratio,
     rounded,
@@ -37,6 +38,7 @@ from extractbench_nb.paper.facts import Facts, attempts, facts_of, tally
 from extractbench_nb.paper.regression import associations
 from extractbench_nb.paper.results import (
     FAILURES,
+    REVISED,
     accuracy_range,
     largest_accepted,
     preset_score,
@@ -48,6 +50,8 @@ from extractbench_nb.schema.config import DEFAULT_METRICS, PRESETS
 #: high: a result or conclusion changes; medium: a printed figure or a rule is wrong; low: wording,
 #: marks, small differences.
 SEVERITIES = ("high", "medium", "low")
+#: Whose erratum it is.
+ABOUT = ("paper", "dataset", "package 0.1.0", "package README")
 
 
 class _Recount(NamedTuple):
@@ -178,14 +182,16 @@ def _structured_mode() -> Iterator[_Recount]:
     prompt = {m: attempts(m, "research") for m in MODELS}
     changed = {m: tally("structured", models=(m,), domains=("research",)) for m in MODELS}
     gains = {m: changed[m].passed - prompt[m].passed for m in MODELS}
-    risen = ", ".join(f"{m} {gain:+d}" for m, gain in gains.items() if gain > 0)
+    changes = ", ".join(f"{m} {gain:+d}" for m, gain in gains.items())
+    lost = sum(gains[m] for m in CLAUDE)
     yield _Recount(
         "structured-long-outputs",
         f"{prompt['GPT-5'].pass_rate:.1f}% (GPT-5, research)",
         percent(changed["GPT-5"].pass_rate),
         "the text says that structured output harms long extractions most, and that output volume "
-        "limits the GPT models; on research papers, which have the longest outputs, more of the "
-        f"{prompt['GPT-5'].fields} fields pass with structured output: {risen}",
+        "limits the GPT models; on research papers, which have the longest outputs, the GPT models "
+        f"pass more of their {prompt['GPT-5'].fields} fields with structured output, while the "
+        f"Claude models, which reject the schema, lose {-lost}: {changes}",
         changed["GPT-5"].pass_rate - prompt["GPT-5"].pass_rate,
     )
 
@@ -230,14 +236,46 @@ def _marks_and_accuracies(facts: Facts) -> Iterator[_Recount]:
         figures[TOTAL],
         computed[TOTAL],
         f"{len(apart)} of {len(rows)} accuracies do not follow from valid documents x scored "
-        f"fields ({low} are printed too low, the others too high): {cells[TOTAL].note};"
+        f"fields ({low} are printed lower, the others higher; how many fields the authors divided "
+        f"by is not known): {cells[TOTAL].note};"
         " fields that the printed shares imply beyond those of the released evaluator: "
         + ", ".join(surplus),
     )
 
 
 def _statements_on_results(facts: Facts) -> Iterator[_Recount]:
-    """Check what sections 2 to 5 say about models, failures and page limits."""
+    """Check what sections 1 to 5 say about models, failures, page limits and contributions."""
+    valid = {model: tally(models=(model,)) for model in MODELS}
+    least = min(MODELS, key=lambda model: valid[model].valid)
+    yield _Recount(
+        "lowest-validity",
+        f"GPT-5, {valid['GPT-5'].valid}/{valid['GPT-5'].documents}",
+        f"{least}, {valid[least].valid}/{valid[least].documents}",
+        "section 4.1 names GPT-5 as the model with the lowest validity; Table 5 has a lower one",
+        float(valid[least].valid - valid["GPT-5"].valid),
+    )
+    spans = {}
+    for domain in DOMAINS:
+        shares = [attempts(model, domain).validity for model in MODELS]
+        spans[domain] = min(shares), max(shares)
+    widest = max(DOMAINS, key=lambda domain: spans[domain][1] - spans[domain][0])
+    low, high = spans["research"]
+    yield _Recount(
+        "research-variation",
+        f"research, {low:.0f}% to {high:.0f}%",
+        f"{widest}, {spans[widest][0]:.0f}% to {spans[widest][1]:.0f}%",
+        "section 4.1 says that validity varies most from model to model on research papers; on "
+        f"{widest} it varies more, because a page limit blocks two models there",
+    )
+    yield _Recount(
+        "contributions",
+        "four contributions",
+        "two contributions",
+        "section 1 lists four contributions of the paper, section 5 two: the baselines and the "
+        "analysis are not among them",
+        -2.0,
+    )
+
     sports, resumes = (attempts("GPT-5.2", domain) for domain in ("sports", "resumes"))
     most = max(attempts(model, "resumes").valid for model in MODELS)
     yield _Recount(
@@ -342,8 +380,6 @@ _FIGURES = {
     "credit-85-percent": ("text", "s2.1-09", "lowest credit pass rate that is not 0"),
     "malformed-share": ("text", "s4.2-51", "share of malformed"),
     "readme-domains": ("text", "readme-03", "domains"),
-    "research-gold-values": ("2", "research", "gold_values"),
-    "total-gold-values": ("2", TOTAL, "gold_values"),
     "citations-100": ("text", "s2.1-02", "fewest citations"),
     "growth-metric": ("text", "s1-02", "properties of growth metric"),
 }
@@ -358,10 +394,31 @@ def _single_figures(facts: Facts) -> Iterator[_Recount]:
 
 
 def _complexities(facts: Facts) -> Iterator[_Recount]:
-    """List the averages of Table 6 and the ratios of Figure 2 that differ."""
-    for (domain, column), cell in recompute(6, facts).items():
-        figure = printed(6, domain, column)
-        if status_of(figure, cell) != DIFFERS:
+    """List the averages of Table 6 and the ratios of Figure 2 that differ.
+
+    Figures that the change of the released research golds explains are one erratum, and so is the
+    column whose definition is not known.
+    """
+    cells = {("6", *key): cell for key, cell in recompute(6, facts).items()}
+    cells |= {("2", *key): cell for key, cell in recompute(2, facts).items()}
+    apart = {key: (printed(*key), cell) for key, cell in cells.items()}
+    apart = {k: pair for k, pair in apart.items() if status_of(*pair) == DIFFERS}
+    drifted = {k: pair for k, pair in apart.items() if REVISED in pair[1].note}
+    undefined = {k: pair for k, pair in apart.items() if k[2] == "fields"}
+    for id_, pairs in (("research-drift", drifted), ("table-6-fields", undefined)):
+        if not pairs:
+            continue
+        yield _Recount(
+            id_,
+            ", ".join(f"{row} {column} {f.printed}" for (_, row, column), (f, _) in pairs.items()),
+            ", ".join(
+                f"{row} {column} {formatted(f, cell.value)}"
+                for (_, row, column), (f, cell) in pairs.items()
+            ),
+            next(iter(pairs.values()))[1].note,
+        )
+    for (_, domain, column), (figure, cell) in apart.items():
+        if any((figure, cell) in group.values() for group in (drifted, undefined)):
             continue
         number, documents = float(cell.value or 0), facts.documents[domain]
         yield _Recount.of_figure(
@@ -372,9 +429,8 @@ def _complexities(facts: Facts) -> Iterator[_Recount]:
             f"{(figure.value or 0) * documents:,.0f} printed, {number * documents:,.0f} counted",
         )
 
-    cells = recompute("figure2", facts)
-    cells = recompute("figure2", facts)
-    ratios = {domain: float(cells[domain, "ratio"].value or 0) for domain in DOMAINS}
+    ratio_cells = recompute("figure2", facts)
+    ratios = {domain: float(ratio_cells[domain, "ratio"].value or 0) for domain in DOMAINS}
     longer = [domain for domain in DOMAINS if ratios[domain] < 1]
     for domain, more in (
         ("research", f"; {' and '.join(longer)} have more output than input"),
@@ -384,7 +440,8 @@ def _complexities(facts: Facts) -> Iterator[_Recount]:
             f"figure-2-{domain}",
             printed("figure2", domain, "ratio").printed,
             f"{ratios[domain]:.1f}×",
-            f"{cells[domain, 'ratio'].note}{more}",
+            f"{ratio_cells[domain, 'ratio'].note}{more}; counted with the tokenizer of Table 6, "
+            "GPT-2's, since Figure 2 names none",
             ratios[domain] - value_of("figure2", domain, "ratio"),
         )
 
@@ -576,6 +633,7 @@ ERRATA_COLUMNS = FrameSpec(
     "one row per erratum",
     (
         Column("id", "string", "short name"),
+        Column("about", "string", "whose erratum it is", ", ".join(ABOUT)),
         Column("where", "string", "table, figure or section; in comparisons, both sources"),
         Column("published", "string", "the printed figure or statement"),
         Column("recomputed", "string", "the recomputed figure or finding"),
@@ -601,8 +659,9 @@ def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per erratum, highest severity first: id, where, published, recomputed, difference,
-        explanation, severity (``high``: a result or conclusion changes; ``medium``: a printed
+        One row per erratum, highest severity first, then by ``about`` (paper, dataset, package
+        0.1.0, package README): id, about, where, published, recomputed, difference, explanation,
+        severity (``high``: a result or conclusion changes; ``medium``: a printed
         figure or a rule is wrong; ``low``: wording, marks, small differences), check.
 
     Examples

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from extractbench_nb.benchmark.published import Figure, rows_of
-from extractbench_nb.display.publication import Texts
-from extractbench_nb.paper.cells import HEADER, TOTAL, Cell, Cells, figures_of, formatted, rounded
+from extractbench_nb.display.publication import Spans, Texts
+from extractbench_nb.paper.cells import (
+    DOMAIN_TABLES,
+    HEADER,
+    TOTAL,
+    Cell,
+    Cells,
+    figures_of,
+    formatted,
+    rounded,
+)
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
@@ -41,10 +50,38 @@ def _under(heading: str, domain: str) -> _Head:
     return _counted(f"{heading} {size}", f"{domain} ")
 
 
+#: What the tables show, in our words.
+_CAPTIONS: Mapping[str, str] = {
+    "1": "Domains by number of schema keys. Depth: levels of nesting.",
+    "2": "Size of the dataset. Gold values: leaf values of gold, those of array items included.",
+    "3": "Hours of annotation.",
+    "4": "Presets of evaluation_config.",
+    "5": "Valid outputs and passed fields of the models. An invalid output passes no field. Under "
+    "a domain: documents / mean pages: schema keys / mean gold tokens, where k is a thousand. Acc "
+    "Valid: passed fields of valid outputs. Bold: best of a column; red: nothing passed.",
+    "6": "Means per document. Tokens: GPT-2's, of the gold JSON. Fields: values outside arrays, "
+    "without a definition in the paper. Arr. Items: items of all arrays.",
+    "7": "Failed outputs by kind.",
+    "8": "Passed fields with structured output. Resumes and 10-K/Q have no valid output.",
+    _FIGURE: "Mean GPT-2 tokens of a document's text and of its gold, and their ratio.",
+    **{str(table): f"Results on {domain}, by model." for domain, table in DOMAIN_TABLES.items()},
+}
+#: What follows the caption if figures are marked.
+_MARKED = {
+    "published": "† The recomputed figure differs.",
+    "recomputed": "† The printed figure differs.",
+}
+_MARK = "†"
+#: Headings over several columns: first and last column, and text.
+_OVER: Mapping[str, tuple[tuple[int, int, str], ...]] = {
+    "5": ((1, 5, "Domain Pass Rate (docs / mean pages: keys / mean gold tokens)"),),
+}
+
+
 _DOMAIN_HEADS = (_Head("Valid", "{valid}/{documents}"), _counted("Pass Rate", ""))
 
 _HEADS: Mapping[str, tuple[_Head, ...]] = {
-    "1": _heads(keys="Keys", depth="Depth", documents="Docs"),
+    "1": _heads(keys="Keys", depth="Depth", documents="Docs", challenge="Primary Challenge"),
     "2": _heads(documents="Documents", pages="Pages", gold_values="Gold Values"),
     "3": _heads(hours="Hours", hours_per_document="Hrs/Doc"),
     "4": _heads(metric="Metric", margin="Margin"),
@@ -77,8 +114,19 @@ _HEADS: Mapping[str, tuple[_Head, ...]] = {
 _NAME = re.compile(r"\{([^{}]+)\}")
 
 
-def lay_out(part: str, cells: Cells) -> Texts:
-    """Write figures into the cells of the printed table."""
+def caption_of(part: str, values: str, *, marked: bool) -> str:
+    """Return the caption of a table, with what its marks mean."""
+    name = "Figure 2" if part == _FIGURE else f"Table {part}"
+    return f"{name} ({values}). {_CAPTIONS[part]}" + (f" {_MARKED[values]}" if marked else "")
+
+
+def spans_of(part: str) -> Spans:
+    """Return the headings over several columns."""
+    return _OVER.get(part, ())
+
+
+def lay_out(part: str, cells: Cells, marked: Collection[tuple[str, str]] = ()) -> Texts:
+    """Write figures into the cells of the printed table; those in `marked` get a mark."""
     figures = {} if part == _FIGURE else figures_of(part)
     models = dict.fromkeys(figure.column for figure in rows_of(part))
     heads = _HEADS.get(part) or tuple(_Head(model, f"{{{model}}}") for model in models)
@@ -87,9 +135,12 @@ def lay_out(part: str, cells: Cells) -> Texts:
     rows = {row: labels.get(row, row) for row in named if row != HEADER}
 
     def filled(template: str, row: str) -> str:
-        return _NAME.sub(
-            lambda name: _text(figures.get((row, name[1])), cells.get((row, name[1]))), template
-        )
+        def text(name: re.Match[str]) -> str:
+            key = row, name[1]
+            mark = _MARK if key in marked else ""
+            return _text(figures.get(key), cells.get(key)) + mark
+
+        return _NAME.sub(text, template)
 
     best, failed = set(), set()
     for head in heads:

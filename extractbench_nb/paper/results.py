@@ -70,10 +70,10 @@ def presets_tried() -> Cells:
     is_same = same > 0.9 > unlike  # noqa: PLR2004 - a score that says "the same"
     words_of["string_semantic"] = "Deterministic equivalence" if is_same else other
     cells = {
-        (preset, "metric"): Cell(words, source, _NOTES.get(preset, ""))
+        (preset, "metric"): Cell(words, source, _NOTES.get(preset, ""), is_declared=True)
         for preset, words in words_of.items()
     }
-    return cells | {("number_tolerance", "margin"): Cell(margin, source)}
+    return cells | {("number_tolerance", "margin"): Cell(margin, source, is_declared=True)}
 
 
 def preset_score(preset: str, kind: str, gold: Any, predicted: Any) -> float:
@@ -110,7 +110,9 @@ def _measured(facts: Facts, domain: str, column: str, note: str = "") -> Cell:
 def characteristics(facts: Facts) -> Cells:
     """Recompute Table 1."""
     columns = ("keys", "depth", "documents")
-    return {(d, column): _measured(facts, d, column) for d in DOMAINS for column in columns}
+    cells = {(d, column): _measured(facts, d, column) for d in DOMAINS for column in columns}
+    words = Cell(None, "", "a description, not a figure")
+    return cells | {(domain, "challenge"): words for domain in DOMAINS}
 
 
 def scale(facts: Facts) -> Cells:
@@ -320,7 +322,7 @@ def _dataset(facts: Facts) -> _Named:
     yield "pages", sizes[TOTAL, "pages"]
     yield "gold values", sizes[TOTAL, "gold_values"]
     note = "the README counts top folders (finance contains two schemas), the paper counts schemas"
-    yield "domains", Cell(len(DOMAINS), "Table 1, rows", note)
+    yield "domains", Cell(len(DOMAINS), "Table 1, rows", note, is_declared=True)
     yield "schemas", Cell(facts.frame["schema"].nunique(), source)
     definition = "definition growth_metric of the 10-K/Q schema"
     note = (
@@ -371,7 +373,7 @@ def _counted(facts: Facts) -> _Named:
         yield f"passed{part}", Cell(counts.passed, _COUNTS)
         yield f"fields{part}", Cell(counts.fields, _COUNTS)
         yield f"pass rate{part}", Cell(counts.pass_rate, _COUNTS)
-    yield "models", Cell(len(MODELS), "Table 5, rows")
+    yield "models", Cell(len(MODELS), "Table 5, rows", is_declared=True)
     yield "share of 10-K/Q", Cell(ratio(parts[" of 10-K/Q"].fields, parts[""].fields), _COUNTS)
     yield "best pass rate", Cell(max(parts[f" of {m}"].pass_rate for m in MODELS), _COUNTS)
     claude = [parts[f" of {model}"].valid for model in CLAUDE]
@@ -413,7 +415,7 @@ def _failures() -> _Named:
     invalid = tally().invalid
     yield "failures", Cell(invalid, _COUNTS)
     yield "failure rate", Cell(ratio(invalid, tally().documents), _COUNTS)
-    yield "failure kinds", Cell(len(FAILURES), "Table 7, rows")
+    yield "failure kinds", Cell(len(FAILURES), "Table 7, rows", is_declared=True)
     for kind, number in counted.items():
         yield f"failures by {kind}", Cell(number, "Table 7")
         yield f"share of {kind}", Cell(ratio(number, invalid), "Table 7")
@@ -446,7 +448,8 @@ def _with_structured_output() -> _Named:
 
     for name in ("page limit", "judge threshold", "annotators"):
         yield name, Cell(None, "", "a setting of the authors' runs, not a result")
-    yield "fuzzy threshold", Cell(PRESETS["string_fuzzy"].params["threshold"], "presets()")
+    threshold = PRESETS["string_fuzzy"].params["threshold"]
+    yield "fuzzy threshold", Cell(threshold, "presets()", is_declared=True)
 
 
 _TABLES: Mapping[str, Callable[[Facts], Cells]] = {

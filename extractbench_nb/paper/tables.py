@@ -20,6 +20,7 @@ from extractbench_nb.benchmark.published import (
 )
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.paper.cells import (
+    CHECKS,
     DIFFERS,
     DOMAIN_TABLES,
     DOMAINS,
@@ -28,6 +29,8 @@ from extractbench_nb.paper.cells import (
     MODELS,
     NOT_REPRODUCIBLE,
     OVERALL,
+    RECOMPUTED,
+    ROUNDING,
     STATUSES,
     TOTAL,
     Cell,
@@ -36,6 +39,7 @@ from extractbench_nb.paper.cells import (
     figures_of,
     status_of,
 )
+from extractbench_nb.paper.checks import check_of
 from extractbench_nb.paper.facts import facts_of
 from extractbench_nb.paper.results import divided, recompute
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
@@ -65,6 +69,7 @@ COMPARE_COLUMNS = FrameSpec(
         Column("status", "string", "result of the comparison", ", ".join(STATUSES)),
         Column("reason", "string", "why it differs, or what is missing", "", True),
         Column("source", "string", "source of the recomputed figure", "", True),
+        Column("check", "string", "kind of check, see `summary`", ", ".join(CHECKS), True),
         Column("where", "string", "section, caption or footnote"),
     ),
 )
@@ -75,6 +80,7 @@ REPRODUCTION_COLUMNS = FrameSpec(
     (
         _PART,
         Column("cells", "int64", "printed figures"),
+        Column("from_data", "int64", "equal figures that are recomputed from data", "0 to equal"),
         *(
             Column(status.replace(" ", "_"), "int64", f"figures whose status is {status}")
             for status in STATUSES
@@ -109,8 +115,8 @@ def table(n: int | str, *, dataset: Dataset | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> table(1).loc["10-K/Q"].tolist()
-    [369, 4, 7]
+    >>> table(2).loc["10-K/Q"].tolist()
+    [7, 422, 9071]
     """
     part = table_name(n)
     cells = cells_of(part, dataset=dataset)
@@ -200,8 +206,8 @@ def compare(
 
     Examples
     --------
-    >>> compare(1)["status"].unique().tolist()
-    ['equal']
+    >>> compare(2)["status"].value_counts().to_dict()
+    {'equal': 14, 'not reproducible': 2, 'differs': 2}
     """
     if runs is not None:
         if dataset is not None:
@@ -247,19 +253,22 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per table, Figure 2 and the text: table, cells, equal, rounding, differs,
-        not_reproducible.
+        One row per table, Figure 2 and the text: table, cells, from_data, and the figures by
+        status: equal, rounding, differs, declared, not_reproducible. What is equal but not
+        ``from_data`` agrees with other printed figures only; `summary` counts the kinds of checks.
     """
     facts = facts_of(dataset)
     rows = []
     for part in PARTS:
-        statuses = Counter(compared_figures(rows_of(part), recompute(part, facts))["status"])
-        rows.append((part, statuses.total(), *(statuses[status] for status in STATUSES)))
+        figures = compared_figures(rows_of(part), recompute(part, facts))
+        statuses = Counter(figures["status"])
+        from_data = int((figures["status"].eq(EQUAL) & figures["check"].eq(RECOMPUTED)).sum())
+        rows.append((part, len(figures), from_data, *(statuses[status] for status in STATUSES)))
     return REPRODUCTION_COLUMNS.from_rows(rows)
 
 
 def style(
-    n: int | str, *, values: str = "recomputed", dataset: Dataset | None = None
+    n: int | str, *, values: str = "published", dataset: Dataset | None = None
 ) -> PaperStyler:
     """Show a table in the paper's layout.
 
@@ -268,16 +277,17 @@ def style(
     n : int or str
         1 to 13, or ``"figure2"``.
     values : str, optional
-        ``"recomputed"`` or ``"published"``. Bold (best of a column) and red (nothing passed)
-        follow from the figures, not from the paper's marks.
+        ``"published"`` or ``"recomputed"``. A dagger marks each figure for which the other one
+        differs; `compare` says why. Bold (best of a column) and red (nothing passed) follow from
+        the figures shown, not from the paper's marks.
     dataset : Dataset, optional
         The released dataset, read and counted anew; the shipped statistics by default.
 
     Returns
     -------
     PaperStyler
-        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for a figure that cannot be recomputed.
+        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and
+        ``.to_markdown()``. A dash stands for a figure that cannot be recomputed.
 
     Raises
     ------
@@ -286,25 +296,34 @@ def style(
 
     Examples
     --------
-    >>> print(style(1).to_markdown())
-    |  | Keys | Depth | Docs |
+    >>> print(style(2).to_markdown())
+    Table 2 (published). Size of the dataset. ... † The recomputed figure differs.
+    <BLANKLINE>
+    |  | Documents | Pages | Gold Values |
     | --- | ---: | ---: | ---: |
-    | Sports Results | 12 | 6 | 5 |
     ...
+    | Total | 35 | 2,076 | 12,867† |
     """
     from extractbench_nb.display.publication import styled  # imports jinja2
-    from extractbench_nb.paper.layout import lay_out
+    from extractbench_nb.paper.layout import caption_of, lay_out, spans_of
 
     part = table_name(n)
     if values not in ("recomputed", "published"):
-        raise InputError(f"values={values!r}: expected 'recomputed' or 'published'")
-    if values == "recomputed":
-        return styled(lay_out(part, cells_of(part, dataset=dataset)), part)
-    cells = {
+        raise InputError(f"values={values!r}: expected 'published' or 'recomputed'")
+    recomputed = cells_of(part, dataset=dataset)
+    marked = {
+        key
+        for key, figure in figures_of(part).items()
+        if status_of(figure, recomputed[key]) in (DIFFERS, ROUNDING)
+    }
+    printed_cells = {
         key: Cell(f.printed if f.value is None or part == "figure2" else f.value, "as printed")
         for key, f in figures_of(part).items()
     }
-    return styled(lay_out(part, cells), part)
+    shown = recomputed if values == "recomputed" else printed_cells
+    caption = caption_of(part, values, marked=bool(marked))
+    table = lay_out(part, shown, marked)
+    return styled(table, f"{part}-{values}", caption=caption, over=spans_of(part))
 
 
 def cells_of(part: str, *, dataset: Dataset | None = None) -> Cells:
@@ -346,6 +365,7 @@ def compared_figures(
         status = status_of(figure, cell)
         reason = cell.note if status in (DIFFERS, NOT_REPRODUCIBLE) else ""
         texts = {"status": status, "reason": reason or None, "source": cell.source or None}
+        texts["check"] = check_of(figure, cell) if "check" in spec.names else None
         rows.append(compared_figure(figure, None if cell.is_printed else cell.value) | texts)
     return spec.from_records(rows)
 

@@ -15,13 +15,24 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.paper.cells import STATUSES
 from extractbench_nb.paper.regression import fit, spearman
 from extractbench_nb.plots import drawing
-from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALE, PALETTE, VERMILLION, Numbers, words
+from extractbench_nb.plots.drawing import (
+    BLUE,
+    GREY,
+    INK,
+    MISSING,
+    PALE,
+    PALETTE,
+    VERMILLION,
+    Numbers,
+    words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_STATUS_COLOURS = (BLUE, PALETTE[4], VERMILLION, PALE)
+#: From data, from printed figures, rounding, differs, declared, not reproducible.
+_STATUS_COLOURS = (BLUE, "#7fb2dd", PALETTE[4], VERMILLION, MISSING, PALE)
 
 
 def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None = None) -> Axes:
@@ -190,7 +201,8 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One bar per table, stacked by status, in percent of its figures.
+        One bar per table, stacked by status, in percent of its figures; what is equal is split by
+        whether it was recomputed from data or agrees with other printed figures.
 
     Raises
     ------
@@ -198,10 +210,11 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         The frame is another one, or empty.
     """
     columns = [status.replace(" ", "_") for status in STATUSES]
-    rows = drawing.checked(frame, ("table", "cells", *columns), "frame")
+    rows = drawing.checked(frame, ("table", "cells", "from_data", *columns), "frame")
+    parts = rows[["from_data", *columns]].assign(equal=rows["equal"] - rows["from_data"])
     cells = rows["cells"].astype("float64").where(rows["cells"] > 0)
-    shares = rows[columns].astype("float64").div(cells, axis=0).fillna(0.0) * 100
-    shares.columns = pd.Index(STATUSES)
+    shares = parts.astype("float64").div(cells, axis=0).fillna(0.0) * 100
+    shares.columns = pd.Index(["equal, from data", "equal to printed figures", *STATUSES[1:]])
     other = {"figure2": "Figure 2", "text": "Text"}
     shares.index = pd.Index(
         f"{other.get(str(part), f'Table {part}')}  ({n})"

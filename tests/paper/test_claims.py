@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -8,9 +10,6 @@ from extractbench_nb import paper
 from extractbench_nb.paper.claim_tests import (
     ANALYSES,
     CLAIM_COLUMNS,
-    VERDICTS,
-    of_association,
-    of_p_value,
     strongest_factors,
 )
 from extractbench_nb.paper.facts import facts_of
@@ -23,6 +22,19 @@ from extractbench_nb.paper.regression import (
     kendall,
     profile_interval,
     spearman,
+)
+from extractbench_nb.paper.verdicts import (
+    LEVEL_OF_ATTEMPTS,
+    RULES,
+    VERDICTS,
+    Ruled,
+    by_analyses,
+    by_association,
+    by_count,
+    by_difference,
+    by_no_association,
+    by_one_cause,
+    by_threshold,
 )
 
 fives = st.lists(st.integers(0, 4), min_size=5, max_size=5).map(lambda v: np.array(v, dtype=float))
@@ -130,25 +142,60 @@ def test_regressions() -> None:
 # --- verdicts ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "found, verdict",
-    [
-        (Association(-0.9, 0.03, 0.017, -1.0, -0.8), "supported"),
-        (Association(-0.9, 0.083, 0.017, -1.0, -0.8), "weak"),
-        (Association(-0.9, 0.03, 0.017, -1.0, 0.2), "weak"),
-        (Association(0.9, 0.03, 0.017, 0.8, 1.0), "contradicted"),
-        (Association(None, None, None, None, None), "not identifiable"),
-    ],
-)
-def test_verdict_on_an_association(found: Association, verdict: str) -> None:
-    assert of_association(found, sign=-1)[0] == verdict
+LINE = {"a": 1.0, "b": 2.0, "c": 3.0}
+#: Cases of each rule with the verdict: numbers that flip it.
+CASES = [
+    (lambda: by_association(Association(-0.9, 0.03, 0.017, -1.0, -0.8), sign=-1), "supported"),
+    (lambda: by_association(Association(-0.9, 0.083, 0.017, -1.0, -0.8), sign=-1), "weak"),
+    (lambda: by_association(Association(-0.9, 0.03, 0.017, -1.0, 0.2), sign=-1), "weak"),
+    (lambda: by_association(Association(0.9, 0.03, 0.017, 0.8, 1.0), sign=-1), "contradicted"),
+    (lambda: by_association(Association(*[None] * 5), sign=-1), "not identifiable"),
+    (lambda: by_no_association([Association(0.1, 1, 1, -0.4, 0.4)] * 2), "supported"),
+    (lambda: by_no_association([Association(0.1, 1, 1, -0.5, 0.4)]), "weak"),
+    (
+        lambda: by_no_association(
+            [Association(0.1, 1, 1, -0.4, 0.4), Association(-0.5, 1, 1, -0.5, -0.5)]
+        ),
+        "contradicted",
+    ),
+    (lambda: by_analyses([True] * 36), "supported"),
+    (lambda: by_analyses([True] * 35 + [False]), "supported"),
+    (lambda: by_analyses([True] * 34 + [False] * 2), "not identifiable"),
+    (lambda: by_analyses([False] * 35 + [True]), "not identifiable"),
+    (lambda: by_analyses([False] * 36), "contradicted"),
+    (lambda: by_count(True, ""), "supported"),
+    (lambda: by_count(False, ""), "contradicted"),
+    (lambda: by_difference(True, 0.05), "supported"),
+    (lambda: by_difference(True, 0.051), "weak"),
+    (lambda: by_difference(True, 0.01, level=LEVEL_OF_ATTEMPTS), "supported"),
+    (lambda: by_difference(True, 0.011, level=LEVEL_OF_ATTEMPTS), "weak"),
+    (lambda: by_difference(False, 0.001), "contradicted"),
+    (lambda: by_threshold(LINE, {"a": 0, "b": 1, "c": 1}), "supported"),
+    (lambda: by_threshold(LINE, {"a": 0, "b": 0.9, "c": 1}), "weak"),
+    (lambda: by_threshold(LINE, {"a": 0, "b": 1, "c": 0.5}), "weak"),
+    (lambda: by_threshold(LINE, {"a": 1, "b": 0, "c": 0}), "contradicted"),
+    (lambda: by_threshold(LINE, {"a": 1, "b": 1, "c": 1}), "contradicted"),
+    (lambda: by_one_cause("x", {"x": 9, "y": 2}, as_claimed=True, p_value=0.01), "supported"),
+    (lambda: by_one_cause("x", {"x": 9, "y": 2}, as_claimed=True, p_value=0.02), "weak"),
+    (
+        lambda: by_one_cause("x", {"x": 9, "y": 1 / 3}, as_claimed=True, p_value=0.01),
+        "not identifiable",
+    ),
+    (lambda: by_one_cause("x", {"x": 9, "y": 2}, as_claimed=False, p_value=0.01), "contradicted"),
+]
 
 
-@pytest.mark.parametrize(
-    "p_value, verdict", [(0.001, "supported"), (0.05, "supported"), (0.06, "weak")]
-)
-def test_verdict_on_a_p_value(p_value: float, verdict: str) -> None:
-    assert of_p_value(p_value) == verdict
+@pytest.mark.parametrize("ruled, verdict", CASES)
+def test_a_verdict_flips_with_its_numbers(ruled: Callable[[], Ruled], verdict: str) -> None:
+    assert ruled().verdict == verdict
+
+
+def test_no_rule_has_its_verdict_built_in() -> None:
+    reached: dict[str, set[str]] = {}
+    for ruled, _ in CASES:
+        reached.setdefault(ruled().rule, set()).add(ruled().verdict)
+    assert set(reached) == set(RULES)
+    assert all({"supported", "contradicted"} <= verdicts for verdicts in reached.values())
 
 
 def test_no_factor_is_always_the_strongest() -> None:
@@ -168,6 +215,9 @@ def test_claims() -> None:
     assert own["gpt-5-elsewhere"] == "contradicted"
     assert own["page-limit-blocks-claude"] == "supported"
     assert own["depth-weak"] == "weak"
+    assert own[["flash-over-pro", "profiles-differ", "sports-most-valid"]].eq("supported").all()
+    assert own[["gpt-5-fewest-valid", "research-most-varied"]].eq("contradicted").all()
+    assert set(frame["rule"]) == set(RULES) == set(frame.attrs["rules"])
 
 
 def test_the_page_limit_is_counted_for_both_models_that_have_it() -> None:
