@@ -23,6 +23,7 @@ from extractbench_nb.errors import (
     SchemaError,
 )
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
+from extractbench_nb.evaluation.rules import rule
 from extractbench_nb.field_metrics.registry import MetricScore, metric, metrics
 from extractbench_nb.schema.config import presets
 from extractbench_nb.schema.parse import parse_schema
@@ -116,6 +117,7 @@ __all__ = [
     "profiles",
     "read_outputs",
     "report",
+    "rule",
     "self_consistency",
     "sensitivity",
     "show",

@@ -161,6 +161,7 @@ class Run:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
         self.schema = read_schema(schema, self.profile)
+        self.schema_file = schema.name if isinstance(schema, Path) else None
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
@@ -221,12 +222,14 @@ class Run:
         if not isinstance(alignment, str):
             aligner = _of_model(alignment)
             alignment = aligner.name if aligner is not None else "callable"
-        meta = {
+        meta: dict[str, Any] = {
             "profile": self.profile.name,
             "judge": self.scorer.judge.name,
             "alignment": alignment,
             "seconds": time.perf_counter() - self.started,
         }
+        if self.schema_file is not None:
+            meta["schema"] = self.schema_file.removesuffix(".json").removesuffix("-schema")
         if self.scorer.ignored_params:
             self.notes.append(ignored_params(self.scorer.ignored_params))
         if not self.traversal.top.children:
