@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         extraction,
         field_metrics,
         gold,
+        integrations,
         judges,
         paper,
         pdf,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from extractbench_nb.engine.llm_alignment import LLMAligner
     from extractbench_nb.extraction.reading import read_outputs
     from extractbench_nb.extraction.runs import extract
+    from extractbench_nb.integrations.scorer import as_scorer
     from extractbench_nb.judges.choosing import Ensemble
     from extractbench_nb.judges.llm import LLMJudge
     from extractbench_nb.judges.replay import ReplayJudge
@@ -84,6 +86,7 @@ __all__ = [
     "SchemaError",
     "__version__",
     "agreement",
+    "as_scorer",
     "benchmark",
     "breakdown",
     "compare_runs",
@@ -102,6 +105,7 @@ __all__ = [
     "find_evidence",
     "gold",
     "grounded",
+    "integrations",
     "judge_agreement",
     "judges",
     "keep_static",
@@ -138,6 +142,7 @@ _LATER = {
     "engine.llm_alignment": ("LLMAligner",),
     "extraction.reading": ("read_outputs",),
     "extraction.runs": ("extract",),
+    "integrations.scorer": ("as_scorer",),
     "judges.choosing": ("Ensemble",),
     "judges.llm": ("LLMJudge",),
     "judges.replay": ("ReplayJudge",),

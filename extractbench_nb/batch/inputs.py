@@ -103,7 +103,7 @@ _ALLOWED = ("run", "document", "domain", "schema")
 
 def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
-    frame, dataset = _as_frame(runs, dataset)
+    frame, dataset = runs_frame(runs, dataset)
     _check_columns(frame, dataset)
     reader = _CellReader(dataset, profile)
     absent = [None] * len(frame)
@@ -120,7 +120,8 @@ def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
     return Plan(cells, reader.schemas, *_extra_columns(extras), dataset)
 
 
-def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
+def runs_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
+    """Return runs of any kind as a frame, and the dataset: their own if there is no other."""
     if isinstance(runs, str | Path):
         return _read_folder(Path(runs)), dataset
     frame, problem = runs, "runs is an empty DataFrame"
