@@ -285,11 +285,9 @@ def _patterns(applies_to: Any) -> tuple[str, ...]:
         return ()
     patterns = (applies_to,) if isinstance(applies_to, str) else applies_to
     patterns = tuple(patterns) if isinstance(patterns, Iterable) else (patterns,)
-    wrong = next((p for p in patterns if not isinstance(p, str) or not p), None)
-    if wrong is not None or not patterns:
-        found = repr(applies_to) if wrong is None else repr(wrong)
+    if not patterns or not all(isinstance(p, str) and p for p in patterns):
         expected = "a name or glob pattern of schemas, or several"
-        raise ConfigError(None, f"applies_to is {found}; expected {expected}")
+        raise ConfigError(None, f"applies_to is {applies_to!r}; expected {expected}")
     return patterns
 
 
@@ -302,12 +300,13 @@ def as_rule(
         raise ConfigError(None, f"the rule {function!r} has no name; use @rule('name')")
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise ConfigError(None, f"rule {name!r} is asynchronous; expected a plain function")
-    with suppress(ValueError):  # a built-in function without a signature
-        try:
-            inspect.signature(function).bind({})
-        except TypeError:
-            problem = f"rule {name!r} must take one document and nothing else without a default"
-            raise ConfigError(None, problem) from None
+    try:
+        inspect.signature(function).bind({})
+    except TypeError:
+        problem = f"rule {name!r} must take one document and nothing else without a default"
+        raise ConfigError(None, problem) from None
+    except ValueError:  # a built-in function without a signature
+        pass
     summary = (inspect.getdoc(function) or "").partition("\n")[0]
     return Rule(name, function, applies_to, summary)
 
