@@ -46,10 +46,11 @@ def block(heading: str, language: str = "py") -> str:
 
 
 def run(command: list[str], folder: Path, *, status: int = 0) -> str:
+    own = {"PROMPTFOO_CONFIG_DIR": str(folder / "home"), "XDG_DATA_HOME": str(folder / "data")}
     done = subprocess.run(
         command,
         cwd=folder,
-        env=os.environ | QUIET,
+        env=os.environ | QUIET | own,
         capture_output=True,
         text=True,
         check=False,
@@ -76,7 +77,7 @@ for output in outputs:
 model = get_model("mockllm/model", custom_outputs=outputs)
 options = {"log_dir": "logs", "display": "none", "max_connections": 1, "max_samples": 1}
 task = Task(
-    dataset=[*dataset, *dataset, *dataset],
+    dataset=[sample.model_copy() for sample in dataset * 3],  # each gets an id
     scorer=extraction_scorer(schema, score="pass_rate"),
 )
 (log,) = run(task, model=model, **options)
