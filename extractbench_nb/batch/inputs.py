@@ -103,7 +103,7 @@ _ALLOWED = ("run", "document", "domain", "schema")
 
 def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
-    frame, dataset = runs_frame(runs, dataset)
+    frame, dataset = _as_frame(runs, dataset)
     _check_columns(frame, dataset)
     reader = _CellReader(dataset, profile)
     absent = [None] * len(frame)
@@ -120,8 +120,7 @@ def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
     return Plan(cells, reader.schemas, *_extra_columns(extras), dataset)
 
 
-def runs_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
-    """Return runs of any kind as a frame, and the dataset: their own if there is no other."""
+def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
     if isinstance(runs, str | Path):
         return _read_folder(Path(runs)), dataset
     frame, problem = runs, "runs is an empty DataFrame"
@@ -425,3 +424,8 @@ def read_bytes(path: Path) -> bytes:
     """Read the file of an output, or raise `InputError`."""
     with reading(f"predicted file {str(path)!r}"):
         return path.read_bytes()
+
+
+def frame_of_runs(runs: Any) -> pd.DataFrame:
+    """Return runs of any kind as a frame, without checking its columns."""
+    return _as_frame(runs, None)[0]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._model_json import unwrapped
-from extractbench_nb.batch.inputs import read_bytes, read_output, runs_frame
+from extractbench_nb.batch.inputs import frame_of_runs, read_bytes, read_output
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.api import read_predicted
@@ -112,7 +112,7 @@ def _golds(dataset: Dataset) -> Iterator[_Document]:
 
 def _outputs(source: Any, dataset: Dataset | None) -> Iterator[_Document]:
     outputs = getattr(source, "outputs", None)
-    frame, _ = runs_frame(outputs if isinstance(outputs, pd.DataFrame) else source, dataset)
+    frame = frame_of_runs(outputs if isinstance(outputs, pd.DataFrame) else source)
     text = next((name for name in ("predicted", "raw") if name in frame.columns), None)
     if "document" not in frame.columns or text is None:
         missing = "document" if text is not None else "predicted"

@@ -8,18 +8,13 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb._json import json_text, private_copy, read_document
+from extractbench_nb._json import json_text
 from extractbench_nb._model_json import unwrapped
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
-from extractbench_nb.errors import ExtractBenchError, InputError, nearest
-from extractbench_nb.evaluation.api import (
-    choose_alignment,
-    evaluate_async,
-    read_schema,
-    refuse_non_json,
-)
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.evaluation.api import choose_alignment, evaluate_async, read_schema
 from extractbench_nb.evaluation.result import Evaluation, worst_fields
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
@@ -127,14 +122,15 @@ class DocumentScorer:
         ScoredOutput
             Value, verdict and explanation.
         """
-        gold = private_copy(read_document(gold, "gold"), "gold")
-        refuse_non_json(gold)
         try:
             found = await evaluate_async(self._schema, gold, _readable(output), **self._options)
-        except ExtractBenchError as error:  # gold and options have been checked
-            metadata = {"score": self._score, "problem": str(error)}
-            return ScoredOutput(0.0, passed=False, explanation=str(error), metadata=metadata)
-        return self._scored(found)
+        except InputError as error:
+            problem = str(error)
+        else:
+            return self._scored(found)
+        await evaluate_async(self._schema, gold, {}, **self._options)  # raises if gold is at fault
+        metadata = {"score": self._score, "problem": problem}
+        return ScoredOutput(0.0, passed=False, explanation=problem, metadata=metadata)
 
     def _scored(self, ev: Evaluation) -> ScoredOutput:
         summary, problem = ev.summary, ev.inputs.problem
