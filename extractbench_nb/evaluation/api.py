@@ -161,7 +161,6 @@ class Run:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
         self.schema = read_schema(schema, self.profile)
-        self.schema_file = schema.name if isinstance(schema, Path) else None
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
@@ -176,6 +175,7 @@ class Run:
             check_models(chosen, self.alignment, self.schema)
         self.traversal = Traversal(self.scorer, self.alignment)
         self.notes: list[Note] = []
+        self.schema_file = schema.name if isinstance(schema, Path) else None
         if self.problem is None:
             self._descend(levels, predicted_levels)
         else:  # one failing field, the whole document
