@@ -25,7 +25,6 @@ SCHEMA = {
 #: No network and no telemetry.
 QUIET = {
     "DO_NOT_TRACK": "true",
-    "INSPECT_DISABLE_TELEMETRY": "1",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "MLFLOW_ALLOW_FILE_STORE": "true",
     "MLFLOW_DISABLE_TELEMETRY": "true",
