@@ -23,6 +23,7 @@ from extractbench_nb.errors import (
     SchemaError,
 )
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
+from extractbench_nb.evaluation.rules import rule
 from extractbench_nb.field_metrics.registry import MetricScore, metric, metrics
 from extractbench_nb.schema.config import presets
 from extractbench_nb.schema.parse import parse_schema
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         extraction,
         field_metrics,
         gold,
+        integrations,
         judges,
         paper,
         pdf,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from extractbench_nb.engine.llm_alignment import LLMAligner
     from extractbench_nb.extraction.reading import read_outputs
     from extractbench_nb.extraction.runs import extract
+    from extractbench_nb.integrations.scorer import as_scorer
     from extractbench_nb.judges.choosing import Ensemble
     from extractbench_nb.judges.llm import LLMJudge
     from extractbench_nb.judges.replay import ReplayJudge
@@ -83,6 +86,7 @@ __all__ = [
     "SchemaError",
     "__version__",
     "agreement",
+    "as_scorer",
     "benchmark",
     "breakdown",
     "compare_runs",
@@ -101,6 +105,7 @@ __all__ = [
     "find_evidence",
     "gold",
     "grounded",
+    "integrations",
     "judge_agreement",
     "judges",
     "keep_static",
@@ -116,6 +121,7 @@ __all__ = [
     "profiles",
     "read_outputs",
     "report",
+    "rule",
     "self_consistency",
     "sensitivity",
     "show",
@@ -136,6 +142,7 @@ _LATER = {
     "engine.llm_alignment": ("LLMAligner",),
     "extraction.reading": ("read_outputs",),
     "extraction.runs": ("extract",),
+    "integrations.scorer": ("as_scorer",),
     "judges.choosing": ("Ensemble",),
     "judges.llm": ("LLMJudge",),
     "judges.replay": ("ReplayJudge",),

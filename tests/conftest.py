@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,3 +28,15 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
         gc.collect()
         gc.freeze()
+
+
+@pytest.fixture
+def own_rules() -> Iterator[dict[str, Any]]:
+    """The registry of cross-field rules, empty; the test's own rules are removed afterwards."""
+    from extractbench_nb.evaluation import RULES
+
+    before = dict(RULES)
+    RULES.clear()
+    yield RULES
+    RULES.clear()
+    RULES.update(before)

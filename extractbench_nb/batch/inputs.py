@@ -424,3 +424,8 @@ def read_bytes(path: Path) -> bytes:
     """Read the file of an output, or raise `InputError`."""
     with reading(f"predicted file {str(path)!r}"):
         return path.read_bytes()
+
+
+def frame_of_runs(runs: Any) -> pd.DataFrame:
+    """Return runs of any kind as a frame, without checking its columns."""
+    return _as_frame(runs, None)[0]

@@ -16,6 +16,7 @@ from extractbench_nb._files import make_folder, reading, refuse_irregular, repla
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb._json import read_document
 from extractbench_nb.batch.rows import (
+    BATCH_RULES,
     BY_RUN,
     FRAMES,
     IDS,
@@ -24,12 +25,14 @@ from extractbench_nb.batch.rows import (
     summary_spec,
     to_frame,
 )
+from extractbench_nb.batch.rules import CheckedRules
 from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, FORMAT, refuse_foreign
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY, with_details
 from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.evaluation.rules import RULES
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -54,7 +57,8 @@ class FolderSource:
         import pyarrow.parquet as pq
 
         path = self.folder / f"{name}.parquet"
-        spec = summary_spec(self.extras) if name == "summary" else FRAMES[name]
+        specs = {**FRAMES, "summary": summary_spec(self.extras), BATCH_RULES.name: BATCH_RULES}
+        spec = specs[name]
         try:
             refuse_irregular(path, "frame")
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -67,19 +71,25 @@ class FolderSource:
         except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, rules: CheckedRules | None) -> None:
         """Copy the files, unless another batch has replaced them since they were loaded."""
-        self._refuse_other(self.folder / DESCRIPTION, read_description(self.folder).get("digest"))
+        description = read_description(self.folder)
+        self._refuse_other(self.folder / DESCRIPTION, description.get("digest"))
+        kept = [*FRAMES, *([BATCH_RULES.name] if BATCH_RULES.name in description else [])]
         refuse_foreign(folder)
         make_folder(folder)
         with ExitStack() as stack:
-            for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in FRAMES)):
+            for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in kept)):
                 source, target = self.folder / name, stack.enter_context(replacing(folder / name))
                 with reading(repr(str(source))):
                     content = source.open("rb")
                 with content, target.open("wb") as copy:
                     shutil.copyfileobj(content, copy)
                 self._refuse_other(source, _digest_of(target, source))
+
+    def has_rules(self) -> bool:
+        """Whether the outcomes of rules are stored."""
+        return BATCH_RULES.name in read_description(self.folder)
 
     def _refuse_other(self, path: Path, digest: str | None) -> None:
         if digest == self.digest:
@@ -187,12 +197,13 @@ class Source(Protocol):
         """Build one of the frames fields, arrays, matches, judge_calls and summary."""
         ...
 
-    def save(self, folder: Path) -> None:
-        """Write everything to a folder."""
+    def save(self, folder: Path, rules: CheckedRules | None) -> None:
+        """Write everything to a folder, with the outcomes of rules if they are not there."""
         ...
 
 
 Reevaluate = Callable[[str, str], Evaluation]
+CheckRules = Callable[[], CheckedRules | None]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -211,6 +222,8 @@ class Evaluations:
         One row per run: means over its documents, sums of counts.
     missing : pandas.DataFrame
         Run and document of the outputs that another run has and this one does not.
+    rules : pandas.DataFrame
+        One row per run, document and cross-field rule; not frozen, see the property.
     meta : dict
         Profile, judge, alignment, versions, counts.
     """
@@ -218,10 +231,12 @@ class Evaluations:
     _source: Source
     _meta: Mapping[str, Any]
     _reevaluate: Reevaluate | None = None
+    _check_rules: CheckRules | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the results, without the inputs."""
-        return {"_source": self._source, "_meta": self._meta, "_reevaluate": None}
+        """Pickle the results, without the inputs; rules are checked before."""
+        kept = {"_source": self._source, "_meta": self._meta, "_reevaluate": None}
+        return kept | {"_check_rules": None, "_checked": (None, self._rules())}
 
     @property
     def fields(self) -> pd.DataFrame:
@@ -247,6 +262,41 @@ class Evaluations:
     def summary(self) -> pd.DataFrame:
         """One row per run and document."""
         return self._frame("summary")
+
+    @property
+    def rules(self) -> pd.DataFrame:
+        """One row per run, document and rule that applies to its schema, see `rule`.
+
+        The registered rules are run in this process on first use, and again after a rule was added,
+        removed or redefined. Loaded results have the outcomes that were stored with them.
+
+        Raises
+        ------
+        InputError
+            The results were loaded or unpickled, rules are registered, and no outcomes are stored.
+        """
+        checked = self._rules()
+        if checked is not None:
+            return checked.frame()
+        if isinstance(self._source, FolderSource) and self._source.has_rules():
+            return self._frame(BATCH_RULES.name)
+        if RULES and self._check_rules is None:
+            raise InputError(
+                "the results were stored without rules and their inputs are not available; call "
+                "evaluate_runs(..., resume=folder), which evaluates nothing again, or "
+                "gold.check_rules(outputs, dataset)"
+            )
+        return BATCH_RULES.build()
+
+    def _rules(self) -> CheckedRules | None:
+        """Return the outcomes of the rules that are registered now; None without inputs."""
+        registered = tuple(RULES.values())
+        kept: tuple[Any, CheckedRules | None] = self.__dict__.get("_checked", (None, None))
+        if self._check_rules is None or kept[0] == registered:
+            return kept[1]
+        found = self._check_rules()
+        self.__dict__["_checked"] = registered, found
+        return found
 
     @property
     def by_run(self) -> pd.DataFrame:
@@ -295,8 +345,8 @@ class Evaluations:
         Returns
         -------
         Evaluation
-            The same as `evaluate` returns, with warnings and inputs; ``meta`` also has ``run`` and
-            ``document``.
+            The same as `evaluate` returns, with warnings and inputs; ``meta`` also has ``run``,
+            ``document`` and ``schema``.
 
         Raises
         ------
@@ -317,7 +367,9 @@ class Evaluations:
                 "results were loaded or unpickled; results of evaluate_runs(..., resume=folder) "
                 "have theirs"
             )
-        return self._reevaluate(run, document).labelled(run=run, document=document)
+        schema = self.summary.loc[(runs == run) & (documents == document), "schema"].iloc[0]
+        evaluation = self._reevaluate(run, document)
+        return evaluation.labelled(run=run, document=document, schema=schema)
 
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.
@@ -340,7 +392,7 @@ class Evaluations:
         OutputError
             A file cannot be written.
         """
-        self._source.save(Path(folder))
+        self._source.save(Path(folder), self._rules())
         return Path(folder)
 
     @staticmethod
@@ -353,7 +405,7 @@ class Evaluations:
             One row per column: column, dtype, values, nullable, meaning, frame.
         """
         fields = FrameSpec("fields", "", (*IDS, *FIELD_COLUMNS.columns))
-        specs = [*(FRAMES | {"fields": fields}).values(), BY_RUN, MISSING_PAIRS]
+        specs = [*(FRAMES | {"fields": fields}).values(), BY_RUN, MISSING_PAIRS, BATCH_RULES]
         return describe_frames(specs)
 
     def _frame(self, name: str) -> pd.DataFrame:

@@ -32,6 +32,7 @@ from extractbench_nb.evaluation.frames import (
     match_rows,
 )
 from extractbench_nb.evaluation.result import Evaluation, summary_entries
+from extractbench_nb.evaluation.rules import RULE_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +70,11 @@ FRAMES: Final = {
     },
     "summary": SUMMARIES,
 }
+
+#: The outcomes of cross-field rules; they have a file of their own if there are rules.
+BATCH_RULES = FrameSpec(
+    "rules", f"{RULE_COLUMNS.grain}, in each run and document", (*IDS, *RULE_COLUMNS.columns)
+)
 
 MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
 
@@ -364,7 +370,7 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if column.dtype == "string":
         return pd.array(_from_uniques(data, unescape), dtype=TEXT)
     if column.dtype == "object":
-        if column.name == "failed_fields":
+        if column.name in _TUPLES:
             cells = _from_uniques(data, lambda text: tuple(json.loads(unescape(text))))
         else:
             cells = _from_uniques(data, _restore)
@@ -375,6 +381,10 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if isinstance(dtype, np.dtype):
         return np.asarray(data.to_numpy(), dtype=dtype)
     return dtype.__from_arrow__(data)
+
+
+#: Columns of values that are tuples.
+_TUPLES = ("failed_fields", "paths_gold", "paths_predicted")
 
 
 class _Container(str):

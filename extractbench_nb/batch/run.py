@@ -17,6 +17,7 @@ from extractbench_nb._concurrency import progress_bar
 from extractbench_nb.batch.inputs import Documents, Plan, own_columns, read_runs
 from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.batch.rows import OWN_SUMMARY
+from extractbench_nb.batch.rules import check_batch
 from extractbench_nb.batch.storage import (
     FolderStorage,
     MemoryStorage,
@@ -174,7 +175,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         A folder without a batch. Each finished output is written there at once, so that memory use
         does not grow with the batch; at the end ``fields.parquet``, ``arrays.parquet``,
         ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and ``batch.json`` are
-        written.
+        written, and ``rules.parquet`` if rules are registered (see `rule`).
     resume : str or pathlib.Path, optional
         Like `save_to`, but the folder may hold a batch. Outputs that were finished there with the
         same inputs are not evaluated again, except those in which a metric gave no verdict
@@ -258,12 +259,14 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         else:
             with open_storage(folder, plan, settings) as storage:
                 counts = _run(plan, storage, evaluating, progress=progress)
-                digest = write_files(folder, storage.results(), plan.extras, description)
+                rules = check_batch(plan)
+                digest = write_files(folder, storage.results(), plan.extras, description, rules)
             counts["folder"] = str(folder)
             source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
     meta = _meta_of(description) | counts | versions
-    return Evaluations(source, meta, partial(_evaluate_again, plan, options))
+    again = partial(_evaluate_again, plan, options)
+    return Evaluations(source, meta, again, partial(check_batch, plan))
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
@@ -307,7 +310,8 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     -------
     Evaluations
         Frames are read on first use, which raises `InputError` if the folder has been rewritten
-        since. An output cannot be evaluated again, because the inputs are not in the folder.
+        since. An output cannot be evaluated again, because the inputs are not in the folder. If
+        rules were stored, ``meta["rules"]`` has their names and a hash of the source of each.
 
     Raises
     ------
@@ -317,4 +321,5 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     path = Path(folder)
     about = read_description(path)
     source = FolderSource(path, own_columns(about["extras"]), about.get("digest"))
-    return Evaluations(source, {**_meta_of(about), "folder": str(path)})
+    meta = _meta_of(about) | {name: about[name] for name in ("rules",) if name in about}
+    return Evaluations(source, {**meta, "folder": str(path)})

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-import marshal
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
@@ -22,6 +20,7 @@ from extractbench_nb._json import read_document
 from extractbench_nb._version import __version__
 from extractbench_nb.batch.inputs import Cell, Plan
 from extractbench_nb.batch.rows import (
+    BATCH_RULES,
     ESCAPING,
     FRAMES,
     OWN_SUMMARY,
@@ -37,11 +36,13 @@ from extractbench_nb.batch.rows import (
     unpack,
     value_to_text,
 )
+from extractbench_nb.batch.rules import CheckedRules
 from extractbench_nb.batch.workers import Context, Finished, custom_metrics
 from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY
 from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.evaluation.rules import RULE_COLUMNS, source_hash
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ def settings_of(context: Context) -> dict[str, Any]:
         name = getattr(alignment, "name", None)
         aligner = name if isinstance(name, str) else type(alignment).__name__
         if options is None:
-            aligner = _source_hash(alignment)
+            aligner = source_hash(alignment)
     hashes = {}
     for name, metric in sorted(custom_metrics(context.schemas.values()).items()):
-        source = _source_hash(metric.function) if metric.function is not None else ""
+        source = source_hash(metric.function) if metric.function is not None else ""
         hashes[name] = f"{source} {metric.params!r} {metric.threshold}"
     return {
         "format": FORMAT,
@@ -101,16 +102,6 @@ def fingerprint(thing: Any) -> Any:
             f"fingerprint of {type(thing).__name__} is {_shown(value)}; expected a JSON value "
             f"({error})"
         ) from None
-
-
-def _source_hash(function: Any) -> str:
-    """Hash the source of a function, or its bytecode if the source is not available."""
-    for thing in (function, type(function)):
-        with suppress(OSError, TypeError):
-            return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
-    code = getattr(function, "__code__", None)
-    content = marshal.dumps(code) if code is not None else repr(type(function)).encode()
-    return hashlib.sha256(content).hexdigest()
 
 
 def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
@@ -151,7 +142,7 @@ def _shown(value: Any) -> str:
 
 DESCRIPTION = "batch.json"
 #: The files of a batch, the description first: it is written last.
-_NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
+_NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in (*FRAMES, BATCH_RULES.name)))
 #: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
 DIGEST = b"extractbench_nb_digest"
 #: A row group is written when it has at least this many rows.
@@ -165,13 +156,20 @@ def write_files(
     results: Iterable[tuple[Result, Mapping[str, pa.RecordBatch]]],
     extras: tuple[Column, ...],
     description: Mapping[str, Any],
+    rules: CheckedRules | None,
 ) -> str:
     """Write the files of a batch; none replaces an older one before all are complete.
 
-    Returns the digest of the results, which every file records.
+    Returns the digest of the results, which every file records. ``rules.parquet`` is written if
+    rules were checked, or to replace an older one.
     """
     specs = {**FRAMES, "summary": summary_spec(extras)}
     description = {**description, "extras": [[column.name, column.dtype] for column in extras]}
+    if rules is None and (folder / f"{BATCH_RULES.name}.parquet").exists():
+        rules = CheckedRules({}, ())
+    if rules is not None:
+        specs[BATCH_RULES.name] = BATCH_RULES
+        description[BATCH_RULES.name] = dict(rules.sources)
     hasher = hashlib.sha256(json.dumps(description).encode())
     with ExitStack() as stack:
         # the stack closes in reverse order, so the description replaces its predecessor last
@@ -187,6 +185,9 @@ def write_files(
                 for name, batch in rows.items():
                     writers[name].add((result.ids, batch), batch.num_rows)
                 writers["summary"].add(result.row, 1)
+            for cells in rules.rows if rules is not None else ():
+                hasher.update((value_to_text(cells) or "").encode("utf-8", "surrogatepass"))
+                writers[BATCH_RULES.name].add(cells, 1)
             digest = hasher.hexdigest()
             for writer in writers.values():
                 writer.end(digest)
@@ -203,6 +204,9 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     frames["fields"] = FIELD_COLUMNS, ev.fields
     frames["summary"] = SUMMARY, ev.summary.to_frame().T
     frames["warnings"] = WARNING_COLUMNS, ev.warnings
+    rules = ev.rules
+    if len(rules):
+        frames["rules"] = RULE_COLUMNS, rules
     with ExitStack() as stack:
         for name, (spec, frame) in frames.items():
             cells = [_cells(frame[column.name], column) for column in spec.columns]
@@ -376,11 +380,11 @@ class MemoryStorage:
         tables = [part_table(name, group) for group in groups]
         return to_frame(pa.concat_tables(tables), FRAMES[name])
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, rules: CheckedRules | None) -> None:
         """Write the files of a batch."""
         refuse_foreign(folder)
         make_folder(folder)
-        write_files(folder, self.results(), self._extras, self._description)
+        write_files(folder, self.results(), self._extras, self._description, rules)
 
 
 # --- finished outputs on disk -----------------------------------------------------------------

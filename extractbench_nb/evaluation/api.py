@@ -175,6 +175,7 @@ class Run:
             check_models(chosen, self.alignment, self.schema)
         self.traversal = Traversal(self.scorer, self.alignment)
         self.notes: list[Note] = []
+        self.schema_file = schema.name if isinstance(schema, Path) else None
         if self.problem is None:
             self._descend(levels, predicted_levels)
         else:  # one failing field, the whole document
@@ -221,12 +222,14 @@ class Run:
         if not isinstance(alignment, str):
             aligner = _of_model(alignment)
             alignment = aligner.name if aligner is not None else "callable"
-        meta = {
+        meta: dict[str, Any] = {
             "profile": self.profile.name,
             "judge": self.scorer.judge.name,
             "alignment": alignment,
             "seconds": time.perf_counter() - self.started,
         }
+        if self.schema_file is not None:
+            meta["schema"] = self.schema_file.removesuffix(".json").removesuffix("-schema")
         if self.scorer.ignored_params:
             self.notes.append(ignored_params(self.scorer.ignored_params))
         if not self.traversal.top.children:

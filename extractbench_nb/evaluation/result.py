@@ -46,6 +46,13 @@ from extractbench_nb.evaluation.frames import (
     summarise,
     total_cost,
 )
+from extractbench_nb.evaluation.rules import (
+    RULE_COLUMNS,
+    RULES,
+    UNNAMED_SCHEMA,
+    rule_row,
+    schema_names,
+)
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.schema.nodes import Schema
 
@@ -127,7 +134,23 @@ def scores_text(ev: Evaluation) -> str:
         lines.append(f"  {open_ones}; pass_rate is a lower bound, {judged}")
     if s["gold_coverage"] < 1:
         lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
+    lines.extend(f"  {line}" for line in rule_notes(ev))
     return "\n".join(lines)
+
+
+def rule_notes(ev: Evaluation) -> list[str]:
+    """Say how many rules gold and the prediction break, and how many failed; nothing if none."""
+    if not RULES:
+        return []
+    rules = ev.rules
+    sides = ("predicted", "the prediction"), ("gold", "gold")
+    broken = [(rules[f"outcome_{side}"].eq("broken").sum(), name) for side, name in sides]
+    parts = [f"{plural(int(n), 'rule')} broken by {name}" for n, name in broken if n]
+    pairs = zip(rules["outcome_gold"], rules["outcome_predicted"], strict=True)
+    errors = sum("error" in pair for pair in pairs)
+    if errors:
+        parts.append(f"{plural(errors, 'rule')} without a verdict")
+    return [", ".join(parts) + "; .rules has them"] if parts else []
 
 
 def evaluation_html(ev: Evaluation) -> str:
@@ -142,11 +165,11 @@ def evaluation_html(ev: Evaluation) -> str:
     return card_html(
         head,
         f'<div class="xb-scores">{scores}</div><div>{document_text(counts, 300)}</div>',
-        f"{_notes_html(s)}{_worst_html(ev)}{_arrays_html(ev)}",
+        f"{_notes_html(ev, s)}{_worst_html(ev)}{_arrays_html(ev)}",
     )
 
 
-def _notes_html(s: pd.Series) -> str:
+def _notes_html(ev: Evaluation, s: pd.Series) -> str:
     notes = [] if s["evaluated"] else [_NOTHING]
     if s["judge_errors"]:
         judged = f"of the judged fields {s['pass_rate_judged']:.1%} pass" if s["judged"] else ""
@@ -155,6 +178,7 @@ def _notes_html(s: pd.Series) -> str:
         notes.append(f"{open_ones}; {judged or 'no field was judged'}.")
     if s["gold_coverage"] < 1:
         notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")
+    notes.extend(rule_notes(ev))
     return "".join(f'<div class="xb-note">{document_text(n, 200)}</div>' for n in notes)
 
 
@@ -256,6 +280,8 @@ class Evaluation:
         counted they are 1 and ``evaluated`` is 0.
     warnings : pandas.DataFrame
         Faults of the annotation, undeclared keys, violations of the schema.
+    rules : pandas.DataFrame
+        One row per cross-field rule that applies to the schema, see `rule`; not frozen.
     meta : dict
         Profile, judge, alignment, seconds, versions.
     """
@@ -329,6 +355,25 @@ class Evaluation:
     def warnings(self) -> pd.DataFrame:
         """What is wrong with gold, the prediction or the schema without being a score."""
         return self._warnings.copy()
+
+    @property
+    def rules(self) -> pd.DataFrame:
+        """One row per registered rule that applies to the schema; each access runs the rules.
+
+        The rules are those registered now, so that a rule can be written after the evaluation.
+        Without a rule that applies, the frame is empty. A schema without id, title and ``$id`` gets
+        a name with ``ev.labelled(schema="invoice")``.
+        """
+        schema, gold, predicted, problem = self._inputs
+        names = schema_names(schema.document, self._meta.get("schema"))
+        rows = []
+        for made in tuple(RULES.values()):
+            if made.is_for(names):
+                of_output = made.check(predicted) if problem is None else None
+                rows.append(rule_row(made, made.check(gold), of_output))
+            elif not names:
+                rows.append(rule_row(made, UNNAMED_SCHEMA, None))
+        return RULE_COLUMNS.from_rows(rows)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -425,6 +470,8 @@ class Evaluation:
     def to_parquet(self, folder: str | Path) -> Path:
         """Write the frames: fields, arrays, matches, judge_calls, summary and warnings.parquet.
 
+        If rules apply to the schema, their outcomes are written to rules.parquet.
+
         Columns that hold values of documents, of which each row may have another type, become
         JSON text, so that ``pandas.read_parquet`` and other tools read every file
         (``frame.to_parquet`` of pandas refuses such columns).
@@ -469,7 +516,7 @@ class Evaluation:
             One row per column: column, dtype, values, nullable, meaning, frame.
         """
         frames = (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
-        return describe_frames([*frames, SUMMARY, WARNING_COLUMNS])
+        return describe_frames([*frames, SUMMARY, WARNING_COLUMNS, RULE_COLUMNS])
 
     @cached_property
     def _fields(self) -> pd.DataFrame:

@@ -235,6 +235,7 @@ class ReportBuilder:
             alignment=meta["alignment"],
             versions={key: meta[key] for key in ("extractbench_nb", "pandas", "python")},
             evaluation=ev,
+            rules=content.rules(ev.rules),
         )
 
     def from_tables(self, found: BuiltTables, losses: pd.DataFrame | None = None) -> TableReport:

@@ -212,6 +212,23 @@ def warning_groups(report: models.EvaluationReport) -> list[tuple[Any, list[Any]
     return [(k, list(group)) for k, group in groupby(sorted(report.warnings, key=key), key)]
 
 
+def rules(frame: pd.DataFrame) -> list[models.ReportRule]:
+    """Turn the rows of ``Evaluation.rules`` into rows of a report."""
+    return [
+        models.ReportRule(
+            row["rule"],
+            row["applies_to"],
+            row["outcome_gold"],
+            row["outcome_predicted"],
+            list(row["paths_gold"]),
+            list(row["paths_predicted"]),
+            row["message"],
+            row["finding"],
+        )
+        for row in _records(frame)
+    ]
+
+
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a frame, with None for what is missing."""
     return [

@@ -182,6 +182,16 @@ def _coverage(report: EvaluationReport) -> Iterator[str]:
     yield f"Required Missing: {c.required_missing}"
 
 
+def _rules(report: EvaluationReport) -> Iterator[str]:
+    for row in report.rules:
+        extracted = row.outcome_extracted or "not JSON"
+        paths = ", ".join([*row.paths_gold, *row.paths_extracted][:3])
+        detail = "; ".join(filter(None, [paths, row.message]))
+        outcome = f"gold {row.outcome_gold}, extracted {extracted}"
+        line = f"{row.rule}: {outcome}{f' ({detail})' if detail else ''}"
+        yield fitted(line, _WIDTH - 2)
+
+
 def _warnings(report: EvaluationReport) -> Iterator[str]:
     groups = warning_groups(report)
     for (side, kind), group in groups[:_MOST_WARNINGS]:
@@ -204,6 +214,7 @@ _SECTIONS: tuple[tuple[str, Callable[[EvaluationReport], Iterator[str]]], ...] =
     ("CONFUSION MATRIX (fields and metrics)", _confusion),
     ("COVERAGE (leaves)", _coverage),
     ("SCHEMA STATISTICS", _schema),
+    ("CROSS-FIELD RULES", _rules),
     ("WARNINGS", _warnings),
 )
 

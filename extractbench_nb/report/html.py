@@ -248,6 +248,7 @@ def _content(report: EvaluationReport) -> dict[str, Any]:
             ("Missing in the extraction", listed(coverage.missing_paths, _MOST_PATHS)),
             ("In the extraction only", listed(coverage.spurious_paths, _MOST_PATHS)),
         ],
+        "rules": listed(report.rules, _MOST_PATHS),
         "warnings": [
             (*key, len(w), listed(w, _MOST_WARNINGS)) for key, w in warning_groups(report)
         ],

@@ -136,6 +136,34 @@ class ReportWarning:
 
 
 @dataclass(frozen=True)
+class ReportRule:
+    """What a cross-field rule says of the two documents; see `rule`.
+
+    Attributes
+    ----------
+    rule, applies_to : str
+        Its name, and the schemas it applies to; ``*`` is every schema.
+    outcome_gold, outcome_extracted : str or None
+        ``holds``, ``broken``, ``not_applicable`` or ``error``; None if the text is not JSON.
+    paths_gold, paths_extracted : list of str
+        Instance paths at fault.
+    message : str or None
+        Why there is no verdict.
+    finding : str or None
+        ``suspect_gold``, ``suspect_prediction``, ``rule_error`` or None.
+    """
+
+    rule: str
+    applies_to: str
+    outcome_gold: str
+    outcome_extracted: str | None
+    paths_gold: list[str]
+    paths_extracted: list[str]
+    message: str | None
+    finding: str | None
+
+
+@dataclass(frozen=True)
 class ArrayItem:
     """One item of an array and its status.
 
@@ -556,6 +584,8 @@ class EvaluationReport:
         Versions of ``extractbench_nb``, ``pandas`` and ``python``.
     evaluation : Evaluation
         The evaluation behind the report; not in ``report.json``.
+    rules : list of ReportRule
+        The cross-field rules that apply to the schema.
     """
 
     output_name: str
@@ -581,6 +611,7 @@ class EvaluationReport:
     alignment: str
     versions: dict[str, str]
     evaluation: Evaluation = field(repr=False, compare=False)
+    rules: list[ReportRule] = field(default_factory=list)
 
     @property
     def item_weighted(self) -> bool:

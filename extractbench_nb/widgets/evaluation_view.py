@@ -240,6 +240,7 @@ def head(ev: Evaluation) -> Node:
         if problem
         else None,
         [h("p", note, cls="xb-note") for note in _notes(summary)],
+        _rules(ev.rules),
         _warnings(ev.warnings),
         cls="xb-head",
     )
@@ -259,6 +260,34 @@ def _notes(summary: pd.Series) -> list[str]:
     if summary["gold_coverage"] < 1:
         notes.append(f"The schema declares only {summary['gold_coverage']:.1%} of gold's values.")
     return notes
+
+
+def _rules(rules: pd.DataFrame) -> Node | None:
+    """List the rules that a side breaks, and those without a verdict."""
+    found = rules[rules["finding"].notna()]
+    if found.empty:
+        return None
+    listed = []
+    for row in found.head(_MOST_GROUPS).to_dict("records"):
+        outcomes = [
+            f"{name} {'not JSON' if pd.isna(row[key]) else row[key].replace('_', ' ')}"
+            for name, key in (("gold", "outcome_gold"), ("predicted", "outcome_predicted"))
+        ]
+        paths = [
+            h("li", f"{side}: ", h("code", shown_path(path)))
+            for side in ("gold", "predicted")
+            for path in row[f"paths_{side}"]
+        ]
+        message = (
+            "" if pd.isna(row["message"]) else f" ({one_line(row['message'], _LONGEST_WORDS)})"
+        )
+        words = f"{one_line(row['rule'], _LONGEST_LINE)}: {', '.join(outcomes)}{message}"
+        left = more(len(paths) - _MOST_EXAMPLES, "paths; ev.rules has them all")
+        listed += [h("p", words), h("ul", paths[:_MOST_EXAMPLES]) if paths else None, left]
+    left = more(len(found) - _MOST_GROUPS, "rules; ev.rules has them all")
+    return h(
+        "details", h("summary", f"{plural(len(found), 'rule')} broken or failed"), listed, left
+    )
 
 
 def _warnings(warnings: pd.DataFrame) -> Node | None:

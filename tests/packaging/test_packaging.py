@@ -252,6 +252,16 @@ def test_readme_code_runs_in_order_and_shows_what_it_says(readme_blocks: list[st
         assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), found
 
 
+@pytest.mark.parametrize("page", ["integrations.md", "rules.md"])
+def test_code_of_documents_shows_what_they_say(page: str, tmp_path: Path):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    printed = run_python(f"BLOCKS = {json.dumps(blocks)!r}{CELLS}", cwd=tmp_path)
+    shown = json.loads(printed.splitlines()[-1])
+    assert len(shown) >= 3
+    assert [found for _, found in shown] == [expected for expected, _ in shown]
+
+
 def test_no_block_of_the_readme_gives_a_name_another_meaning(readme_blocks: list[str]):
     names = [
         name.id

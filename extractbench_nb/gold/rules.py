@@ -1,0 +1,183 @@
+"""`check_rules`: cross-field rules over gold files, or over outputs without gold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._model_json import unwrapped
+from extractbench_nb.batch.inputs import frame_of_runs, read_bytes, read_output
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.errors import ExtractBenchError, InputError, nearest
+from extractbench_nb.evaluation.api import read_predicted
+from extractbench_nb.evaluation.rules import (
+    OUTCOMES,
+    chosen_rules,
+    schema_names,
+)
+from extractbench_nb.schema.parse import parse_schema
+
+CHECKED_COLUMNS = FrameSpec(
+    "checked_rules",
+    "one row per document (and run) and rule that applies to it",
+    (
+        Column("run", "string", "name of the run; missing for gold", nullable=True),
+        Column("document", "string", "document id"),
+        Column("schema", "string", "schema id or title, if known", nullable=True),
+        Column("rule", "string", "name of the rule"),
+        Column("applies_to", "string", "patterns of schema names; * is every schema"),
+        Column("outcome", "string", "missing if the document cannot be read", OUTCOMES, True),
+        Column("paths", "object", "instance paths at fault, as a tuple"),
+        Column("message", "string", "why there is no verdict", nullable=True),
+    ),
+)
+
+
+class _Document(NamedTuple):
+    """One document: what it is called, the names of its schema, and its value or problem."""
+
+    run: str | None
+    name: str
+    schema: tuple[str, ...]
+    value: Any
+    problem: str | None
+
+
+def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) -> pd.DataFrame:
+    """Run cross-field rules over the gold files of a dataset, or over outputs without gold.
+
+    Parameters
+    ----------
+    source : Dataset, pandas.DataFrame, str, pathlib.Path or object with ``outputs``
+        A dataset: its gold files are checked. Or outputs: a frame with the columns document and
+        predicted (or raw, from which a code fence is removed), and optionally run and schema; a
+        folder laid out as ``run/document.json``; a run of `extract`.
+    dataset : Dataset, optional
+        Where the schemas of outputs come from if they are not a column.
+    rules : str, callable or iterable of these, optional
+        Names of registered rules, or functions as `rule` takes them; all registered rules by
+        default. Rules for certain schemas are run on a document whose schema is not known only if
+        they are given here.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per document and rule that applies to it; see `CHECKED_COLUMNS`. An output that is
+        not JSON has a missing outcome, with the parser's message.
+
+    Raises
+    ------
+    InputError
+        A rule is unknown or none is registered, a column is missing, or a document is not in the
+        dataset.
+
+    Examples
+    --------
+    >>> outputs = pd.DataFrame({"document": ["a", "b"], "predicted": ['{"n": 1}', '{"n": -1}']})
+    >>> def n_is_positive(doc):
+    ...     return [] if doc["n"] > 0 else "$.n"
+    >>> check_rules(outputs, rules=n_is_positive)[["document", "outcome", "paths"]].values.tolist()
+    [['a', 'holds', ()], ['b', 'broken', ('$.n',)]]
+    """
+    chosen = chosen_rules(rules)
+    if not chosen:
+        raise InputError("no rule is registered; define one with @xb.rule, or pass rules=")
+    documents = _golds(source) if isinstance(source, Dataset) else _outputs(source, dataset)
+    rows = []
+    for document in documents:
+        for made in chosen:
+            if not made.is_for(document.schema) and (document.schema or rules is None):
+                continue
+            is_read = document.problem is None
+            found = made.check(document.value) if is_read else (None, (), document.problem)
+            about = (document.run, document.name, next(iter(document.schema), None))
+            rows.append((*about, made.name, made.patterns, *found))
+    return CHECKED_COLUMNS.from_rows(rows)
+
+
+def _golds(dataset: Dataset) -> Iterator[_Document]:
+    names = _NamesOfSchemas(dataset)
+    for row in dataset.listing.to_dict("records"):
+        name, value, problem = str(row["document"]), None, None
+        try:
+            value = dataset.gold(name)
+        except ExtractBenchError as error:
+            problem = str(error)
+        yield _Document(None, name, names.of_document(name), value, problem)
+
+
+def _outputs(source: Any, dataset: Dataset | None) -> Iterator[_Document]:
+    outputs = getattr(source, "outputs", None)
+    frame = frame_of_runs(outputs if isinstance(outputs, pd.DataFrame) else source)
+    text = next((name for name in ("predicted", "raw") if name in frame.columns), None)
+    if "document" not in frame.columns or text is None:
+        missing = "document" if text is not None else "predicted"
+        raise InputError(f"source has no column {missing!r}; it has {', '.join(map(str, frame))}")
+    names = _NamesOfSchemas(dataset)
+    absent: list[Any] = [None] * len(frame)
+    columns = [frame.get(name, absent) for name in ("run", "document", "schema", text)]
+    for run, document, schema, output in zip(*columns, strict=True):
+        name = str(document)
+        known = names.of_document(name) if _is_missing(schema) else names.of_schema(schema)
+        value, problem = _read(output, is_raw=text == "raw")
+        yield _Document(None if _is_missing(run) else str(run), name, known, value, problem)
+
+
+def _read(output: Any, *, is_raw: bool) -> tuple[Any, str | None]:
+    """Return the value of an output, or why there is none."""
+    if is_raw and isinstance(output, Path):
+        output = read_bytes(output)
+    if isinstance(output, bytes):
+        output = output.decode("utf-8", "replace")
+    if is_raw and isinstance(output, str):
+        output = unwrapped(output)[0]
+    found = read_output(None if _is_missing(output) else output)
+    if found.message is not None:
+        return None, found.message
+    return read_predicted(found.source)
+
+
+def _is_missing(value: Any) -> bool:
+    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
+
+
+class _NamesOfSchemas:
+    """The names by which rules know the schemas of documents; each schema is read once."""
+
+    def __init__(self, dataset: Dataset | None) -> None:
+        self._dataset = dataset
+        self._schemas: dict[str, str] = {}
+        if dataset is not None:
+            listing = dataset.listing
+            self._schemas = dict(zip(listing["document"], listing["schema"], strict=True))
+        self._found: dict[Any, tuple[str, ...]] = {}
+        self._kept: list[Any] = []  # keeps the ids of schemas unique
+
+    def of_document(self, name: str) -> tuple[str, ...]:
+        """Return the names of a document's schema in the dataset; none without a dataset."""
+        if self._dataset is None:
+            return ()
+        if name not in self._schemas:
+            hint = nearest(name, self._schemas)
+            raise InputError(f"the dataset has no document {name!r}; {hint}")
+        return self.of_schema(self._schemas[name])
+
+    def of_schema(self, schema: Any) -> tuple[str, ...]:
+        """Return the names of a schema: an id of the dataset, or what `parse_schema` takes."""
+        key = schema if isinstance(schema, str | Path) else id(schema)
+        if key not in self._found:
+            self._kept.append(schema)
+            labels: Iterable[str] = ()
+            source = schema
+            if isinstance(schema, Path):
+                labels = (schema.name.removesuffix(".json").removesuffix("-schema"),)
+            elif isinstance(schema, str) and not schema.lstrip().startswith("{"):
+                labels, source = (schema,), {}
+                if self._dataset is not None and schema in self._schemas.values():
+                    source = self._dataset.schema(schema)
+            self._found[key] = schema_names(parse_schema(source).document, *labels)
+        return self._found[key]

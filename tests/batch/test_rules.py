@@ -1,0 +1,205 @@
+"""Cross-field rules over batches: in memory, in folders, in worker processes, after pickling."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.batch.rows import BATCH_RULES
+from extractbench_nb.errors import InputError
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.usefixtures("own_rules")
+
+SCHEMA = {
+    "title": "Invoice",
+    "type": "object",
+    "properties": {name: {"type": "number"} for name in ("net", "tax", "total")},
+}
+GOLD = {"net": 10, "tax": 2, "total": 12}
+RUNS = pd.DataFrame(
+    {
+        "run": ["a", "a", "b", "b", "b"],
+        "document": ["one", "two", "one", "two", "three"],
+        "predicted": [GOLD, {**GOLD, "total": 10}, json.dumps(GOLD), "{'net': 10", None],
+        "gold": [GOLD, {**GOLD, "net": 11}, GOLD, {**GOLD, "net": 11}, GOLD],
+        "schema": [SCHEMA] * 5,
+    }
+)
+OUTCOMES = [
+    ["a", "one", "holds", "holds", None],
+    ["a", "two", "broken", "broken", "suspect_gold"],
+    ["b", "one", "holds", "holds", None],
+    ["b", "two", "broken", None, "suspect_gold"],
+    ["b", "three", "holds", None, None],
+]
+
+
+def adds_up(doc: Any) -> Any:
+    return None if "net" not in doc else doc["net"] + doc["tax"] == doc["total"] or "$.total"
+
+
+def evaluated(**options: Any) -> Any:
+    return xb.evaluate_runs(RUNS, progress=False, **options)
+
+
+def outcomes(rules: pd.DataFrame) -> list[list[Any]]:
+    names = ["run", "document", "outcome_gold", "outcome_predicted", "finding"]
+    frame = rules[names].astype(object)
+    return frame.where(frame.notna(), None).values.tolist()
+
+
+def test_one_row_per_run_document_and_rule():
+    evs = evaluated()
+    assert evs.rules.empty
+    assert [*evs.rules.columns] == BATCH_RULES.names
+    xb.rule(applies_to="invoice")(adds_up)
+    xb.rule(applies_to="receipt")(lambda doc: False)
+    assert outcomes(evs.rules) == OUTCOMES
+    assert evs.rules["paths_gold"].tolist()[1] == ("$.total",)
+    assert set(evs.rules["schema"]) == {"Invoice"}
+    described = evs.columns()
+    assert described[described["frame"] == "rules"]["column"].tolist() == BATCH_RULES.names
+
+
+def test_the_outcome_of_one_evaluation_is_the_same():
+    xb.rule(applies_to="Inv*")(adds_up)
+    evs = evaluated()
+    row = evs.rules.iloc[[1]].reset_index(drop=True)
+    alone = evs.evaluation("a", "two").rules
+    assert row[[*alone.columns]].equals(alone)
+
+
+def test_gold_is_checked_once_for_all_runs_and_results_are_kept():
+    seen = []
+
+    @xb.rule
+    def counted(doc: Any) -> None:
+        seen.append(doc)
+
+    shared = xb.evaluate_runs(xb.load_dataset("sample"), progress=False)
+    read = shared.summary["outcome"].eq("evaluated").sum()
+    assert len(shared.rules) == len(shared)
+    assert len(seen) == shared.summary["document"].nunique() + read
+    before = len(seen)
+    assert len(shared.rules) == len(shared)
+    assert len(seen) == before
+
+
+def test_a_redefined_rule_is_run_again():
+    evs = evaluated()
+    xb.rule("r")(lambda doc: True)
+    assert set(evs.rules["outcome_gold"]) == {"holds"}
+    xb.rule("r")(lambda doc: False)
+    assert set(evs.rules["outcome_gold"]) == {"broken"}
+
+
+def test_rules_change_no_frame_of_a_batch():
+    without = evaluated()
+    xb.rule(adds_up)
+    with_rules = evaluated()
+    for name in ("fields", "arrays", "matches", "summary", "by_run"):
+        assert getattr(without, name).equals(getattr(with_rules, name))
+
+
+# --- folders -------------------------------------------------------------------------------------
+
+
+def test_outcomes_are_stored_with_the_source_of_each_rule(tmp_path: Path):
+    xb.rule(adds_up)
+    xb.rule("fails")(lambda doc: doc["\ud800"])
+    evs = evaluated(save_to=tmp_path / "a")
+    expected = evs.rules
+    loaded = xb.load_evaluations(tmp_path / "a")
+    pd.testing.assert_frame_equal(loaded.rules, expected)
+    assert [*loaded.meta["rules"]] == ["adds_up", "fails"]
+    assert len(set(loaded.meta["rules"].values())) == 2
+
+    for name, results in (("loaded", loaded), ("in_memory", evaluated())):
+        results.save(tmp_path / name)
+        pd.testing.assert_frame_equal(xb.load_evaluations(tmp_path / name).rules, expected)
+    with_json = pd.read_parquet(tmp_path / "loaded" / "rules.parquet")
+    assert with_json["paths_gold"].tolist()[2] == '["$.total"]'
+
+
+def test_a_folder_without_rules_has_no_file_of_them(tmp_path: Path):
+    evaluated(save_to=tmp_path)
+    assert not (tmp_path / "rules.parquet").exists()
+    assert xb.load_evaluations(tmp_path).rules.empty
+    xb.rule(adds_up)
+    with pytest.raises(InputError, match=r"stored without rules .* resume=folder"):
+        _ = xb.load_evaluations(tmp_path).rules
+
+
+def test_resuming_checks_the_current_rules_and_evaluates_nothing_again(tmp_path: Path):
+    xb.rule("r")(lambda doc: True)
+    evaluated(save_to=tmp_path)
+    before = xb.load_evaluations(tmp_path)
+    xb.rule("r")(lambda doc: False)
+    again = evaluated(resume=tmp_path)
+    assert again.meta["reused"] == len(RUNS)
+    after = xb.load_evaluations(tmp_path)
+    assert set(after.rules["outcome_gold"]) == {"broken"}
+    assert after.meta["rules"] != before.meta["rules"]
+    with pytest.raises(InputError, match="has been rewritten since it was loaded"):
+        _ = before.rules
+
+    del xb.gold.RULES["r"]
+    evaluated(resume=tmp_path)
+    assert xb.load_evaluations(tmp_path).rules.empty
+
+
+def test_a_file_of_somebody_else_is_not_replaced(tmp_path: Path):
+    (tmp_path / "rules.parquet").write_text("mine")
+    with pytest.raises(InputError, match=r"rules\.parquet"):
+        evaluated(save_to=tmp_path)
+    with pytest.raises(InputError, match=r"rules\.parquet"):
+        evaluated().save(tmp_path)
+    assert (tmp_path / "rules.parquet").read_text() == "mine"
+
+
+def test_pickled_results_keep_the_outcomes():
+    xb.rule(adds_up)
+    evs = evaluated()
+    copy = pickle.loads(pickle.dumps(evs))  # noqa: S301 - our own
+    assert outcomes(copy.rules) == OUTCOMES
+    xb.gold.RULES.clear()
+    assert outcomes(copy.rules) == OUTCOMES
+
+
+SCRIPT = """
+import sys
+import pandas as pd
+import extractbench_nb as xb
+
+@xb.rule(applies_to="invoice")
+def adds_up(doc):
+    return doc["net"] + doc["tax"] == doc["total"]
+
+if __name__ == "__main__":
+    runs = pd.read_pickle(sys.argv[1])
+    evs = xb.evaluate_runs(runs, progress=False, n_jobs=2)
+    print(evs.rules["finding"].fillna("").tolist())
+"""
+
+
+def test_rules_of_a_script_with_worker_processes(tmp_path: Path):
+    RUNS.to_pickle(tmp_path / "runs.pickle")
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "runs.pickle")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['', 'suspect_gold', '', 'suspect_gold', '']"

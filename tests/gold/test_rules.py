@@ -1,0 +1,251 @@
+"""`gold.check_rules`: rules over gold files, and over outputs without gold."""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.gold import check_rules
+from extractbench_nb.gold.rules import CHECKED_COLUMNS
+
+pytestmark = pytest.mark.usefixtures("own_rules")
+
+OUTPUTS = pd.DataFrame(
+    {
+        "document": ["one", "two", "three", "four"],
+        "predicted": [{"n": 1}, '{"n": -1}', "{n: 1}", None],
+    }
+)
+
+
+def positive(doc: Any) -> Any:
+    return [] if doc["n"] > 0 else "$.n"
+
+
+def rows(frame: pd.DataFrame, *names: str) -> list[list[Any]]:
+    cells = frame[list(names)].astype(object)
+    return cells.where(cells.notna(), None).values.tolist()
+
+
+def test_outputs_without_gold_and_without_a_dataset():
+    xb.rule(positive)
+    xb.rule("others", applies_to="invoice")(lambda doc: False)
+    found = check_rules(OUTPUTS)
+    assert [*found.columns] == CHECKED_COLUMNS.names
+    assert rows(found, "run", "document", "schema", "rule", "outcome", "paths") == [
+        [None, "one", None, "positive", "holds", ()],
+        [None, "two", None, "positive", "broken", ("$.n",)],
+        [None, "three", None, "positive", None, ()],
+        [None, "four", None, "positive", None, ()],
+    ]
+    messages = found["message"].tolist()
+    assert "line 1 column 2" in messages[2]
+    assert messages[3] == "there is no output"
+    given = check_rules(OUTPUTS, rules=["others", positive])
+    assert Counter(given["rule"]) == {"others": 4, "positive": 4}
+
+
+SCHEMA = {"title": "Invoice", "type": "object"}
+
+
+def test_a_column_of_schemas_chooses_the_rules(tmp_path: Path):
+    path = tmp_path / "invoice-schema.json"
+    path.write_text("{}", encoding="utf-8")
+    xb.rule(applies_to="invoice")(positive)
+    schemas = [SCHEMA, json.dumps(SCHEMA), path, "receipt"]
+    found = check_rules(OUTPUTS.assign(schema=schemas, run="r"))
+    assert rows(found, "run", "document", "schema") == [
+        ["r", "one", "Invoice"],
+        ["r", "two", "Invoice"],
+        ["r", "three", "invoice"],
+    ]
+
+
+def test_raw_outputs_may_have_a_code_fence(tmp_path: Path):
+    (tmp_path / "b.txt").write_text('```json\n{"n": 0}\n```', encoding="utf-8")
+    raw = ['```\n{"n": 2}\n```', tmp_path / "b.txt", b'{"n": 3}', float("nan")]
+    found = check_rules(pd.DataFrame({"document": list("abcd"), "raw": raw}), rules=positive)
+    assert rows(found, "outcome") == [["holds"], ["broken"], ["holds"], [None]]
+
+
+def test_folders_and_runs_of_a_dataset():
+    ds = xb.load_dataset("sample")
+    xb.rule("all")(lambda doc: True)
+    xb.rule("reports", applies_to="quarterly_*")(lambda doc: doc["filing"] is not None)
+    golds = check_rules(ds)
+    assert Counter(golds["rule"]) == {"all": 14, "reports": 2}
+    assert golds["run"].isna().all()
+    assert set(golds["outcome"]) == {"holds"}
+    outputs = check_rules(ds.runs, ds)
+    assert Counter(outputs["rule"]) == {"all": 56, "reports": 8}
+    folder = check_rules(Path(ds.root) / "runs", ds, "reports")
+    expected = outputs[outputs["rule"] == "reports"]
+    assert rows(folder, "run", "document", "outcome") == rows(
+        expected, "run", "document", "outcome"
+    )
+
+
+def test_an_unreadable_gold_file_has_a_message(tmp_path: Path):
+    folder = tmp_path / "d" / "s" / "pdf+gold"
+    folder.mkdir(parents=True)
+    (tmp_path / "d" / "s" / "s-schema.json").write_text('{"type": "object"}', encoding="utf-8")
+    (folder / "good.gold.json").write_text('{"n": 1}', encoding="utf-8")
+    (folder / "bad.gold.json").write_text("{", encoding="utf-8")
+    found = check_rules(xb.load_dataset(tmp_path), rules=positive).set_index("document")
+    assert found.loc["good", "outcome"] == "holds"
+    assert pd.isna(found.loc["bad", "outcome"])
+    assert "is not JSON" in found.loc["bad", "message"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((OUTPUTS,), "no rule is registered"),
+        ((OUTPUTS, None, "positve"), r"unknown rule 'positve'; there are none"),
+        ((OUTPUTS, None, [3]), "rules has 3; expected names of rules or functions"),
+        ((OUTPUTS, None, 3), "rules is 3; expected names of rules or functions"),
+        ((OUTPUTS.drop(columns="document"), None, positive), "source has no column 'document'"),
+        ((OUTPUTS.drop(columns="predicted"), None, positive), "source has no column 'predicted'"),
+        ((OUTPUTS.head(0), None, positive), "empty DataFrame"),
+        ((3, None, positive), "runs is a int; expected a DataFrame"),
+        ((Path("nowhere"), None, positive), "found nothing at 'nowhere'"),
+    ],
+)
+def test_bad_arguments(arguments: Any, message: str):
+    with pytest.raises(InputError, match=message):
+        check_rules(*arguments)
+
+
+def test_documents_and_rules_that_are_not_known():
+    with pytest.raises(InputError, match="the dataset has no document 'one'"):
+        check_rules(OUTPUTS, xb.load_dataset("sample"), positive)
+    with pytest.raises(ConfigError, match="must take one document"):
+        check_rules(OUTPUTS, rules=lambda: True)
+
+
+# --- the real gold files -------------------------------------------------------------------------
+
+
+def year(text: Any) -> int | None:
+    found = re.search(r"\d{4}", str(text))
+    return int(found[0]) if found else None
+
+
+def seconds(text: str) -> float:
+    minutes, _, rest = text.rpartition(":")
+    return 60 * int(minutes or 0) + float(rest)
+
+
+def results(doc: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield path, age group and results; four of five files have them below undeclared events."""
+    groups = [("$", doc)] if "age_groups" in doc else []
+    groups += [(f"$.events[{e}]", event) for e, event in enumerate(doc.get("events", []))]
+    for path, part in groups:
+        for g, group in enumerate(part["age_groups"]):
+            yield f"{path}.age_groups[{g}].results", group["age_group"], group["results"]
+
+
+def amounts(entries: Any) -> dict[str, float]:
+    return {
+        e["data_period"]: e["value"] * e["scale"]
+        for e in entries or []
+        if e["segment_type"] == "company" and isinstance(e["value"], int | float)
+    }
+
+
+def sums(total: str, doc: Any, part: str, *others: tuple[str, int]) -> Any:
+    of = [(amounts(doc[part].get(name)), sign) for name, sign in others]
+    wanted = amounts(doc[part].get(total))
+    periods = [p for p in wanted if all(p in amount for amount, _ in of)]
+    wrong = [
+        p for p in periods if not isclose(wanted[p], sum(s * a[p] for a, s in of), rel_tol=2e-3)
+    ]
+    return (f"$.{part}.{total}" if wrong else True) if periods else None
+
+
+def gross_profit(doc: Any) -> Any:
+    parts = (("revenue", 1), ("cost_of_revenue", -1))
+    return sums("gross_profit", doc, "income_statement", *parts)
+
+
+def assets(doc: Any) -> Any:
+    parts = (("total_liabilities", 1), ("shareholders_equity", 1))
+    return sums("total_assets", doc, "balance_sheet", *parts)
+
+
+def matures_after_signing(doc: Any) -> Any:
+    dates = [doc["terms"][name] for name in ("agreement_date", "maturity_date")]
+    known = all(re.fullmatch(r"\d{4}-\d\d-\d\d", str(date)) for date in dates)
+    return dates[0] < dates[1] if known else None
+
+
+def current_has_no_end(doc: Any) -> Any:
+    posts = enumerate(doc["workExperience"] or [])
+    path = "$.workExperience[{}].endDate"
+    return [path.format(i) for i, p in posts if p.get("isCurrent") and p.get("endDate")]
+
+
+def starts_before_it_ends(doc: Any) -> Any:
+    for i, post in enumerate(doc["workExperience"] or []):
+        start, end = year(post.get("startDate")), year(post.get("endDate"))
+        if start and end and start > end:
+            yield f"$.workExperience[{i}]"
+
+
+def ranks_follow_times(doc: Any) -> Any:
+    for path, _, group in results(doc):
+        ranked = [
+            (i, r["rank"], seconds(r["time"]))
+            for i, r in enumerate(group)
+            if isinstance(r["rank"], int)
+        ]
+        for (_, rank, time), (i, next_rank, next_time) in pairwise(ranked):
+            if rank > next_rank or time > next_time or (rank == next_rank) != (time == next_time):
+                yield f"{path}[{i}].rank"
+
+
+def age_fits_birth(doc: Any) -> Any:
+    held = year(doc["championship"])
+    for path, ages, group in results(doc):
+        low, high = map(int, ages.split("-"))
+        for i, r in enumerate(group):
+            born = r["athlete_details"].get("year_birth")
+            if isinstance(born, int) and held and not low <= held - born <= high:
+                yield f"{path}[{i}].athlete_details.year_birth"
+
+
+REAL = [
+    ("10kq", gross_profit),
+    ("10kq", assets),
+    ("credit_agreement", matures_after_signing),
+    ("resume", current_has_no_end),
+    ("resume", starts_before_it_ends),
+    ("swimming", ranks_follow_times),
+    ("swimming", age_fits_birth),
+]
+
+
+@pytest.mark.skipif(
+    "EXTRACTBENCH_DATASET" not in os.environ, reason="EXTRACTBENCH_DATASET is unset"
+)
+def test_what_docs_rules_says_about_the_real_gold_files():
+    for schema, function in REAL:
+        xb.rule(applies_to=schema)(function)
+    found = check_rules(xb.load_dataset(Path(os.environ["EXTRACTBENCH_DATASET"])))
+    assert Counter(found["outcome"]) == {"holds": 40, "not_applicable": 5, "broken": 3}
+    broken = found[found["outcome"] == "broken"]
+    assert rows(broken, "document", "rule", "paths") == [
+        ["mck_10q_fy2025q2", "gross_profit", ("$.income_statement.gross_profit",)],
+        ["wdc_10q_fy2025q2", "assets", ("$.balance_sheet.total_assets",)],
+        ["Resume-Academic01", "current_has_no_end", ("$.workExperience[17].endDate",)],
+    ]
