@@ -307,15 +307,11 @@ class Tuning:
 
 
 def _metric_name(metric: Any) -> str:
-    if callable(metric):
-        for entry in REGISTRY.entries.values():
-            if entry.function is metric:
-                return entry.name
-        raise InputError(f"{metric!r} is not registered; decorate it with @metric")
+    name = REGISTRY.config_of(metric)
     known = {*PRESETS, *REGISTRY.names()}
-    if not isinstance(metric, str) or metric not in known:
+    if not isinstance(name, str) or name not in known:
         raise ConfigError(None, f"unknown metric {metric!r}; {nearest(metric, known)}")
-    return metric
+    return name
 
 
 def is_whole(param: Param) -> bool:
