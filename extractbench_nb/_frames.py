@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import pandas_dtype
 
 from extractbench_nb.errors import InputError
 
@@ -78,8 +79,8 @@ def as_pandas(frame: Any) -> Any:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> frame = as_pandas(pa.table({"document": ["a", None], "predicted": [{"x": [1, None]}, None]}))
-    >>> frame["predicted"].tolist()
+    >>> table = pa.table({"run": ["a", "b"], "predicted": [{"x": [1, None]}, None]})
+    >>> as_pandas(table)["predicted"].tolist()
     [{'x': [1, None]}, None]
     """
     kind = type(frame)
@@ -122,13 +123,16 @@ def _of_arrow(name: str, column: Any) -> pd.Series:
         return pd.Series(cells, dtype=object)
     if pa.types.is_dictionary(kind):
         return pd.Series(column.to_pylist())
-    types = {pa.bool_(): pd.BooleanDtype()} | {
-        pa.type_for_alias(name.lower()): pd.array([], dtype=name).dtype for name in _INTEGERS
-    }
-    return column.to_pandas(types_mapper=types.get if column.null_count else None)
+    types = {pa.type_for_alias(name.lower()): pandas_dtype(name) for name in _WITH_NULLS}
+    found: pd.Series = column.to_pandas(types_mapper=types.get if column.null_count else None)
+    return found
 
 
-_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+#: Types that pandas has with nulls too, but not by default. Arrow's names are in lower case.
+_WITH_NULLS = (
+    *("boolean", "Int8", "Int16", "Int32", "Int64"),
+    *("UInt8", "UInt16", "UInt32", "UInt64"),
+)
 
 
 def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:

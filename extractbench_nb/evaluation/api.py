@@ -51,7 +51,7 @@ MAX_DEPTH = 100
 _TOO_DEEP = "… nested too deep"
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
     schema: SchemaSource,
     gold: Any,
     predicted: Any,
@@ -112,7 +112,7 @@ def evaluate(
     >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
     [['$.year', 'incorrect']]
     """
-    run = Run(schema, gold, predicted, judge, alignment, profile, metrics)
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics)
     if run.traversal.is_open:
         from extractbench_nb._concurrency import run_anywhere
 
@@ -120,7 +120,7 @@ def evaluate(
     return run.finish()
 
 
-async def evaluate_async(
+async def evaluate_async(  # noqa: PLR0913 - as evaluate
     schema: SchemaSource,
     gold: Any,
     predicted: Any,
@@ -144,7 +144,8 @@ async def evaluate_async(
     Evaluation
         The same as `evaluate` returns.
     """
-    return await Run(schema, gold, predicted, judge, alignment, profile, metrics).complete()
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics)
+    return await run.complete()
 
 
 class Run:
@@ -162,8 +163,8 @@ class Run:
         judge: str | Judge,
         alignment: str | Aligner,
         profile: str | Profile,
-        metrics: Mapping[str, Any] | None = None,
         *,
+        metrics: Mapping[str, Any] | None = None,
         checked: bool = False,
     ) -> None:
         self.started = time.perf_counter()
@@ -246,9 +247,7 @@ class Run:
 # --- options ------------------------------------------------------------------------------------
 
 
-def read_schema(
-    schema: Any, profile: Profile, metrics: Mapping[str, Any] | None = None
-) -> Schema:
+def read_schema(schema: Any, profile: Profile, metrics: Mapping[str, Any] | None = None) -> Schema:
     """Parse a schema under the rules of a profile."""
     rules = (profile.package_010_schema, profile.url_rule)
     if isinstance(schema, Schema) and (schema.released, schema.url_rule) != rules:
@@ -355,13 +354,12 @@ def refuse_non_json(document: Any, what: str = "gold") -> int:
                 seen.add(id(value))
                 inner = value.items() if isinstance(value, dict) else enumerate(value)
                 stack.extend([((place, value, key), below, level + 1) for key, below in inner])
-        elif json_type(value) == "unknown":
-            if what == "gold" or (_is_record(value) and not isinstance(value, _DUMPED)):
-                name = value.name if isinstance(value, Unreadable) else type(value).__name__
-                raise InputError(
-                    f"{what} at {_path(place)} is a {name}; expected a JSON value "
-                    f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
-                )
+        elif json_type(value) == "unknown" and (what == "gold" or _is_record(value)):
+            name = value.name if isinstance(value, Unreadable) else type(value).__name__
+            raise InputError(
+                f"{what} at {_path(place)} is a {name}; expected a JSON value "
+                f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+            )
     return deepest
 
 
@@ -385,7 +383,8 @@ def _plain_hint(value: Any) -> str:
 
 def _is_record(value: Any) -> bool:
     """Whether a value stands for a document, but is a dataclass, or the class of a model."""
-    return is_dataclass(value) or callable(getattr(value, "model_dump", None))
+    is_class = isinstance(value, type) and callable(getattr(value, "model_dump", None))
+    return is_class or (is_dataclass(value) and not isinstance(value, _DUMPED))
 
 
 #: What ``model_dump()`` keeps as Python objects.

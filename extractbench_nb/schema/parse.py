@@ -68,9 +68,7 @@ class JsonSchemaWriter(Protocol):
 
 
 #: What can be given as a schema; a class is one of a Pydantic model.
-SchemaSource: TypeAlias = (
-    Mapping[str, Any] | str | Path | Schema | type[Any] | JsonSchemaWriter
-)
+SchemaSource: TypeAlias = Mapping[str, Any] | str | Path | Schema | type[Any] | JsonSchemaWriter
 
 
 def parse_schema(
@@ -281,7 +279,8 @@ def _root(document: dict[str, Any], rules: tuple[bool, bool], checked: bool) -> 
         if not nodes:
             known = fields_of(Schema(root, document))
             raise ConfigError(at, f"there is no field {field!r}; {nearest(field, known)}")
-        for node in nodes if _catalogue is not None and checked else ():
+        for node in nodes if checked else ():
+            assert _catalogue is not None  # noqa: S101 - the registry is loaded by now
             check_types(config, node.types, node.label, at, _catalogue)
     return root
 

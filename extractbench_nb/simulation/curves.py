@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._json import canonical, read_document
 from extractbench_nb.display.text import fitted
 from extractbench_nb.engine.profiles import PROFILES, Profile, get_profile
@@ -594,7 +594,7 @@ def _material(
         )
     if documents is not None:
         raise InputError("documents= needs a dataset, and data is not one")
-    single = isinstance(data, str | bytes | Mapping | Schema | pd.DataFrame | type)
+    single = isinstance(as_pandas(data), str | bytes | Mapping | Schema | pd.DataFrame | type)
     if single or not isinstance(data, Iterable):
         raise InputError(
             f"data is {fitted(repr(data), _WIDEST)}; expected a dataset, a list of (schema, gold) "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
-import pandas as pd
 import pytest
 from annotated_types import Ge, Len
 from pydantic import (
@@ -32,7 +30,6 @@ from pydantic import (
     model_serializer,
 )
 from pydantic.alias_generators import to_camel
-
 from typing_extensions import TypedDict
 
 import extractbench_nb as xb
