@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
+import pandas as pd
 import pytest
 from annotated_types import Ge, Len
 from pydantic import (
@@ -490,3 +492,167 @@ def test_models_are_evaluated_as_they_are(name: str, profile: str) -> None:
     assert all(one == path or one.startswith(below) for one in failed - arrays)
     kinds = set(ev.warnings["kind"])
     assert kinds <= ({"type"} if name == "wrong types" else set())
+
+
+@pytest.mark.filterwarnings("ignore:Default value:UserWarning")  # in the schema made here
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_gives_what_its_schema_and_json_give(name: str) -> None:
+    """What a model writes in answer to the schema is compared with an instance as gold."""
+    source, gold, wrong, _ = MODELS[name]
+    options = {"by_alias": True}
+    is_class = isinstance(source, type)
+    schema = source.model_json_schema(**options) if is_class else source.json_schema(**options)
+    read = xb.evaluate(source, gold, wrong)
+    documents = (json.dumps(getattr(read.inputs, side)) for side in ("gold", "predicted"))
+    written = xb.evaluate(schema, *documents)
+    if name != "secrets":
+        pd.testing.assert_frame_equal(read.fields, written.fields)
+    adapter = TypeAdapter(source) if is_class else source
+    assert adapter.validate_python(read.inputs.gold) is not None
+
+
+AMOUNTS = [
+    ("12.50", 12.5, True),
+    (12.5, "12.50", True),
+    ("12.50", "12.5", True),
+    ("1200.50", "1,200.50", True),
+    ("1E+3", 1000, True),
+    ("-5", -5.0, True),
+    ("12.50", 12.6, False),
+    ("12.50", "-12.50", False),
+    ("12.50", 125, False),
+    ("100", "101", False),
+]
+
+
+@pytest.mark.parametrize("gold, predicted, passed", AMOUNTS)
+def test_decimals_are_compared_as_numbers(gold: Any, predicted: Any, passed: bool) -> None:
+    for golds in ({"total": gold}, Money(total=gold)):
+        ev = xb.evaluate(Money, golds, {"total": predicted, "tax": "0.00"})
+        assert ev.fields.set_index("path")["passed"]["$.total"] == passed
+
+
+def test_computed_fields_are_not_scored() -> None:
+    invoice = Invoice(number="7", lines=[_LINE])
+    ev = xb.evaluate(Invoice, invoice, {"number": "7", "lines": [_LINE]})
+    assert ev.fields["path"].tolist()[:2] == ["$.number", "$.lines"]
+    assert "total" not in ev.inputs.gold
+    assert ev.summary["pass_rate"] == 1.0
+
+
+def test_models_inside_plain_values_are_read() -> None:
+    lines = {"a": [_LINE, {"item": "nut", "amount": 1}], "b": (_LINE,)}
+    schema = TypeAdapter(dict[str, list[Line]])
+    ev = xb.evaluate(schema, lines, {"a": [_LINE, _NUT], "b": [_LINE]})
+    assert ev.summary["pass_rate"] == 1.0
+    assert isinstance(lines["b"], tuple)
+
+
+def test_what_a_secret_holds_is_not_scored_unless_the_field_asks() -> None:
+    ev = xb.evaluate(Hidden, {"user": "a", "password": "x"}, {"user": "a", "password": "y"})
+    assert ev.fields["path"].tolist() == ["$.user"]
+
+    class Shown(BaseModel):
+        word: Annotated[SecretStr, Field(json_schema_extra={"evaluation_config": "string_exact"})]
+
+    ev = xb.evaluate(Shown, {"word": "x"}, {"word": "y"})
+    assert ev.fields["outcome"].tolist() == ["incorrect"]
+
+
+class Configured(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"x-source": "form"})
+    code: str = Field(json_schema_extra={"evaluation_config": "string_exact"})
+    amount: float = Field(
+        json_schema_extra={
+            "evaluation_config": {"metric_id": "number_tolerance", "params": {"tolerance": 0.5}}
+        }
+    )
+    line: Line | None = Field(None, json_schema_extra={"evaluation_config": "skip"})
+    lines: list[Line] = Field([], json_schema_extra={"evaluation_config": "set_f1"})
+
+
+class Skipped(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"evaluation_config": "skip"})
+    note: str = ""
+
+
+class Holder(BaseModel):
+    skipped: Skipped
+    name: str
+
+
+def test_metrics_stand_in_the_model() -> None:
+    gold = Configured(code="A", amount=10, line=_LINE)
+    ev = xb.evaluate(Configured, gold, Configured(code="a", amount=14, line=_NUT))
+    found = ev.fields.set_index("path")[["metric", "passed"]].values.tolist()
+    assert found == [["string_exact", False], ["number_tolerance", True], ["set_f1", True]]
+    gold, wrong = (Holder(skipped=Skipped(note=note), name="x") for note in "ab")
+    assert xb.evaluate(Holder, gold, wrong).fields["path"].tolist() == ["$.name"]
+
+
+class Breaks(BaseModel):
+    x: int
+
+    @field_serializer("x")
+    def fail(self, x: int) -> int:
+        raise RuntimeError("no disk")
+
+
+def test_a_model_that_cannot_be_written_is_one_error() -> None:
+    cyclic = Tree(name="a")
+    cyclic.children.append(cyclic)
+    for schema, bad, problem in (
+        (Breaks, Breaks(x=1), "Breaks cannot be written as JSON: .*no disk"),
+        (Tree, cyclic, "Tree cannot be written as JSON: .*[Cc]ircular"),
+        (Network, Network.model_construct(data=b"\xff"), "Network cannot be written as JSON: "),
+    ):
+        with pytest.raises(xb.InputError, match=f"gold: the model {problem}"):
+            xb.evaluate(schema, bad, {})
+        ev = xb.evaluate(schema, {}, bad)
+        assert ev.fields["outcome"].tolist() == ["structural"]
+        assert "cannot be written as JSON" in ev.fields["reasoning"][0]
+
+
+def test_instances_are_not_changed() -> None:
+    invoice = Invoice(number="7", lines=[_LINE])
+    before = invoice.model_copy(deep=True)
+    ev = xb.evaluate(Invoice, invoice, invoice)
+    invoice.lines.append(_NUT)
+    assert len(ev.inputs.gold["lines"]) == 1
+    assert before == Invoice(number="7", lines=[_LINE])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_batches_take_models_and_know_their_content(n_jobs: int, tmp_path: Path) -> None:
+    golds = [Renamed(number=str(n), place="Rome", first="Ann") for n in range(3)]
+
+    def runs(last: str) -> pd.DataFrame:
+        answers = [*golds[:2], golds[2].model_copy(update={"place": last})]
+        return pd.DataFrame(
+            {
+                "run": "r",
+                "document": [f"d{n}" for n in range(3)],
+                "gold": golds,
+                "predicted": answers,
+                "schema": pd.Series([Renamed] * 3, dtype=object),
+            }
+        )
+
+    options: dict[str, Any] = {"n_jobs": n_jobs, "progress": False, "resume": tmp_path / "batch"}
+    first = xb.evaluate_runs(runs("Rome"), **options)
+    assert first.summary["pass_rate"].tolist() == [1.0, 1.0, 1.0]
+    assert first.summary["schema"].tolist() == ["Renamed"] * 3
+    second = xb.evaluate_runs(runs("Oslo"), **options)
+    assert second.meta["evaluated"] == 1
+    failed = second.fields[~second.fields["passed"].astype(bool)]
+    assert failed[["document", "path"]].to_numpy().tolist() == [["d2", "$.city"]]
+
+
+def test_functions_that_take_a_schema_take_a_model() -> None:
+    gold = {"number": "7", "lines": [{"item": "bolt", "amount": 2.5}] * 3}
+    assert repr(xb.parse_schema(Invoice)) == repr(xb.parse_schema(Invoice.model_json_schema()))
+    assert xb.show(Invoice) is not None
+    assert xb.estimate_cost(Invoice, gold, gold).calls.empty
+    corrupted = xb.simulation.corrupt_document(Invoice, gold, "drop_items", rate=1.0)
+    assert len(corrupted.value["lines"]) < 3
+    assert len(xb.sensitivity("paper", [(Invoice, gold)], "drop_items", repeats=1))
