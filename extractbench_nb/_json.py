@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from decimal import Decimal
@@ -202,8 +203,9 @@ def is_model(value: object) -> bool:
 def model_values(model: Any, what: str) -> Any:
     """Return the values of a Pydantic model as JSON that its validation schema describes.
 
-    Computed fields are left out, and where a field has another alias in dumps than in input, its
-    key is the one of input.
+    Computed fields are left out. Where a field has another alias in dumps than in input, its key is
+    the one of input. Decimals are numbers where that loses no digit, so that metrics of numbers
+    apply.
     """
     options = {"mode": "json", "by_alias": True, "round_trip": True, "warnings": False}
     try:
@@ -216,7 +218,9 @@ def model_values(model: Any, what: str) -> Any:
 
 
 def _as_input(value: Any, dumped: Any) -> Any:
-    """Rename the keys of dumped models from the aliases of dumps to those of input."""
+    """Give dumped models the keys of input, and numbers for decimals, which dumps write as text."""
+    if isinstance(value, Decimal) and dumped == str(value):
+        return _as_number(value, dumped)
     if isinstance(value, list | tuple | set | frozenset):
         if isinstance(dumped, list) and len(value) == len(dumped):
             return [_as_input(*pair) for pair in zip(value, dumped, strict=True)]
@@ -236,6 +240,14 @@ def _as_input(value: Any, dumped: Any) -> Any:
             renamed[_input_name(field, name) if field is not None else key] = inner
         return renamed
     return dumped
+
+
+def _as_number(value: Decimal, dumped: str) -> int | float | str:
+    """Return a decimal as a JSON number, as text if no float is written with the same digits."""
+    number = float(value) if value.is_finite() else math.nan
+    if not math.isfinite(number) or as_written(number) != Fraction(value):
+        return dumped
+    return int(number) if number.is_integer() else number
 
 
 def _input_name(field: Any, name: str) -> str:

@@ -71,7 +71,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     gold : object
         The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
         Instances of Pydantic models count as their ``model_dump(mode="json")``, without computed
-        fields.
+        fields and with decimals as numbers.
     predicted : object
         The model's answer, in the same forms. No answer stops the evaluation; text that does not
         parse is one structural row at the root.

@@ -10,10 +10,12 @@ import copyreg
 import json
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 from extractbench_nb._json import (
     bracketed,
@@ -169,6 +171,12 @@ def model_schema(source: Any) -> Any:
         write, name = getattr(source, "json_schema", None) if adapts else None, kind.__name__
     if not callable(write):
         return source
+    core = getattr(source, "__pydantic_core_schema__", getattr(source, "core_schema", None))
+    known = document = None
+    with suppress(TypeError):  # no weak reference
+        known, document = _written.get(source, (None, None))
+    if document is not None and core is known is not None:
+        return document
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # defaults that JSON does not have
@@ -183,7 +191,13 @@ def model_schema(source: Any) -> Any:
             if part.get("format") == "password" and part.get("writeOnly") is True:
                 part.setdefault("evaluation_config", "skip")
             todo.extend(inner for _, inner in subschemas(part))
+    with suppress(TypeError):
+        _written[source] = core, document
     return document
+
+
+#: Schemas of models, with the object that rebuilding a model replaces.
+_written: WeakKeyDictionary[Any, tuple[Any, dict[str, Any]]] = WeakKeyDictionary()
 
 
 def _problem(document: Any) -> str:

@@ -224,8 +224,8 @@ def test_outputs_and_tables(make: Any) -> None:
     assert xb.extraction.failure_modes(make(counted)).loc["trailing_comma"].tolist() == [1, 1]
     table = {"city": ["Rome", "Oslo"], "people": [3, 1]}
     assert xb.tables.grits(pd.DataFrame(table), make(table)).scores["fscore"].tolist() == [1, 1]
-    scores = xb.tables.evaluate_tables(make({"true": ["|a|b|"], "predicted": ["|a|b|"]}))
-    assert len(scores) == 1
+    pairs = make({"true": ["a,b\n1,2"], "predicted": ["a,b\n1,2"]})
+    assert xb.tables.evaluate_tables(pairs).scores["score"].tolist() == [1, 1]
 
 
 def test_boxes_words_and_evidence(make: Any) -> None:
