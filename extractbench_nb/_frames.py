@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
+from extractbench_nb._json import json_number
 from extractbench_nb.errors import InputError
 
 
@@ -73,8 +76,9 @@ class FrameSpec:
 def as_pandas(frame: Any) -> Any:
     """Return a Polars, Arrow or other frame with Arrow's C interface as a pandas one.
 
-    Structs and maps become dicts, lists become lists, nulls inside them None; columns of integers
-    and booleans with nulls keep their type. Anything else is returned as it is.
+    Structs and maps become dicts, lists become lists, nulls inside them None, decimals numbers,
+    dates and times text. Columns of integers and booleans with nulls keep their type. Anything else
+    is returned as it is.
 
     Examples
     --------
@@ -120,12 +124,23 @@ def _of_arrow(name: str, column: Any) -> pd.Series:
             cells = column.to_pylist(maps_as_pydicts="strict")
         except KeyError as error:
             raise InputError(f"column {name!r}: a map has the key {error} twice") from None
-        return pd.Series(cells, dtype=object)
+        return pd.Series([_json_value(cell) for cell in cells], dtype=object)
     if pa.types.is_dictionary(kind):
         return pd.Series(column.to_pylist())
     types = {pa.type_for_alias(name.lower()): pandas_dtype(name) for name in _WITH_NULLS}
     found: pd.Series = column.to_pandas(types_mapper=types.get if column.null_count else None)
     return found
+
+
+def _json_value(cell: Any) -> Any:
+    """Return a nested cell with JSON in place of decimals, dates and times."""
+    if isinstance(cell, dict):
+        return {key: _json_value(value) for key, value in cell.items()}
+    if isinstance(cell, list):
+        return [_json_value(value) for value in cell]
+    if isinstance(cell, Decimal):
+        return json_number(cell)
+    return cell.isoformat() if isinstance(cell, date | time) else cell
 
 
 #: Types that pandas has with nulls too, but not by default. Arrow's names are in lower case.

@@ -220,7 +220,7 @@ def model_values(model: Any, what: str) -> Any:
 def _as_input(value: Any, dumped: Any) -> Any:
     """Give dumped models the keys of input, and numbers for decimals, which dumps write as text."""
     if isinstance(value, Decimal) and dumped == str(value):
-        return _as_number(value, dumped)
+        return json_number(value)
     if isinstance(value, list | tuple | set | frozenset):
         if isinstance(dumped, list) and len(value) == len(dumped):
             return [_as_input(*pair) for pair in zip(value, dumped, strict=True)]
@@ -242,11 +242,11 @@ def _as_input(value: Any, dumped: Any) -> Any:
     return dumped
 
 
-def _as_number(value: Decimal, dumped: str) -> int | float | str:
+def json_number(value: Decimal) -> int | float | str:
     """Return a decimal as a JSON number, as text if no float is written with the same digits."""
     number = float(value) if value.is_finite() else math.nan
     if not math.isfinite(number) or as_written(number) != Fraction(value):
-        return dumped
+        return str(value)
     return int(number) if number.is_integer() else number
 
 

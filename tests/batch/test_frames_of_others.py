@@ -95,6 +95,14 @@ def test_other_columns() -> None:
             "view": pa.array(["a", "b"], pa.string_view()),
         }
     )
+    cell = {
+        "amount": Decimal("12.50"),
+        "day": dt.date(2024, 5, 6),
+        "at": dt.datetime(2024, 5, 6, 7),
+    }
+    expected = {"amount": 12.5, "day": "2024-05-06", "at": "2024-05-06T07:00:00"}
+    for nested in (pa.table({"x": [[cell]]}), pl.DataFrame({"x": [[cell]]})):
+        assert as_pandas(nested)["x"].tolist() == [[expected]]
     frame = as_pandas(table)
     assert frame["map"].tolist() == [{"k": {"q": 1}}, None]
     assert frame["word"].isna().tolist() == [False, True]
