@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from decimal import Decimal
@@ -177,7 +178,7 @@ def private_copy(value: Any, what: str = "document") -> Any:
         if into is None:
             within.discard(key_or_id)
             continue
-        new = source if type(source) in _SCALARS_AND_NULL else _plain(source)
+        new = source if type(source) in _SCALARS_AND_NULL else _plain(source, what)
         into[key_or_id] = new
         count += 1
         if type(new) not in (dict, list) or not new:
@@ -193,9 +194,77 @@ def private_copy(value: Any, what: str = "document") -> Any:
     return box[0]
 
 
-def _plain(value: Any) -> Any:
-    """Return a dict, list or scalar with what a value holds, one level deep."""
+def is_model(value: object) -> bool:
+    """Whether a value is an instance of a Pydantic model, told by the methods of its class."""
     kind = type(value)
+    return all(callable(getattr(kind, name, None)) for name in ("model_dump", "model_json_schema"))
+
+
+def model_values(model: Any, what: str) -> Any:
+    """Return the values of a Pydantic model as JSON that its validation schema describes.
+
+    Computed fields are left out. Where a field has another alias in dumps than in input, its key is
+    the one of input. Decimals are numbers where that loses no digit, so that metrics of numbers
+    apply.
+    """
+    options = {"mode": "json", "by_alias": True, "round_trip": True, "warnings": False}
+    try:
+        return _as_input(model, model.model_dump(**options))
+    except Exception as error:  # noqa: BLE001 - serializers of the user's may raise anything
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"{what}: the model {type(model).__name__} cannot be written as JSON: {reason}"
+        ) from None
+
+
+def _as_input(value: Any, dumped: Any) -> Any:
+    """Give dumped models the keys of input, and numbers for decimals, which dumps write as text."""
+    if isinstance(value, Decimal) and dumped == str(value):
+        return json_number(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        if isinstance(dumped, list) and len(value) == len(dumped):
+            return [_as_input(*pair) for pair in zip(value, dumped, strict=True)]
+    elif isinstance(value, Mapping):
+        if isinstance(dumped, dict) and len(value) == len(dumped):
+            pairs = zip(value.values(), dumped.items(), strict=True)
+            return {key: _as_input(inner, written) for inner, (key, written) in pairs}
+    elif getattr(type(value), "__pydantic_root_model__", False):
+        return _as_input(value.root, dumped)
+    elif isinstance(dumped, dict) and is_model(value):
+        fields = getattr(type(value), "model_fields", {}).items()
+        known = {field.serialization_alias or name: (name, field) for name, field in fields}
+        renamed = {}
+        for key, written in dumped.items():
+            name, field = known.get(key, (key, None))
+            inner = written if field is None else _as_input(getattr(value, name), written)
+            renamed[_input_name(field, name) if field is not None else key] = inner
+        return renamed
+    return dumped
+
+
+def json_number(value: Decimal) -> int | float | str:
+    """Return a decimal as a JSON number, as text if no float is written with the same digits."""
+    number = float(value) if value.is_finite() else math.nan
+    if not math.isfinite(number) or as_written(number) != Fraction(value):
+        return str(value)
+    return int(number) if number.is_integer() else number
+
+
+def _input_name(field: Any, name: str) -> str:
+    """Return the key of a field in its validation schema, as Pydantic chooses it."""
+    alias = field.validation_alias
+    if isinstance(alias, str):
+        return alias
+    choices = getattr(alias, "choices", ())
+    paths = [[one] if isinstance(one, str) else one.path for one in choices]
+    return next((path[0] for path in paths if len(path) == 1), name)
+
+
+def _plain(value: Any, what: str) -> Any:
+    """Return a dict, list or scalar with what a value holds, all of a Pydantic model's."""
+    kind = type(value)
+    if is_model(value):
+        return model_values(value, what)
     try:
         if issubclass(kind, Mapping):
             items = dict.items(value) if issubclass(kind, dict) else value.items()

@@ -17,8 +17,8 @@ import pandas as pd
 from pandas.api import types
 
 from extractbench_nb._files import reading
-from extractbench_nb._frames import Column
-from extractbench_nb._json import read_document
+from extractbench_nb._frames import Column, as_pandas
+from extractbench_nb._json import plain_levels, private_copy, read_document
 from extractbench_nb.batch.rows import (
     SUMMARIES,
     is_time,
@@ -27,9 +27,11 @@ from extractbench_nb.batch.rows import (
     value_to_text,
 )
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.errors import InputError, SchemaError, nearest
+from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 from extractbench_nb.evaluation.api import read_predicted, read_schema
 from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.schema.parse import ENVELOPES, fields_of, nodes_of, with_metrics
+from extractbench_nb.schema.resolve import STRUCTURE_OR_REF
 
 
 class Documents(Protocol):
@@ -92,20 +94,29 @@ class Plan:
 
 # --- runs ---------------------------------------------------------------------------------------
 
+#: Keys by which a dict is taken for a schema, and not for schemas by id.
+_SCHEMA_KEYS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
 _SUFFIX = ".json"
 _LAYOUT = "expected the layout run/document.json"
 _NEEDED = ("run", "document", "predicted")
 _KNOWN = (*_NEEDED, "domain", "schema", "gold")
+_GIVEN = ("schema", True)
 _SHOWN = 3
 #: Columns of the summary that may be columns of the runs too.
 _ALLOWED = ("run", "document", "domain", "schema")
 
 
-def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
+def read_runs(
+    runs: Any,
+    dataset: Documents | None,
+    profile: Profile,
+    schema: Any = None,
+    metrics: Mapping[str, Any] | None = None,
+) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
     frame, dataset = _as_frame(runs, dataset)
-    _check_columns(frame, dataset)
-    reader = _CellReader(dataset, profile)
+    reader = _CellReader(dataset, profile, schema)
+    _check_columns(frame, dataset, has_schema=reader.one is not None)
     absent = [None] * len(frame)
     columns = [frame[name].tolist() if name in frame.columns else absent for name in _KNOWN]
     rows = enumerate(zip(*columns, strict=True))
@@ -116,16 +127,20 @@ def read_runs(runs: Any, dataset: Documents | None, profile: Profile) -> Plan:
         shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
         more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
         raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
+    reader.check_ids()
+    schemas = {cell.schema_key: reader.schemas[cell.schema_key] for cell in cells}
+    if metrics is not None:
+        cells, schemas = _with_metrics(cells, schemas, metrics)
     extras = frame[[name for name in frame.columns if name not in _KNOWN]]
-    return Plan(cells, reader.schemas, *_extra_columns(extras), dataset)
+    return Plan(cells, schemas, *_extra_columns(extras), dataset)
 
 
 def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
     if isinstance(runs, str | Path):
         return _read_folder(Path(runs)), dataset
-    frame, problem = runs, "runs is an empty DataFrame"
-    if not isinstance(runs, pd.DataFrame):
-        frame = getattr(runs, "runs", None)
+    frame, problem = as_pandas(runs), "runs is an empty DataFrame"
+    if not isinstance(frame, pd.DataFrame):
+        frame = as_pandas(getattr(runs, "runs", None))
         if not isinstance(frame, pd.DataFrame) or not hasattr(runs, "gold"):
             raise InputError(
                 f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document "
@@ -179,7 +194,9 @@ def _visible(folder: Path) -> list[Path]:
     return sorted(entries, key=lambda entry: entry.name)
 
 
-def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
+def _check_columns(
+    frame: pd.DataFrame, dataset: Documents | None, *, has_schema: bool = False
+) -> None:
     names: list[Any] = list(frame.columns)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
@@ -188,7 +205,7 @@ def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
     if twice:
         raise InputError(f"runs has two columns named {twice[0]!r}; rename one")
     needed = _NEEDED if dataset is not None else (*_NEEDED, "schema", "gold")
-    absent = [name for name in needed if name not in names]
+    absent = [name for name in needed if name not in names and (name, has_schema) != _GIVEN]
     if absent:
         more = "" if dataset is not None else "; or pass dataset= for schema and gold"
         raise InputError(f"runs has no column {', '.join(map(repr, absent))}{more}")
@@ -205,14 +222,22 @@ def _check_columns(frame: pd.DataFrame, dataset: Documents | None) -> None:
 class _CellReader:
     """Makes cells: schema, gold and domain of a row are in the row itself, else in the dataset.
 
-    ``schemas`` has the parsed schemas by a hash of their content.
+    ``schemas`` has the parsed schemas by a hash of their content. `given` replaces them: ``one``
+    all, ``by_id`` those of some ids.
     """
 
-    def __init__(self, dataset: Documents | None, profile: Profile) -> None:
+    def __init__(self, dataset: Documents | None, profile: Profile, given: Any = None) -> None:
         self.dataset, self.profile = dataset, profile
         self.known = _known_documents(dataset)
         self.schemas: dict[str, Schema] = {}
         self._schema_ids = {schema for _, schema, _ in self.known.values()}
+        is_by_id = isinstance(given, Mapping) and (
+            self._schema_ids.issuperset(given) or _SCHEMA_KEYS.isdisjoint(given)
+        )
+        self.one: Any = None if is_by_id else given
+        self.by_id: Mapping[str, Any] = given if is_by_id else {}
+        if is_by_id and not given:
+            raise InputError("schema is empty; expected a schema, or a dict from id to schema")
         self._labels: dict[Any, tuple[str, str]] = {}
         self._keys: dict[str | None, str] = {}
         self._sources: list[Any] = []  # keeps the ids of schemas unique
@@ -226,7 +251,8 @@ class _CellReader:
             of_dataset = self.known[document]
             domain = of_dataset[0] if domain is None else domain
             schema = of_dataset[1] if schema is None else schema
-        elif schema is None or gold is None:
+        schema = self.one if self.one is not None else schema
+        if schema is None or (gold is None and document not in self.known):
             problem = "schema or gold is missing; fill both cells or pass dataset="
             if self.dataset is not None:
                 similar = nearest(document, self.known)
@@ -235,13 +261,25 @@ class _CellReader:
         if domain is not None and not isinstance(domain, str):
             raise InputError(f"{where}: domain is {domain!r}; expected a text")
         label, key = self._schema(schema, where)
+        if label in self.by_id:
+            _, key = self._schema(self.by_id[label], f"schema[{label!r}]")
         if gold is not None:
             _check_source(gold, "gold", where)
+            gold = _plain_source(gold)
         else:
             gold = self.known[document][2]
         predicted = None if _is_missing(predicted) else predicted
         _check_source(predicted, "predicted", where)
+        predicted = _plain_source(predicted)
         return Cell(run, document, domain, label, key, gold, predicted)
+
+    def check_ids(self) -> None:
+        """Raise `InputError` if a schema replaces one that is not known."""
+        known = self._schema_ids | {label for label, _ in self._labels.values()}
+        for name in self.by_id:
+            if name not in known:
+                hint = nearest(name, known)
+                raise InputError(f"schema has the key {name!r}, which is no schema's id; {hint}")
 
     def _schema(self, source: Any, where: str) -> tuple[str, str]:
         """Return label and key of a schema, which is parsed once."""
@@ -273,12 +311,43 @@ class _CellReader:
             schema = read_schema(content, self.profile)
         except SchemaError as error:
             raise type(error)(error.pointer, f"{error.problem} ({what})") from None
-        written = json.dumps(dict(schema.document), default=str)
-        key = hashlib.sha256(written.encode()).hexdigest()
+        key = _key_of(schema)
         self.schemas.setdefault(key, schema)
         if text is not None:
             self._keys[text] = key
         return key
+
+
+def _key_of(schema: Schema) -> str:
+    """Return a hash of a schema's content."""
+    written = json.dumps(dict(schema.document), default=str)
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def _with_metrics(
+    cells: Sequence[Cell], schemas: Mapping[str, Schema], metrics: Mapping[str, Any]
+) -> tuple[tuple[Cell, ...], dict[str, Schema]]:
+    """Change the metrics of fields in each schema that has them."""
+    if not isinstance(metrics, Mapping):
+        raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
+    labels = {cell.schema_key: cell.schema for cell in cells}
+    changed: dict[str, Schema] = {}
+    met: set[str] = set()
+    for key, schema in schemas.items():
+        own = {name: metric for name, metric in metrics.items() if nodes_of(schema.root, name)}
+        met |= own.keys()
+        try:
+            changed[key] = with_metrics(schema, own) if own else schema
+        except ConfigError as error:
+            problem = f"{error.problem} (schema {labels[key]!r})"
+            raise ConfigError(error.pointer, problem) from None
+    for name in metrics:
+        if name not in met:
+            known = set[str]().union(*map(fields_of, schemas.values()))
+            raise InputError(f"metrics: no schema has the field {name!r}; {nearest(name, known)}")
+    keys = {key: _key_of(schema) for key, schema in changed.items()}
+    moved = tuple(cell._replace(schema_key=keys[cell.schema_key]) for cell in cells)
+    return moved, {keys[key]: schema for key, schema in changed.items()}
 
 
 def _known_documents(dataset: Documents | None) -> dict[str, tuple[str | None, str, Any]]:
@@ -286,9 +355,9 @@ def _known_documents(dataset: Documents | None) -> dict[str, tuple[str | None, s
     if dataset is None:
         return {}
     # `documents` may count the pages of PDFs, `listing` does not
-    frame: Any = getattr(dataset, "listing", None)
+    frame: Any = as_pandas(getattr(dataset, "listing", None))
     if not isinstance(frame, pd.DataFrame):
-        frame = getattr(dataset, "documents", None)
+        frame = as_pandas(getattr(dataset, "documents", None))
     if not isinstance(frame, pd.DataFrame) or not {"document", "schema"} <= set(frame.columns):
         raise InputError(
             f"dataset is a {type(dataset).__name__}; expected .documents with columns document, "
@@ -321,6 +390,15 @@ def _check_source(value: Any, name: str, where: str) -> None:
         raise InputError(
             f"{where}: {name} is {type(value).__name__}; expected a value, JSON text or a Path"
         )
+
+
+def _plain_source(value: Any) -> Any:
+    """Replace Pydantic models by their values, so that a stored hash is that of the content."""
+    if isinstance(value, str | Path) or value is None or plain_levels([value]) is not None:
+        return value
+    with suppress(InputError):  # evaluating it says what is wrong
+        return private_copy(value)
+    return value
 
 
 def _is_missing(value: Any) -> bool:

@@ -47,6 +47,7 @@ from extractbench_nb.evaluation.api import check_models, choose_alignment, evalu
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
+from extractbench_nb.schema.parse import SchemaSource
 
 __all__ = ["evaluate_runs", "load_evaluations"]
 
@@ -134,6 +135,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
+    schema: SchemaSource | Mapping[str, SchemaSource] | None = None,
+    metrics: Mapping[str, Any] | None = None,
     n_jobs: int = 1,
     executor: Executor | None = None,
     max_concurrency: int = 8,
@@ -151,7 +154,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         forms. Runs and documents are texts; integers are converted. All other columns are kept in
         ``summary``: numbers, booleans, texts, timestamps, lists and dicts as they are, categories
         as their values, and anything else as text. Or a folder laid out as ``run/document.json``.
-        Or a dataset that has runs.
+        Or a dataset that has runs. A Polars or Arrow frame is read as a pandas one.
     dataset : Dataset, optional
         Where schema and gold come from if they are not columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
@@ -161,6 +164,12 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         See `evaluate`.
     profile : str or Profile, optional
         See `evaluate`.
+    schema : schema or mapping from str, optional
+        The schema of all documents, in a form that `evaluate` takes, or a dict from the id in the
+        column ``schema`` to the one in its place; other schemas stay.
+    metrics : mapping from str, optional
+        Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
+        schema that has the field; see `parse_schema`.
     n_jobs : int, optional
         Worker processes; 1 is this process, -1 one per processor.
     executor : concurrent.futures.Executor, optional
@@ -193,12 +202,12 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ------
     InputError
         Before any work: a column is missing or has a wrong type, a pair of run and document is
-        there twice, a document is unknown, a file cannot be read, or a judge has no key. During the
-        work: a gold document is not JSON, or a worker process died; finished outputs stay in the
-        folder. Also if `save_to` holds a batch, or `resume` holds one with other settings or one
-        that another process is using.
+        there twice, a document, the id of a schema or a field of `metrics` is unknown, a file
+        cannot be read, or a judge has no key. During the work: a gold document is not JSON, or a
+        worker process died; finished outputs stay in the folder. Also if `save_to` holds a batch,
+        or `resume` holds one with other settings or one that another process is using.
     SchemaError, ConfigError
-        A schema cannot be read.
+        A schema cannot be read, or a metric is not one for its field.
     OutputError
         The folder cannot be written.
 
@@ -240,10 +249,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
     with start_workers(workers, executor) as pool:  # while the inputs are read
-        plan = read_runs(runs, dataset, profile)
+        plan = read_runs(runs, dataset, profile, schema, metrics)
         context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
-        for schema in plan.schemas.values():
-            check_models(judge, alignment, schema)
+        for parsed in plan.schemas.values():
+            check_models(judge, alignment, parsed)
         settings = settings_of(context)
         description = {
             **settings,

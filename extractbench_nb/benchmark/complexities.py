@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -17,8 +16,7 @@ from extractbench_nb.benchmark.statistics import DEPTH, DOCUMENT, DOMAIN, KEYS, 
 from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.schema.complexity import keys_outside_arrays, schema_complexity
-from extractbench_nb.schema.nodes import Schema
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.schema.parse import SchemaSource, parse_schema
 
 _STATISTICS = {column.name: column for column in statistics.STATISTICS}
 _AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")
@@ -60,7 +58,7 @@ _VIEWS = ("document", "domain")
 
 
 def complexity(
-    ds_or_schema: Dataset | Schema | Mapping[str, Any] | str | Path | None = None,
+    ds_or_schema: Dataset | SchemaSource | None = None,
     *,
     by: Literal["document", "domain"] = "document",
 ) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 from rapidfuzz.distance import Indel
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._json import canonical, read_document
 from extractbench_nb.benchmark.dataset import RUN_COLUMNS, Dataset, load_dataset
 from extractbench_nb.benchmark.statistics import DOCUMENT, RUN, shipped_frame
@@ -510,5 +510,6 @@ def _given(
 ) -> pd.DataFrame:
     if frame is None:
         return default()
+    frame = as_pandas(frame)
     refuse_missing(frame, columns)
     return frame

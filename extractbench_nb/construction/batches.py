@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar, run_anywhere, worker_count, worker_pool
+from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import read_text
 from extractbench_nb._model_json import json_objects
 from extractbench_nb.construction.comparing import compare
@@ -219,6 +220,7 @@ def _named(source: Any) -> Any:
         frame = source.outputs
         told = (name for name in ("error_reason", "error") if frame[name].notna().any())
         return frame[["run", "document", "raw", *_OF_RUNS, *told]]
+    source = as_pandas(source)
     if not isinstance(source, pd.DataFrame):
         return source
     frame = source if "document" in source.columns else source.rename(columns={"table": "document"})

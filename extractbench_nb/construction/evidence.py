@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb.construction.dataset import TableTask
 from extractbench_nb.construction.profiles import TableRules
 from extractbench_nb.construction.reading import FAILURES
@@ -171,6 +171,7 @@ def evidence_recall(
         documents = gold if documents is None else documents
         query = gold.query if query is None else query
         gold = gold.gold
+    gold = as_pandas(gold)
     if not isinstance(gold, pd.DataFrame):
         raise InputError(f"gold is {type(gold).__name__}; expected a DataFrame or a TableTask")
     if documents is None:

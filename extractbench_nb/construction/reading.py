@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import read_text
 from extractbench_nb.construction.replies import released_answer
 from extractbench_nb.display.text import one_line, plural
@@ -173,6 +174,7 @@ def read_answer(given: Any, name: str = "predicted") -> Reading:
     >>> found.frame.values.tolist(), [kind for kind, _ in found.notes]
     ([['a', '1,234']], ['thoughts', 'fence_unclosed', 'thousands_joined'])
     """
+    given = as_pandas(given)
     if isinstance(given, Path) and given.suffix.lower() in (".csv", ".tsv", ".txt", ".md"):
         given = read_text(given, name)
     reader = _Reader(name, str.__str__(given) if isinstance(given, str) else None)

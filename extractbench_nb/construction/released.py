@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import read_text
 from extractbench_nb.construction.aligning import BLOCK, ColumnMatch, RowMatch, in_order
 from extractbench_nb.construction.profiles import PASS_MARK, TableRules
@@ -127,6 +128,7 @@ def _nothing_compared(tables: Tables, gold: int, predicted: int) -> Parts:
 
 def _frame(given: Any, reading: Reading) -> pd.DataFrame | None:
     """Read a table with the types of ``pandas.read_csv``; other formats become CSV first."""
+    given = as_pandas(given)
     if given is None or isinstance(given, pd.DataFrame):
         return given
     text: str | None = None

@@ -39,7 +39,7 @@ from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge, judge_of_document
 from extractbench_nb.schema.nodes import Schema
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.schema.parse import SchemaSource, parse_schema
 
 if TYPE_CHECKING:
     from extractbench_nb.engine.llm_alignment import LLMAligner
@@ -51,23 +51,27 @@ MAX_DEPTH = 100
 _TOO_DEEP = "… nested too deep"
 
 
-def evaluate(
-    schema: Mapping[str, Any] | str | Path | Schema,
+def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
+    schema: SchemaSource,
     gold: Any,
     predicted: Any,
     *,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
+    metrics: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Compare a predicted document with gold, field by field, as the schema says.
 
     Parameters
     ----------
-    schema : dict, str, pathlib.Path or Schema
-        JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, or parsed.
+    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
+        JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, parsed, or
+        what writes one; see `parse_schema`.
     gold : object
         The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+        Instances of Pydantic models count as their ``model_dump(mode="json")``, without computed
+        fields and with decimals as numbers.
     predicted : object
         The model's answer, in the same forms. No answer stops the evaluation; text that does not
         parse is one structural row at the root.
@@ -81,6 +85,8 @@ def evaluate(
     profile : str or Profile, optional
         The rules: ``"paper"``, ``"strict"``, ``"extract-bench-0.1.0"`` or
         ``"extract-bench-readme"``; `profiles` shows them side by side.
+    metrics : mapping from str, optional
+        Other metrics for some fields, ``{"lines[].amount": "number_exact"}``; see `parse_schema`.
 
     Returns
     -------
@@ -92,8 +98,8 @@ def evaluate(
     SchemaError, ConfigError
         The schema cannot be read.
     InputError
-        Gold is not JSON, a prediction holds a Pydantic model or a dataclass, a file cannot be read,
-        or an option is unknown.
+        Gold is not JSON, a prediction holds a dataclass, a file cannot be read, or an option is
+        unknown.
 
     Notes
     -----
@@ -106,7 +112,7 @@ def evaluate(
     >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
     [['$.year', 'incorrect']]
     """
-    run = Run(schema, gold, predicted, judge, alignment, profile)
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics)
     if run.traversal.is_open:
         from extractbench_nb._concurrency import run_anywhere
 
@@ -114,14 +120,15 @@ def evaluate(
     return run.finish()
 
 
-async def evaluate_async(
-    schema: Mapping[str, Any] | str | Path | Schema,
+async def evaluate_async(  # noqa: PLR0913 - as evaluate
+    schema: SchemaSource,
     gold: Any,
     predicted: Any,
     *,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
+    metrics: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Evaluate as `evaluate` does, awaiting asynchronous metrics and judges.
 
@@ -129,7 +136,7 @@ async def evaluate_async(
     ----------
     schema, gold, predicted : object
         See `evaluate`.
-    judge, alignment, profile : object, optional
+    judge, alignment, profile, metrics : object, optional
         See `evaluate`.
 
     Returns
@@ -137,7 +144,8 @@ async def evaluate_async(
     Evaluation
         The same as `evaluate` returns.
     """
-    return await Run(schema, gold, predicted, judge, alignment, profile).complete()
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics)
+    return await run.complete()
 
 
 class Run:
@@ -156,11 +164,12 @@ class Run:
         alignment: str | Aligner,
         profile: str | Profile,
         *,
+        metrics: Mapping[str, Any] | None = None,
         checked: bool = False,
     ) -> None:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
-        self.schema = read_schema(schema, self.profile)
+        self.schema = read_schema(schema, self.profile, metrics)
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
@@ -241,12 +250,13 @@ class Run:
 # --- options ------------------------------------------------------------------------------------
 
 
-def read_schema(schema: Any, profile: Profile) -> Schema:
+def read_schema(schema: Any, profile: Profile, metrics: Mapping[str, Any] | None = None) -> Schema:
     """Parse a schema under the rules of a profile."""
     rules = (profile.package_010_schema, profile.url_rule)
     if isinstance(schema, Schema) and (schema.released, schema.url_rule) != rules:
         schema = dict(schema.document)
-    return parse_schema(schema, released=profile.package_010_schema, url_rule=profile.url_rule)
+    released, url_rule = rules
+    return parse_schema(schema, metrics=metrics, released=released, url_rule=url_rule)
 
 
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
@@ -330,8 +340,8 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
 def refuse_non_json(document: Any, what: str = "gold") -> int:
     """Raise `InputError` for the first value that is not JSON; return the levels of containers.
 
-    In a prediction only Pydantic models and dataclasses raise. Other values that are not JSON stay,
-    and fail as values of a wrong type.
+    In a prediction only dataclasses and classes of models raise. Other values that are not JSON
+    stay, and fail as values of a wrong type.
     """
     levels = plain_levels([document])
     if levels is not None:
@@ -347,14 +357,12 @@ def refuse_non_json(document: Any, what: str = "gold") -> int:
                 seen.add(id(value))
                 inner = value.items() if isinstance(value, dict) else enumerate(value)
                 stack.extend([((place, value, key), below, level + 1) for key, below in inner])
-        elif json_type(value) == "unknown":
-            is_record = not isinstance(value, _DUMPED) and bool(_plain_hint(value))
-            if what == "gold" or is_record:
-                name = value.name if isinstance(value, Unreadable) else type(value).__name__
-                raise InputError(
-                    f"{what} at {_path(place)} is a {name}; expected a JSON value "
-                    f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
-                )
+        elif json_type(value) == "unknown" and (what == "gold" or _is_record(value)):
+            name = value.name if isinstance(value, Unreadable) else type(value).__name__
+            raise InputError(
+                f"{what} at {_path(place)} is a {name}; expected a JSON value "
+                f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+            )
     return deepest
 
 
@@ -368,12 +376,18 @@ def _path(place: Any) -> str:
 
 
 def _plain_hint(value: Any) -> str:
-    """Return a hint how to turn a model, a dataclass or a value of their dumps into JSON."""
-    if callable(getattr(value, "model_dump", None)):
-        return "; pass its model_dump(mode='json')"
+    """Return a hint how to turn a class, a dataclass or a value of a dump into JSON."""
+    if isinstance(value, type):
+        return "; pass an instance" if _is_record(value) else ""
     if isinstance(value, _DUMPED):
-        return "; of a Pydantic model pass its model_dump(mode='json')"
+        return "; of a Pydantic model pass the model, or its model_dump(mode='json')"
     return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value stands for a document, but is a dataclass, or the class of a model."""
+    is_class = isinstance(value, type) and callable(getattr(value, "model_dump", None))
+    return is_class or (is_dataclass(value) and not isinstance(value, _DUMPED))
 
 
 #: What ``model_dump()`` keeps as Python objects.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import evaluate_runs
@@ -322,6 +322,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     intervals contained the true rate in at least 92 % of cases. They do not include the variation
     between answers of the same model.
     """
+    attempts = as_pandas(attempts)
     _check(attempts)
     failures = failure_modes(attempts)
     dataset = documents_of(dataset)
@@ -459,6 +460,7 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     >>> forgive(attempts, "trailing_comma")["forgiven"].value_counts().to_dict()
     {'trailing_comma': 2}
     """
+    attempts = as_pandas(attempts)
     refuse_missing(attempts, ("failure", "valid", "parses", "value", "raw"), "attempts")
     chosen = {failures} if isinstance(failures, str) else {*failures}
     for name in chosen:

@@ -23,7 +23,7 @@ from extractbench_nb.judges.client import Completion, ModelRequest
 from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
 from extractbench_nb.judges.transport import Failure, scrub
 from extractbench_nb.pdf.pages import read_pages
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.schema.parse import BY_FIELD, parse_schema
 
 MODES = ("prompt", "structured")
 #: Version of the built-in prompts.
@@ -134,7 +134,8 @@ def document_text(pdf: Path) -> str:
 def plain_schema(schema: Any) -> dict[str, Any]:
     """Return a JSON Schema without its envelope and ``evaluation_config`` annotations."""
     document = parse_schema(schema, released=True).document
-    return {key: _plain(key, value) for key, value in document.items() if key != _ANNOTATION}
+    ours = (_ANNOTATION, BY_FIELD)
+    return {key: _plain(key, value) for key, value in document.items() if key not in ours}
 
 
 _ANNOTATION = "evaluation_config"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import FAILURES
@@ -138,6 +138,7 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     empty_response  0  1  1     2
     total           0  1  1     2
     """
+    attempts = as_pandas(attempts)
     groups = group_attempts(attempts, by)
     counts = count_failures(attempts, groups)[1:]  # without valid outputs, "none"
     occurring = np.flatnonzero(counts.any(axis=1))
@@ -209,6 +210,7 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     5  trailing_comma   <NA>  <NA>         0
     """
     check_bins(bins)
+    attempts = as_pandas(attempts)
     refuse_missing(attempts, ("failure", "offset", "characters"), "attempts")
     numbers = _failure_numbers(attempts)
     counts = np.zeros((len(FAILURES), bins + 1), dtype=np.int64)
@@ -413,6 +415,7 @@ def validity_by_length(
     """
     check_bins(bins)
     drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
+    attempts = as_pandas(attempts)
     groups = _groups(attempts, by, LENGTH_COLUMNS)
     lengths = _lengths(attempts, dataset, of)
     numbers = _bin_numbers(attempts, lengths, of, bins)
@@ -479,6 +482,7 @@ def length_correlations(
     >>> length_correlations(attempts, ds)["correlation"].round(2).tolist()
     [-0.87]
     """
+    attempts = as_pandas(attempts)
     groups = _groups(attempts, by, LENGTH_CORRELATION_COLUMNS)
     lengths = _lengths(attempts, dataset, of)
     valid = attempts["valid"].to_numpy(dtype=bool)

@@ -108,7 +108,7 @@ def parse_output(
     meta : mapping, optional
         Details of the call: ``finish_reason``, and ``error`` with its ``reason`` if the call
         failed.
-    schema : dict, str, pathlib.Path or Schema, optional
+    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter, optional
         The schema that the value must fit.
     gold : object, optional
         The gold document. Violations that it has at the same place of the schema are forgiven,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 
 from extractbench_nb._files import file_hash
+from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import canonical
 from extractbench_nb.batch.inputs import Documents
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
@@ -207,6 +208,7 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
 
 
 def _ids(documents: object) -> list[str]:
+    documents = as_pandas(documents)
     if isinstance(documents, pd.DataFrame):
         refuse_missing(documents, ("document",), "documents")
         documents = documents["document"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._json import read_cut_off, read_document
 from extractbench_nb._model_json import repaired, unwrapped
 from extractbench_nb.batch.inputs import read_bytes
@@ -199,7 +199,8 @@ def frame_of_outputs(outputs: Any) -> pd.DataFrame:
     """Return outputs of any kind as one frame, one row per attempt."""
     frames: list[pd.DataFrame] = []
     for source in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:
-        frame = source if isinstance(source, pd.DataFrame) else getattr(source, "outputs", None)
+        given = as_pandas(source)
+        frame = given if isinstance(given, pd.DataFrame) else getattr(given, "outputs", None)
         if not isinstance(frame, pd.DataFrame):
             kind = type(source).__name__
             raise InputError(f"outputs is {kind}; expected a DataFrame, a run, or a list of them")

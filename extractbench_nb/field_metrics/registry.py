@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, overload
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.errors import ConfigError, nearest
+from extractbench_nb._json import private_copy
+from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.schema.parse import use_catalogue
 
 APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
@@ -182,6 +183,15 @@ class Registry:
     def names(self) -> Iterable[str]:
         """Return the names of all metrics."""
         return self.entries.keys()
+
+    def config_of(self, metric: Any) -> Any:
+        """Return the ``evaluation_config`` that names a function; others as they are, copied."""
+        if not callable(metric):
+            return private_copy(metric)
+        for entry in self.entries.values():
+            if metric is entry.function or metric is entry:
+                return entry.name
+        raise InputError(f"{metric!r} is not registered; decorate it with @metric")
 
     def version(self) -> Hashable:
         """Return a value that changes if a metric is added, replaced or removed."""

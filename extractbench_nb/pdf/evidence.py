@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._json import member
 from extractbench_nb._tokens import gpt2
 from extractbench_nb.errors import InputError, MissingPdfError
@@ -355,6 +355,7 @@ def grounded(
     if side not in _SIDES:
         raise InputError(f"side={side!r}; expected one of {', '.join(map(repr, _SIDES))}")
     _check_score(min_score)
+    result = as_pandas(result)
     fields: Any = result if isinstance(result, pd.DataFrame) else getattr(result, "fields", None)
     if not isinstance(fields, pd.DataFrame) or side not in fields:
         raise InputError(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
+from extractbench_nb._frames import as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.pages import MOST_PIXELS, ask
 from extractbench_nb.pdf.text import Excerpt
@@ -209,6 +210,7 @@ def render_page(
     >>> render_page(ds, "night bus demand", 1, scale=1, boxes=found).width
     596
     """
+    boxes = as_pandas(boxes)
     if isinstance(boxes, pd.DataFrame):
         for name in (*_EDGES, "page"):
             if name not in boxes.columns:

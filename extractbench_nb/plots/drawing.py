@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from extractbench_nb._frames import as_pandas
 from extractbench_nb.display.names import display_name
 from extractbench_nb.display.palette import LIGHT, SERIES
 from extractbench_nb.display.palette import ink_on as hex_ink_on
@@ -452,6 +453,7 @@ OUTCOMES = {
 
 def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
     """Check that a frame has rows and columns to draw."""
+    data = as_pandas(data)
     if not isinstance(data, pd.DataFrame):
         raise InputError(f"{what}: expected a DataFrame, found {type(data).__name__}")
     names = [str(name) for name in data.columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -27,7 +27,7 @@ from extractbench_nb.report.formats import csv_text, json_text, markdown_text, s
 from extractbench_nb.report.html import html_text
 from extractbench_nb.report.models import EvaluationReport, ReportWarning
 from extractbench_nb.report.tables import BuiltTables, TableReport, table_report
-from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.schema.parse import SchemaSource
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,7 @@ class ReportBuilder:
     def __init__(self, config: ReportConfig | None = None) -> None:
         self.config = config if config is not None else ReportConfig()
 
-    def build(
-        self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
-    ) -> EvaluationReport:
+    def build(self, schema: SchemaSource, gold: Any, extracted: Any) -> EvaluationReport:
         """Evaluate a document and report on it, in a script or in a notebook cell.
 
         Parameters
@@ -161,7 +159,7 @@ class ReportBuilder:
         return self.from_evaluation(evaluate(schema, gold, extracted, **self._options))
 
     async def build_async(
-        self, schema: Mapping[str, Any] | str | Path | Schema, gold: Any, extracted: Any
+        self, schema: SchemaSource, gold: Any, extracted: Any
     ) -> EvaluationReport:
         """Evaluate and report, awaiting asynchronous metrics and judges; `build` as a coroutine.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.parse import SchemaSource, parse_schema
 
 
 class SchemaComplexity(NamedTuple):
@@ -17,7 +16,7 @@ class SchemaComplexity(NamedTuple):
     depth: int
 
 
-def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> SchemaComplexity:
+def schema_complexity(schema: SchemaSource) -> SchemaComplexity:
     """Return the number of keys of a schema and the depth of its deepest node.
 
     Examples
@@ -31,7 +30,7 @@ def schema_complexity(schema: Schema | Mapping[str, Any] | str | Path) -> Schema
     return SchemaComplexity(_count(nodes), max(node.depth for node in nodes))
 
 
-def keys_outside_arrays(schema: Schema | Mapping[str, Any] | str | Path) -> int:
+def keys_outside_arrays(schema: SchemaSource) -> int:
     """Count the keys of a schema that are outside all arrays.
 
     Examples

@@ -132,6 +132,10 @@ class MetricCatalogue(Protocol):
         """Say what is wrong with a metric's params, or return None."""
         ...
 
+    def config_of(self, metric: Any) -> Any:
+        """Return the ``evaluation_config`` of a name, a function or a config."""
+        ...
+
     def version(self) -> Hashable:
         """Return what is another one once a metric is added, replaced or taken out."""
         ...

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import copyreg
 import json
+import warnings
 from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
-from extractbench_nb._json import bracketed, json_type, member, private_copy, read_document
-from extractbench_nb.errors import InputError, SchemaError
-from extractbench_nb.schema.config import MetricCatalogue, check_types, parse_config
+from extractbench_nb._json import (
+    bracketed,
+    escape_pointer,
+    is_model,
+    json_type,
+    member,
+    private_copy,
+    read_document,
+    unescape_pointer,
+)
+from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
+from extractbench_nb.schema.config import MetricCatalogue, NodeConfig, check_types, parse_config
+from extractbench_nb.schema.keywords import short, subschemas
 from extractbench_nb.schema.nodes import Children, Node, Schema
 from extractbench_nb.schema.resolve import (
     STRUCTURE_OR_REF,
@@ -31,6 +44,8 @@ from extractbench_nb.schema.resolve import (
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
+#: Keyword at the root of a schema: configs that replace those of nodes, by field.
+BY_FIELD = "evaluation_config_by_field"
 #: More nodes than any schema that a person wrote; a guard against references that multiply.
 MAX_NODES = 50_000
 #: Levels of a schema; a guard against stacks that overflow further on.
@@ -46,9 +61,22 @@ def use_catalogue(catalogue: MetricCatalogue) -> None:
     _catalogue = catalogue
 
 
+class JsonSchemaWriter(Protocol):
+    """What is asked of a ``pydantic.TypeAdapter``."""
+
+    def json_schema(self, *, by_alias: bool, mode: Any) -> dict[str, Any]:
+        """Return the JSON Schema of the type."""
+        ...
+
+
+#: What can be given as a schema; a class is one of a Pydantic model.
+SchemaSource: TypeAlias = Mapping[str, Any] | str | Path | Schema | type[Any] | JsonSchemaWriter
+
+
 def parse_schema(
-    schema: Mapping[str, Any] | str | Path | Schema,
+    schema: SchemaSource,
     *,
+    metrics: Mapping[str, Any] | None = None,
     released: bool = False,
     url_rule: bool | None = None,
 ) -> Schema:
@@ -56,8 +84,14 @@ def parse_schema(
 
     Parameters
     ----------
-    schema : dict, str, pathlib.Path or Schema
-        The schema, JSON text, a file, or a parsed schema (returned as it is).
+    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
+        The schema, JSON text, a file, a parsed schema (returned as it is), or what writes one: its
+        schema of input (``mode="validation"``), with ``evaluation_config`` from
+        ``json_schema_extra``.
+    metrics : mapping from str, optional
+        Other metrics for some fields, named as in the column ``field``: ``total``,
+        ``lines[].amount``. The name of a preset or a metric, a function with ``@metric``, or an
+        ``evaluation_config``.
     released : bool, optional
         Read it as the published package 0.1.0 does: any metric name and params, an
         ``evaluation_config`` beside ``$ref`` ignored.
@@ -75,18 +109,32 @@ def parse_schema(
     SchemaError
         The schema cannot be read; names the JSON Pointer, what was found, what is expected.
     ConfigError
-        An ``evaluation_config`` names something unknown or has bad params.
+        An ``evaluation_config`` names something unknown or has bad params; a metric is for a field
+        that does not exist or whose type it cannot compare.
     InputError
-        The file cannot be read or the text is not JSON.
+        The file cannot be read, the text is not JSON, or a function is not registered.
+
+    Notes
+    -----
+    `metrics` stand in ``Schema.document`` under ``evaluation_config_by_field``, a keyword at the
+    root that can also be written by hand. It changes one field where several share a ``$ref``.
 
     Examples
     --------
-    >>> tree = parse_schema({"type": "object", "properties": {"tags": {"type": "array"}}})
-    >>> tree.to_frame()[["field", "type", "metric"]].values.tolist()[1]
+    >>> document = {"type": "object", "properties": {"tags": {"type": "array"}}}
+    >>> parse_schema(document).to_frame()[["field", "type", "metric"]].values.tolist()[1]
     ['tags', 'array', 'array_llm']
+    >>> parse_schema(document, metrics={"tags": "set_f1"})
+    $ object
+    └─ tags: array · set_f1
+       └─ []: any
     """
+    if metrics is not None:
+        schema = parse_schema(schema, released=released, url_rule=url_rule)
+        return with_metrics(schema, metrics)
     if isinstance(schema, Schema):
         return schema
+    schema = model_schema(schema)
     try:
         document = private_copy(read_document(schema, "schema"), "schema")
     except InputError as error:
@@ -94,7 +142,7 @@ def parse_schema(
             raise
         raise SchemaError("", str(error)) from None
     if not isinstance(document, Mapping):
-        raise SchemaError("", f"found {_found(document)}; expected an object (a JSON Schema)")
+        raise SchemaError("", _problem(document))
     envelope = None
     while True:  # a schema may stand under a key, beside a name or a ``response_format`` type
         bare = document.get("type") == "json_schema" or STRUCTURE_OR_REF.isdisjoint(document)
@@ -107,15 +155,59 @@ def parse_schema(
     return _parsed(document, envelope, rules, checked=not released)
 
 
-def _found(document: Any) -> str:
-    """Name what stands in place of a schema; of a Pydantic model also what to pass."""
-    kind = json_type(document)
-    cls = document if isinstance(document, type) else type(document)
-    if callable(getattr(cls, "model_json_schema", None)):
-        return f"the model {cls.__name__} (pass {cls.__name__}.model_json_schema())"
+def model_schema(source: Any) -> Any:
+    """Return the JSON Schema of a Pydantic model class or ``TypeAdapter``; others as they are.
+
+    It is the one of input, which model providers send. A secret, which every dump masks, is not
+    scored unless its field has a config.
+    """
+    kind = type(source)
+    if isinstance(source, type):
+        write, name = getattr(source, "model_json_schema", None), source.__name__
+    elif is_model(source):
+        raise SchemaError("", f"found an instance of the model {kind.__name__}; pass the class")
+    else:
+        adapts = callable(getattr(kind, "validate_python", None))
+        write, name = getattr(source, "json_schema", None) if adapts else None, kind.__name__
+    if not callable(write):
+        return source
+    core = getattr(source, "__pydantic_core_schema__", getattr(source, "core_schema", None))
+    known = document = None
+    with suppress(TypeError):  # no weak reference
+        known, document = _written.get(source, (None, None))
+    if document is not None and core is known is not None:
+        return document
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # defaults that JSON does not have
+            document = private_copy(write(by_alias=True, mode="validation"))
+    except Exception as error:  # noqa: BLE001 - hooks of the user's may raise anything
+        reason = " ".join(str(error).split())
+        raise SchemaError("", f"the model {name} has no JSON Schema: {reason}") from None
+    todo = [document]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            if part.get("format") == "password" and part.get("writeOnly") is True:
+                part.setdefault("evaluation_config", "skip")
+            todo.extend(inner for _, inner in subschemas(part))
+    with suppress(TypeError):
+        _written[source] = core, document
+    return document
+
+
+#: Schemas of models, with the object that rebuilding a model replaces.
+_written: WeakKeyDictionary[Any, tuple[Any, dict[str, Any]]] = WeakKeyDictionary()
+
+
+def _problem(document: Any) -> str:
+    """Name what stands in place of a schema."""
+    kind, expected = json_type(document), "expected an object (a JSON Schema)"
     if kind != "unknown":
-        return kind
-    return f"the class {cls.__name__}" if cls is document else f"a {cls.__name__}"
+        return f"found {kind}; {expected}"
+    is_class = isinstance(document, type)
+    found = f"the class {document.__name__}" if is_class else f"a {type(document).__name__}"
+    return f"found {found}; {expected}, a Pydantic model class or a TypeAdapter of the type"
 
 
 def restore_schema(
@@ -156,14 +248,55 @@ def _known_root(text: str, rules: tuple[bool, bool], checked: bool, _: Hashable)
     return _root(json.loads(text), rules, checked)
 
 
+def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
+    """Return the schema with other metrics for some fields."""
+    if not isinstance(metrics, Mapping):
+        raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
+    named = _catalogue.config_of if _catalogue is not None else private_copy
+    configs = {field: named(metric) for field, metric in metrics.items()}
+    document = {**schema.document, BY_FIELD: {**schema.document.get(BY_FIELD, {}), **configs}}
+    rules = (schema.released, schema.url_rule)
+    try:
+        return _parsed(document, schema.envelope, rules, checked=not schema.released)
+    except ConfigError as error:
+        _, _, place = (error.pointer or "").partition(f"/{BY_FIELD}/")
+        where = f"metrics, {unescape_pointer(place)}" if place else BY_FIELD
+        raise ConfigError(None, f"{where}: {error.problem}") from None
+
+
+def nodes_of(root: Node, field: str) -> list[Node]:
+    """Return the nodes of a field; several where branches of a union declare it each."""
+    found, todo = [], [root]
+    while todo:
+        node = todo.pop()
+        if (node.field or "$") == field:
+            found.append(node)
+        else:
+            todo.extend(child for child in node.children if field.startswith(child.field))
+    return found
+
+
+def fields_of(schema: Schema) -> set[str]:
+    """Return the fields of a schema; recursive references are unfolded once."""
+    return {node.field or "$" for node in schema.nodes()}
+
+
 def _root(document: dict[str, Any], rules: tuple[bool, bool], checked: bool) -> Node:
     try:
         outline = Outline(document, rules, checked=checked)
     except RecursionError:
         raise SchemaError("", "is nested too deep to be read") from None
-    return _node(
-        outline, outline.root, None, schema_path="$", field="", name="$", depth=0, required=True
-    )
+    about: dict[str, Any] = {"schema_path": "$", "field": "", "name": "$", "depth": 0}
+    root = _node(outline, outline.root, None, required=True, **about)
+    for field, config in outline.by_field.items():
+        at, nodes = f"/{BY_FIELD}/{escape_pointer(field)}", nodes_of(root, field)
+        if not nodes:
+            known = fields_of(Schema(root, document))
+            raise ConfigError(at, f"there is no field {field!r}; {nearest(field, known)}")
+        for node in nodes if checked else ():
+            assert _catalogue is not None  # noqa: S101 - the registry is loaded by now
+            check_types(config, node.types, node.label, at, _catalogue)
+    return root
 
 
 class Outline:
@@ -184,6 +317,7 @@ class Outline:
         self._flats: dict[int, Flat] = {}
         self._below: dict[int, list[Flat]] = {}
         self.root = self.flatten((Part(document, ""),))
+        self.by_field = self._by_field(document.get(BY_FIELD, {}))
         self._survey()
         self._settle_unions()
         for key, shape in self.shapes.items():
@@ -194,6 +328,27 @@ class Outline:
         self._refers = any(flat.ref for flat in self._flats.values())
         self._cycles = self._components() if self._refers else {}
         self._check_size()
+
+    def _by_field(self, configs: Any) -> dict[str, NodeConfig]:
+        """Read the configs that replace those of nodes, by field."""
+        if not isinstance(configs, dict):
+            expected = "expected an object from field to evaluation_config"
+            raise ConfigError(f"/{BY_FIELD}", f"found {short(configs)}; {expected}")
+        found = {}
+        for field, value in configs.items():
+            at = f"/{BY_FIELD}/{escape_pointer(field)}"
+            config = parse_config(value, at, self._known)
+            if config is None:
+                raise ConfigError(at, f"found {value!r}; expected an evaluation_config")
+            found[field] = config
+        return found
+
+    def config_of(self, field: str, shape: Shape, flat: Flat) -> tuple[NodeConfig | None, bool]:
+        """Return the config of a node, and whether it is declared."""
+        replaced = self.by_field.get(field or "$")
+        if replaced is None:
+            return shape.config, shape.declared
+        return as_url(replaced, flat.keywords) if self._url_rule else replaced, True
 
     def _survey(self) -> None:
         todo = [self.root]
@@ -297,17 +452,22 @@ def _too_large(flat: Flat) -> SchemaError:
     return SchemaError(flat.pointer, f"unfolds to more than {MAX_NODES:,} nodes through its $refs")
 
 
-def _node(outline: Outline, flat: Flat, parent: Flat | None, **about: Any) -> Node:
+def _node(
+    outline: Outline, flat: Flat, parent: Flat | None, *, branch: bool = False, **about: Any
+) -> Node:
     """Build a node; what is below it is built when it is first asked for."""
     shape = outline.shapes[id(flat)]
+    config, declared = shape.config, shape.declared
+    if outline.by_field and not branch:
+        config, declared = outline.config_of(about["field"], shape, flat)
     node = Node(
         kind=shape.kind,
         types=shape.types,
         label=shape.label,
         pointer=flat.pointer,
         nullable=shape.nullable,
-        config=shape.config,
-        declared=shape.declared,
+        config=config,
+        declared=declared,
         keywords=flat.keywords,
         ref=flat.ref,
         recursive=parent is not None and outline.closes_cycle(parent, flat),
@@ -355,7 +515,7 @@ def _children(outline: Outline, node: Node, flat: Flat, shape: Shape) -> Childre
         items = build(_items(flat), "items", node.field + "[]", "[]")
         return Children(items=items, prefix=tuple(prefix))
     keyword = "oneOf" if "oneOf" in flat.places and "anyOf" not in flat.places else "anyOf"
-    same = {"depth": node.depth, "required": node.required}
+    same = {"depth": node.depth, "required": node.required, "branch": True}
     branches = (
         build(parts, f"{keyword}[{i}]", node.field, node.name, **same)
         for i, parts in enumerate(shape.branches)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -49,6 +49,9 @@ class Validation:
 
         formats = FormatChecker.checkers.keys() - _SLOW_FORMATS if self._formats else ()
         checker: Any = FormatChecker(formats)
+        if "date-time" in checker.checkers:
+            conforms, raised = checker.checkers["date-time"]
+            checker.checkers["date-time"] = partial(_is_date_time, conforms), raised
         # jsonschema hands its format checker to every keyword, so the work is counted there
         checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
         try:
@@ -57,6 +60,11 @@ class Validation:
         except Exception as error:  # noqa: BLE001 - its libraries have no common base class
             problem = f"the document could not be validated: {_told(error)}"
             yield _violation(problem, validator=_NOT_VALIDATED, instance=None, validator_value=None)
+
+
+def _is_date_time(conforms: Callable[[Any], bool], value: Any) -> bool:
+    """Whether a text is a date-time of RFC 3339; documents, and Pydantic, often lack the offset."""
+    return conforms(value) or (isinstance(value, str) and conforms(f"{value}Z"))
 
 
 def _violation(message: str, **about: Any) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from numbers import Real
-from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
@@ -17,8 +16,7 @@ from extractbench_nb._json import json_text, read_document
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import refuse_non_json
 from extractbench_nb.extraction.parsing import Conformance, Location, touches
-from extractbench_nb.schema.nodes import Schema
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.schema.parse import SchemaSource, parse_schema
 from extractbench_nb.simulation.catalogue import (
     CORRUPTIONS,
     ITEM,
@@ -77,7 +75,7 @@ class Corrupted:
 
 
 def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
-    schema: Mapping[str, Any] | str | Path | Schema,
+    schema: SchemaSource,
     gold: Any,
     corruption: str,
     rate: float = 0.1,
@@ -90,7 +88,7 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
 
     Parameters
     ----------
-    schema : dict, str, pathlib.Path or Schema
+    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
         JSON Schema: a dict, JSON text, a file, or parsed. Only what it declares and does not skip
         is corrupted.
     gold : object
@@ -180,7 +178,7 @@ _NESTING, _SHUFFLE, _MERGE = "wrong_nesting", "shuffle_items", "merge_items"
 
 
 def corrupt_mixed(
-    schema: Mapping[str, Any] | str | Path | Schema,
+    schema: SchemaSource,
     gold: Any,
     rates: Mapping[str, float],
     *,
@@ -192,7 +190,7 @@ def corrupt_mixed(
 
     Parameters
     ----------
-    schema : dict, str, pathlib.Path or Schema
+    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
         JSON Schema: a dict, JSON text, a file, or parsed.
     gold : object
         The gold document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._json import canonical, read_document
 from extractbench_nb.display.text import fitted
 from extractbench_nb.engine.profiles import PROFILES, Profile, get_profile
@@ -93,12 +93,7 @@ def _subject(subject: Any, rules: Profile) -> _Subject:
             params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
             names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
         return _Subject(" + ".join(names), rules, config, dict(subject))
-    name = subject
-    if callable(subject):
-        entries = REGISTRY.entries.values()
-        name = next((entry.name for entry in entries if entry.function is subject), None)
-        if name is None:
-            raise InputError(f"{subject!r} is not registered; decorate it with @metric")
+    name = REGISTRY.config_of(subject)
     if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.names()}:
         known = {*PRESETS, *REGISTRY.names(), *PROFILES}
         raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
@@ -599,14 +594,14 @@ def _material(
         )
     if documents is not None:
         raise InputError("documents= needs a dataset, and data is not one")
-    single = isinstance(data, str | bytes | Mapping | Schema | pd.DataFrame)
+    single = isinstance(as_pandas(data), str | bytes | Mapping | Schema | pd.DataFrame | type)
     if single or not isinstance(data, Iterable):
         raise InputError(
             f"data is {fitted(repr(data), _WIDEST)}; expected a dataset, a list of (schema, gold) "
             "or a list of values"
         )
     items = list(data)
-    if len(items) == _PAIR and isinstance(items[0], Mapping | Schema | Path):
+    if len(items) == _PAIR and isinstance(items[0], Mapping | Schema | Path | type):
         raise InputError("data is one (schema, gold) pair; put the pair in a list")
     if items and all(isinstance(item, tuple) and len(item) == _PAIR for item in items):
         pairs = enumerate(items)

@@ -59,6 +59,8 @@ class Agreement:
         What was compared, ``passed`` or ``outcome``.
     unmatched : Unmatched
         Rows that only `a` has, and that only `b` has.
+    other_metric : int
+        Rows of both that are scored by another metric in `b` than in `a`.
     unjudged : int
         Rows of both in which at least one side gave no verdict; no other count includes them.
     drawing : Drawing
@@ -85,6 +87,7 @@ class Agreement:
 
     on: str
     unmatched: Unmatched
+    other_metric: int
     unjudged: int
     drawing: Drawing
     rows: int
@@ -108,7 +111,10 @@ class Agreement:
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """One row per disagreement: keys and field, then the columns of both sides."""
+        """One row per disagreement: keys and field, then the columns of both sides.
+
+        ``metric`` is that of `a`; ``metric_b`` is there if it is another in `b` anywhere.
+        """
         return self._disagreements.copy()
 
     def __repr__(self) -> str:
@@ -141,6 +147,8 @@ class Agreement:
 
     def _left_out(self) -> list[str]:
         texts = []
+        if self.other_metric:
+            texts.append(f"{self.other_metric} rows have another metric in b")
         if self.unjudged:
             texts.append(f"{self.unjudged} rows left out: a side gave no verdict")
         if any(self.unmatched):
@@ -198,9 +206,10 @@ def agreement(
     """Compare the verdicts of two judges, two profiles or two runs row by row.
 
     Rows are joined on path and metric, and on run and document if both sides have them. `run` is
-    left out if each side has a single run, so that two runs can be compared. All rows count,
-    including those that no judge decides; pass frames to compare a part of them, for example
-    ``fields[fields["metric"] == "string_semantic"]``.
+    left out if each side has a single run, so that two runs can be compared. Rows that find no
+    partner are then joined without the metric: a field whose metric was changed is compared with
+    itself. All rows count, including those that no judge decides; pass frames to compare a part of
+    them, for example ``fields[fields["metric"] == "string_semantic"]``.
 
     Parameters
     ----------
@@ -246,7 +255,8 @@ def agreement(
     drawing = Drawing(confidence, resamples, seed)
     if on not in _ON:
         raise InputError(f"on={on!r}; {nearest(on, _ON)}")
-    return agreement_of(join_verdicts(gather(a, "fields"), gather(b, "fields"), on), on, drawing)
+    frames = gather(a, "fields"), gather(b, "fields")
+    return agreement_of(join_verdicts(*frames, on, other_metric=True), on, drawing)
 
 
 def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
@@ -265,10 +275,12 @@ def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
     total = counts.sum(axis=0).astype(np.int64)
     rows = int(total.sum())
     kappa = kappa_interval(counts, drawing)
+    other = joined.a["metric"].to_numpy(object) != joined.b["metric"].to_numpy(object)
     index, columns = (pd.Index(names, name=side, dtype=TEXT) for side in _SIDES)
     return Agreement(
         on,
         Unmatched(joined.only_a, joined.only_b),
+        int(other.sum()),
         int((~judged).sum()),
         drawing,
         rows,
@@ -279,7 +291,7 @@ def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
         kappa.unit,
         kappa.units,
         pd.DataFrame(total, index=index, columns=columns),
-        _disagreements(joined, np.flatnonzero(judged)[codes[0] != codes[1]]),
+        _disagreements(joined, np.flatnonzero(judged)[codes[0] != codes[1]], bool(other.any())),
     )
 
 
@@ -291,12 +303,16 @@ def _verdicts(frame: pd.DataFrame, on: str) -> pd.Series:
     return outcomes.mask(outcomes == "judge_error")
 
 
-def _disagreements(joined: Joined, rows: npt.NDArray[np.intp]) -> pd.DataFrame:
+def _disagreements(
+    joined: Joined, rows: npt.NDArray[np.intp], has_other_metric: bool
+) -> pd.DataFrame:
     """Return the keys of some rows, and the compared columns of both sides that have them."""
     a, b = (side.iloc[rows].reset_index(drop=True) for side in (joined.a, joined.b))
     keys = ["document", "domain", "schema", "path", "field", "metric"]
     keys = (["run"] if "run" in joined.keys else []) + [key for key in keys if key in a.columns]
     columns = {key: a[key] for key in keys}
+    if has_other_metric:
+        columns["metric_b"] = b["metric"]
     for name in _COMPARED:
         for frame, side in ((a, "a"), (b, "b")):
             if name in frame.columns:
@@ -324,18 +340,33 @@ class Joined:
 
 
 def join_verdicts(
-    a: pd.DataFrame, b: pd.DataFrame, on: str, names: Sequence[str] = ("path", "metric")
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    on: str,
+    names: Sequence[str] = ("path", "metric"),
+    *,
+    other_metric: bool = False,
 ) -> Joined:
-    """Join the rows of two sides on their keys; of rows with equal keys the nth with the nth."""
+    """Join the rows of two sides on their keys; of rows with equal keys the nth with the nth.
+
+    With `other_metric`, what finds no partner is joined in the same way without the metric.
+    """
     for frame, side in zip((a, b), _SIDES, strict=True):
         refuse_missing(frame, (*names, on), f"fields of {side}")
     keys = [*_identities(a, b), *names]
     sides = []
     for frame in (a, b):
         rows = pd.DataFrame({name: frame[name].astype(TEXT).array for name in keys})
-        nth = rows.groupby(keys, dropna=False, sort=False).cumcount()
-        sides.append(rows.assign(nth=nth, row=np.arange(len(rows))))
-    joined = sides[0].merge(sides[1], on=[*keys, "nth"], suffixes=_SIDES)
+        sides.append(rows.assign(row=np.arange(len(rows))))
+    joined = _join(sides[0], sides[1], keys)
+    if other_metric:
+        rest = [
+            rows[~rows["row"].isin(joined[f"row{side}"])]
+            for rows, side in zip(sides, _SIDES, strict=True)
+        ]
+        if all(map(len, rest)):
+            found = _join(rest[0], rest[1], [name for name in keys if name != "metric"])
+            joined = pd.concat([joined, found]).sort_values("rowa", kind="stable")
     if joined.empty:
         raise InputError(
             f"no row is on both sides (joined on {', '.join(keys)}); {_has(a, b, keys)}"
@@ -352,6 +383,18 @@ def join_verdicts(
         len(a) - len(joined),
         len(b) - len(joined),
     )
+
+
+def _join(a: pd.DataFrame, b: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return the numbers of the rows that share keys, the nth with the nth."""
+    numbered = [
+        rows.assign(nth=rows.groupby(keys, dropna=False, sort=False).cumcount())[
+            [*keys, "nth", "row"]
+        ]
+        for rows in (a, b)
+    ]
+    joined = numbered[0].merge(numbered[1], on=[*keys, "nth"], suffixes=_SIDES)
+    return joined[[f"row{side}" for side in _SIDES]]
 
 
 def _identities(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:

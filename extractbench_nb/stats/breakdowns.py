@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES, SUMMARY
 
@@ -17,6 +17,7 @@ _LEVELS = ("run", "document")
 
 def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.DataFrame:
     """Return one frame of results; a mapping goes from run to document, which are the levels."""
+    source = as_pandas(source)
     if isinstance(source, pd.DataFrame):
         return source
     if isinstance(source, Mapping | list | tuple) and not source:
@@ -38,6 +39,7 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
         named = [_named(frame, level, str(key)) for key, frame in frames.items()]
         return pd.concat(named, ignore_index=True)
     if isinstance(source, list | tuple):
+        source = [as_pandas(value) for value in source]
         parts = [gather(value, part, levels) for value in source]
         named = [
             frame
@@ -46,7 +48,7 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
             for number, (value, frame) in enumerate(zip(source, parts, strict=True))
         ]
         return pd.concat(named, ignore_index=True)
-    found = getattr(source, part, None)
+    found = as_pandas(getattr(source, part, None))
     if isinstance(found, pd.DataFrame):
         return found
     if isinstance(found, pd.Series):  # the summary of one evaluation, as a batch has it

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar, worker_count, worker_pool
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb.display.html import card_html
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import chosen_array
@@ -41,6 +41,7 @@ Result = TypeVar("Result")
 def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_Pair]]:
     """Return ``document`` and the user's columns, none of which may be `taken`, and the pairs."""
     tables: list[Any]
+    pairs = as_pandas(pairs)
     if isinstance(pairs, pd.DataFrame):
         about = _user_columns(pairs, taken)
         tables = list(zip(pairs["true"], pairs["predicted"], strict=True))

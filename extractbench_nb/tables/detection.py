@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Numbers
 from extractbench_nb.tables.grid_similarity import iou
@@ -136,7 +136,7 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
 def _by_image(given: Any, name: str) -> dict[Any, Any]:
     if isinstance(given, Mapping):
         return dict(given)
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes | pd.DataFrame):
+    if isinstance(given, Iterable) and not isinstance(as_pandas(given), str | bytes | pd.DataFrame):
         return dict(enumerate(given))
     raise InputError(
         f"{name} is {type(given).__name__}; expected a dict from image to objects, or a list with "

@@ -16,7 +16,7 @@ import pandas as pd
 
 from extractbench_nb._concurrency import worker_count
 from extractbench_nb._files import reading
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.batches import (
     Scored,
@@ -519,6 +519,7 @@ _NO_OBJECTS = detected_objects([], "predicted")
 
 def _are_objects(given: Any) -> bool:
     """Whether a prediction is objects, not a table."""
+    given = as_pandas(given)
     if isinstance(given, pd.DataFrame):
         return "label" in given and ("bbox" in given or "x0" in given)
     if not isinstance(given, list | tuple):

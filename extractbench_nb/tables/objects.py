@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Box, Cell, Numbers, is_share, is_whole
 from extractbench_nb.tables.grid_similarity import boundaries
@@ -258,6 +258,7 @@ def _columns(
     given: Any, where: str, names: tuple[str, ...], needed: tuple[str, ...]
 ) -> tuple[_Columns, int, dict[int, str]]:
     """Return columns of a frame or of dicts, how many rows they have, and what is not a dict."""
+    given = as_pandas(given)
     if isinstance(given, pd.DataFrame) and len(given):
         columns = {name: given[name].tolist() for name in (*names, *_CORNERS) if name in given}
         if "bbox" in given:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole
 from extractbench_nb.tables.grid_similarity import row_extents
@@ -382,7 +382,7 @@ def check_tables(
 def list_of_tables(given: Any, name: str) -> list[Any]:
     """Return the given tables as a list; a single table is refused."""
     single = f"{name} is a single table; put it into a list: [table]"
-    if isinstance(given, Table | pd.DataFrame | str | Path):
+    if isinstance(as_pandas(given), Table | pd.DataFrame | str | Path):
         raise InputError(single)
     if isinstance(given, bytes | bytearray | Mapping | Cell) or not isinstance(given, Iterable):
         raise InputError(f"{name} is {type(given).__name__}; expected a list of tables")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import canonical, json_type, parser_problem, read_cut_off, read_text
 from extractbench_nb._model_json import repaired
 from extractbench_nb.display.text import one_line
@@ -569,6 +570,7 @@ def read_table(
 
 
 def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
+    given = as_pandas(given)
     if isinstance(given, Path):
         called = f"{name} file {str(given)!r}"
         return _of_seen(_seen_file(given, format, name), called, called, tidy)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from extractbench_nb._frames import as_pandas
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.result import Evaluation
@@ -155,7 +156,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
             f"subject is of type {type(subject).__name__}, which shows itself as the last value of "
             "a cell; show() takes what grits() or from_objects() returns"
         )
-    if isinstance(subject, pd.DataFrame | TableImages | list | tuple):
+    if isinstance(as_pandas(subject), pd.DataFrame | TableImages | list | tuple):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
             "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "

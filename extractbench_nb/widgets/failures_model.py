@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import traitlets
 
+from extractbench_nb._frames import as_pandas
 from extractbench_nb.display.names import display_name
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import clean, one_line, value_text
@@ -88,7 +89,7 @@ class Coded:
     """The rows of a source as arrays, for fast counts; a row without a verdict scores 0."""
 
     def __init__(self, source: object) -> None:
-        self.source = source
+        self.source = as_pandas(source)
         frame = self.frame = gather(source, "fields")
         refuse_missing(frame, _NEEDED)
         chosen_rows(frame, counted=False)

@@ -390,7 +390,7 @@ class FailureExplorer(model.Choice, View):
         if not isinstance(annotations, Annotations):
             annotations = Annotations(annotations)
         self._annotations = annotations
-        is_frame = isinstance(source, pd.DataFrame)
+        is_frame = isinstance(self._coded.source, pd.DataFrame)
         called = checked_name(name or ("fields" if is_frame else "evs"))
         self._source_name = called
         self._frame_name = called if is_frame else f"{called}.fields"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb._json import json_type, private_copy
 from extractbench_nb.display.text import document_json, value_text
 from extractbench_nb.errors import ConfigError, InputError, nearest
@@ -84,6 +84,7 @@ def label_text(value: Any) -> str:
 
 def read_cases(source: Any, *, field: str | None = None, kinds: Iterable[str] = ()) -> Cases:
     """Read cases."""
+    source = as_pandas(source)
     if isinstance(source, list | tuple) and all(isinstance(one, list | tuple) for one in source):
         frame = _from_pairs(source)
     elif isinstance(source, pd.DataFrame):
@@ -307,15 +308,11 @@ class Tuning:
 
 
 def _metric_name(metric: Any) -> str:
-    if callable(metric):
-        for entry in REGISTRY.entries.values():
-            if entry.function is metric:
-                return entry.name
-        raise InputError(f"{metric!r} is not registered; decorate it with @metric")
+    name = REGISTRY.config_of(metric)
     known = {*PRESETS, *REGISTRY.names()}
-    if not isinstance(metric, str) or metric not in known:
+    if not isinstance(name, str) or name not in known:
         raise ConfigError(None, f"unknown metric {metric!r}; {nearest(metric, known)}")
-    return metric
+    return name
 
 
 def is_whole(param: Param) -> bool:

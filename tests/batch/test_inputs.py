@@ -277,3 +277,95 @@ def test_unreadable_files_are_named(make, runs_folder, small):
     make(root / "a" / "two.json")
     with pytest.raises(xb.InputError, match=r"run 'a', document 'two'.*two\.json.*cannot be read"):
         evaluate_runs(root, dataset=small, progress=False)
+
+
+# --- other schemas and metrics --------------------------------------------------------------------
+
+OTHER = {"title": "other", "type": "object", "properties": {"seller": {"type": "string"}}}
+
+
+def fields_of(evs):
+    return sorted(set(evs.fields["field"]))
+
+
+def test_one_schema_replaces_all(frame_of):
+    runs = frame_of(("r", "a", GOOD), ("r", "b", GOOD))
+    for frame in (runs, runs.drop(columns="schema")):
+        evs = evaluate_runs(frame, schema=OTHER, progress=False)
+        assert fields_of(evs) == ["seller"]
+        assert evs.summary["schema"].tolist() == ["other", "other"]
+
+
+def test_schemas_are_replaced_by_id(sample):
+    one, *_ = sample.runs["run"].unique()
+    runs = sample.runs[sample.runs["run"] == one]
+    schema = {"type": "object", "properties": {"heading": {"type": "string"}}}
+    before = evaluate_runs(runs, dataset=sample, progress=False)
+    after = evaluate_runs(runs, dataset=sample, schema={"preprint": schema}, progress=False)
+    kept = [evs.fields[evs.fields["schema"] != "preprint"] for evs in (before, after)]
+    pd.testing.assert_frame_equal(*(frame.reset_index(drop=True) for frame in kept))
+    changed = after.fields[after.fields["schema"] == "preprint"]
+    assert set(changed["field"]) == {"heading"}
+    named = evaluate_runs(runs, dataset=sample, schema="preprint", progress=False)
+    assert set(named.summary["schema"]) == {"preprint"}
+
+
+def test_schemas_of_a_frame_are_replaced_by_title(frame_of):
+    evs = evaluate_runs(frame_of(("r", "a", GOOD)), schema={"invoice": OTHER}, progress=False)
+    assert fields_of(evs) == ["seller"]
+    assert evs.summary["schema"].tolist() == ["invoice"]
+
+
+def test_metrics_are_changed_in_each_schema_that_has_the_field(frame_of):
+    runs = pd.concat(
+        [frame_of(("r", "a", GOOD)), frame_of(("r", "b", GOOD), schema=OTHER)], ignore_index=True
+    )
+    metrics = {"seller": "string_exact", "lines[].item": "string_fuzzy", "total": "skip"}
+    evs = evaluate_runs(runs, metrics=metrics, progress=False)
+    rows = evs.fields.set_index(["document", "field"])["metric"]
+    assert rows["a", "seller"] == rows["b", "seller"] == "string_exact"
+    assert "total" not in fields_of(evs)
+    assert evs.evaluation("r", "a").fields["metric"].tolist()[0] == "string_exact"
+
+
+def test_a_stored_batch_knows_schema_and_metrics(frame_of, tmp_path):
+    def counts(**options):
+        runs = frame_of(("r", "a", GOOD), ("r", "b", GOOD))
+        evs = evaluate_runs(runs, resume=tmp_path / "batch", progress=False, **options)
+        assert len(evs.summary) == 2
+        return evs.meta["evaluated"], evs.fields["metric"].tolist()[0]
+
+    assert counts() == (2, "string_semantic")
+    assert counts(metrics={"seller": "string_exact"}) == (2, "string_exact")
+    assert counts(metrics={"seller": "string_exact"}) == (0, "string_exact")
+    assert counts(metrics={"seller": "string_fuzzy"}) == (2, "string_fuzzy")
+    assert counts(schema=OTHER) == (2, "string_semantic")
+
+
+@pytest.mark.parametrize(
+    "options, error, problem",
+    [
+        (
+            {"metrics": {"sellr": "skip"}},
+            xb.InputError,
+            "metrics: no schema has the field 'sellr'; did you mean 'seller'?",
+        ),
+        (
+            {"metrics": {"seller": "string_exat"}},
+            xb.ConfigError,
+            r"metrics, seller: unknown preset 'string_exat'; .* \(schema 'invoice'\)",
+        ),
+        ({"metrics": ["seller"]}, xb.InputError, "expected a dict from field to metric"),
+        (
+            {"schema": {"invoce": OTHER}},
+            xb.InputError,
+            "schema has the key 'invoce', which is no schema's id; did you mean 'invoice'?",
+        ),
+        ({"schema": {}}, xb.InputError, "schema is empty; expected a schema, or a dict from id"),
+        ({"schema": {"invoice": 5}}, xb.SchemaError, r"found number; .*schema\['invoice'\]"),
+        ({"schema": 5}, xb.SchemaError, "found number; expected an object"),
+    ],
+)
+def test_other_schemas_and_metrics_are_checked_before_any_work(frame_of, options, error, problem):
+    with pytest.raises(error, match=problem):
+        evaluate_runs(frame_of(("r", "a", GOOD)), progress=False, **options)

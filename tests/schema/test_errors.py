@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pydantic
 import pytest
+from pydantic import BaseModel
 
 import extractbench_nb as xb
 
@@ -17,8 +18,12 @@ def obj(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-class Model(pydantic.BaseModel):
+class Model(BaseModel):
     x: int = 1
+
+
+class Unwritable(BaseModel):
+    call: Callable[[], None]
 
 
 SCHEMAS = [
@@ -243,12 +248,18 @@ SCHEMAS = [
         for pattern in ("(", "[a", "a/*+?", "*")
     ),
     pytest.param(
-        Model, "", "found the model Model (pass Model.model_json_schema()); expected", id="a model"
+        Model(), "", "found an instance of the model Model; pass the class", id="of a model"
     ),
+    pytest.param(BaseModel, "", "the model BaseModel has no JSON Schema: ", id="no model"),
+    pytest.param(Unwritable, "", "the model Unwritable has no JSON Schema: ", id="a function"),
     pytest.param(
-        Model(), "", "found the model Model (pass Model.model_json_schema())", id="of a model"
+        int,
+        "",
+        "found the class int; expected an object (a JSON Schema), a Pydantic model class or a "
+        "TypeAdapter of the type",
+        id="a class",
     ),
-    pytest.param(int, "", "found the class int; expected an object", id="a class"),
+    pytest.param(list[int], "", "found a GenericAlias; expected an object", id="a type"),
     pytest.param({1}, "", "found a set; expected an object", id="a set"),
 ]
 

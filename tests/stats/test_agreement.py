@@ -211,6 +211,32 @@ def test_nodes_with_one_metric_twice_are_paired_in_order() -> None:
     assert (other.rows, other.raw) == (4, 0.75)
 
 
+def test_fields_whose_metric_was_changed_are_compared_with_themselves() -> None:
+    a, b = side([True, True, False]), side([True, False, True])
+    b.loc[1:, "metric"] = "string_fuzzy"
+    found = agreement(a, b)
+    assert (found.rows, found.unmatched, found.other_metric) == (3, (0, 0), 2)
+    assert found.disagreements[["path", "metric", "metric_b"]].to_numpy().tolist() == [
+        ["$.f1", "string_exact", "string_fuzzy"],
+        ["$.f2", "string_exact", "string_fuzzy"],
+    ]
+    assert "2 rows have another metric in b" in repr(found)
+    named = agreement(*(frame.assign(metric="same") for frame in (a, b)))
+    assert_frame_equal(found.table, named.table)
+    assert found.kappa_low == named.kappa_low
+    assert (named.other_metric, "metric_b" in named.disagreements) == (0, False)
+
+
+def test_equal_metrics_are_joined_first() -> None:
+    """Of a field with two metrics, only the one that changed is compared with another."""
+    one = pd.concat([side([True]), side([False], metric="string_fuzzy")])
+    two = pd.concat([side([True], metric="string_semantic"), side([False], metric="string_fuzzy")])
+    found = agreement(one, two)
+    assert (found.rows, found.raw, found.other_metric) == (2, 1.0, 1)
+    extra = agreement(side([True]), two)
+    assert (extra.rows, extra.unmatched, extra.other_metric) == (1, (0, 1), 1)
+
+
 def test_disagreements_show_both_sides(evaluations: Any) -> None:
     a, b = (evaluations[run] for run in ("quill-mini", "quill-large"))
     found = agreement({"x": a}, {"y": b}, resamples=200)
