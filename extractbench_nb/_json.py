@@ -294,6 +294,25 @@ def bracketed(name: str) -> str:
     return f"['{escaped}']"
 
 
+#: A step of an instance path: a name, a quoted key, or an index. ``[+3]`` is an item that only
+#: the prediction has; ``[-]`` is the place behind the last item.
+PATH_STEP = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]|\[(-|\+?\d+)\]", re.DOTALL)
+
+
+def step_key(step: re.Match[str]) -> str | int:
+    """Return the key or the index of a `PATH_STEP`; -1 behind the last item.
+
+    Examples
+    --------
+    >>> [step_key(step) for step in PATH_STEP.finditer("$.a['b.c'][2][-]")]
+    ['a', 'b.c', 2, -1]
+    """
+    name, quoted, index = step.groups()
+    if index is not None:
+        return -1 if index == "-" else int(index)
+    return name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+
+
 #: A step that `bracketed` wrote.
 BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 

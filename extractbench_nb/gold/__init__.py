@@ -1,8 +1,10 @@
-"""Reviewing gold: the audit, and the annotations of people."""
+"""Reviewing gold: the audit, annotations of people, corrections, agreement of annotators."""
 
 from extractbench_nb.gold.annotations import ANNOTATIONS, DECISIONS, Annotations
 from extractbench_nb.gold.checks import audit
+from extractbench_nb.gold.correction_frame import corrections, save_corrections
 from extractbench_nb.gold.findings import KINDS, Audit, Kind, sample_findings
+from extractbench_nb.gold.versions import apply, effect, history
 
 __all__ = [
     "ANNOTATIONS",
@@ -11,6 +13,11 @@ __all__ = [
     "Annotations",
     "Audit",
     "Kind",
+    "apply",
     "audit",
+    "corrections",
+    "effect",
+    "history",
     "sample_findings",
+    "save_corrections",
 ]
