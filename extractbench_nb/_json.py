@@ -313,6 +313,24 @@ def step_key(step: re.Match[str]) -> str | int:
     return name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
 
 
+def value_at(value: Any, path: str, default: Any = None) -> Any:
+    """Return what is at an instance path.
+
+    Examples
+    --------
+    >>> value_at({"a": [1, 2]}, "$.a[1]"), value_at({"a": [1, 2]}, "$.a[+2]")
+    (2, None)
+    """
+    for step in PATH_STEP.finditer(path):
+        key = step_key(step)
+        is_item = isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value)
+        if is_item or (isinstance(value, dict) and key in value):
+            value = value[key]
+        else:
+            return default
+    return value
+
+
 #: A step that `bracketed` wrote.
 BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 

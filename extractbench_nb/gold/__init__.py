@@ -1,6 +1,7 @@
 """Reviewing gold: the audit, annotations of people, corrections, agreement of annotators."""
 
 from extractbench_nb.gold.annotations import ANNOTATIONS, DECISIONS, Annotations
+from extractbench_nb.gold.annotators import AnnotatorAgreement, agreement
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.correction_frame import corrections, save_corrections
 from extractbench_nb.gold.findings import KINDS, Audit, Kind, sample_findings
@@ -11,8 +12,10 @@ __all__ = [
     "DECISIONS",
     "KINDS",
     "Annotations",
+    "AnnotatorAgreement",
     "Audit",
     "Kind",
+    "agreement",
     "apply",
     "audit",
     "corrections",

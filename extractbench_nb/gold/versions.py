@@ -102,10 +102,10 @@ def apply(
     Notes
     -----
     ``old`` is compared where it is stated. An ``add`` may name a key whose value in gold is empty
-    (null, or an empty text, array or object), which it replaces; an item is added to an array that
-    is missing or null. Gold files that are not corrected are copied byte by byte, so that
-    ``evaluate_runs(..., resume=...)`` evaluates corrected documents only. PDFs are hard links
-    where the file system has them.
+    (null, or an empty text, array or object), which it replaces; objects and arrays above it that
+    are missing or null are made. Gold files that are not corrected are copied byte by byte, so that
+    ``evaluate_runs(..., resume=...)`` evaluates corrected documents only. PDFs are hard links where
+    the file system has them.
 
     Examples
     --------
@@ -220,8 +220,7 @@ def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
         if isinstance(value, dict) and step != END:
             key = str(step)  # a JSON Pointer does not tell 2 from "2"
             here = value.get(key, _NOTHING)
-            is_empty_array = row.op == "add" and row.steps[-1] == END and at == len(written) - 1
-            if here is _NOTHING and not may_add and not is_empty_array:
+            if here is _NOTHING and row.op != "add":
                 raise InputError(f"{_has(value, path)}, no key {key!r}; {nearest(key, value)}")
         elif isinstance(value, list) and isinstance(step, int):
             if step == len(value) and may_add:
@@ -233,7 +232,7 @@ def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
             elif step >= len(value):
                 raise InputError(f"{_has(value, path)}, no item {step}")
             here = _NOTHING if key == END else value[step]
-        elif not (may_add and step == END and (value is None or value is _NOTHING)):
+        elif not (row.op == "add" and _is_absent(value) and (isinstance(step, str) or step == END)):
             raise InputError(f"{_has(value, path)}, so there is no {path}{text}")
         steps.append(key)
         value, path = here, path + text
@@ -242,6 +241,10 @@ def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
 
 #: What is at a path that gold does not have.
 _NOTHING: Any = object()
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or value is _NOTHING
 
 
 def _has(value: Any, path: str) -> str:
@@ -272,21 +275,41 @@ def _with_old(row: Correction, found: Any) -> Correction:
 
 
 def _patch(gold: Any, rows: list[tuple[Steps, Correction]]) -> Iterator[dict[str, Any]]:
-    """Write corrections that fit gold as one JSON Patch; a missing array is added as a whole."""
-    whole: dict[Steps, list[Any]] = {}
-    for steps, row in in_patch_order(rows):
-        above: Any = gold
-        for step in steps[:-1] if steps[-1:] == (END,) else ():
-            above = above[step] if not isinstance(above, dict) else above.get(step, _NOTHING)
-        if steps[-1:] == (END,) and not isinstance(above, list):
-            if steps[:-1] in whole:
-                whole[steps[:-1]].append(row.new)
-                continue
-            items = whole[steps[:-1]] = [row.new]
-            op, old = ("add", pd.NA) if above is _NOTHING else ("replace", above)
-            yield from operations(steps[:-1], row._replace(op=op, old=old, new=items))
+    """Write corrections that fit gold as one JSON Patch.
+
+    What is added to an object or array that is missing or null is put together first: the outermost
+    one is added as a whole.
+    """
+    whole: dict[Steps, tuple[Correction, Any]] = {}
+    others = []
+    for steps, row in rows:
+        value = gold
+        for at, step in enumerate(steps):
+            if _is_absent(value):
+                begun = whole[steps[:at]][1] if steps[:at] in whole else _NOTHING
+                op, old = ("add", pd.NA) if value is _NOTHING else ("replace", None)
+                made = row._replace(op=op, old=old)
+                whole[steps[:at]] = made, _with_added(begun, steps[at:], row.new)
+                break
+            if isinstance(value, dict):
+                value = value.get(step, _NOTHING)
+            else:
+                value = _NOTHING if step == END else value[step]
         else:
-            yield from operations(steps, row)
+            others.append((steps, row))
+    others += [(steps, row._replace(new=value)) for steps, (row, value) in whole.items()]
+    for steps, row in in_patch_order(others):
+        yield from operations(steps, row)
+
+
+def _with_added(value: Any, steps: Steps, new: Any) -> Any:
+    """Return an object or array, begun before or not, with a value added."""
+    if not steps:
+        return new
+    if steps[0] == END:
+        return [*([] if value is _NOTHING else value), new]
+    begun = {} if value is _NOTHING else value
+    return begun | {steps[0]: _with_added(begun.get(steps[0], _NOTHING), steps[1:], new)}
 
 
 def _written_like(text: str, value: Any) -> str:

@@ -249,6 +249,7 @@ class _Change(NamedTuple):
 
 # --- where gold's places are in the output ----------------------------------------------------
 
+
 class _Layout(NamedTuple):
     """Where the items of a gold array are in the output.
 

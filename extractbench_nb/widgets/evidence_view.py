@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from extractbench_nb.display.nodes import Child, Node, h
 from extractbench_nb.display.sides import alone, compared
 from extractbench_nb.display.text import one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.evaluation.frames import OUTCOMES, item_pairs, partner_path
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
@@ -56,7 +55,6 @@ _LONGEST = 160
 #: Outcomes of a filter besides those of fields: all that are not right, and items without a pair.
 _FAILED = "failed"
 _RIGHT = frozenset({"correct", "both_absent", "matched", ""})
-_INDEX = re.compile(r"\[(\d+)\]")
 
 
 def _text(value: object, limit: int = _LONGEST) -> str:
@@ -92,11 +90,11 @@ def value_rows(
     if ev is None:
         ((side, values),) = sides.items()
         return [{"outcome": "", side: value} for value in values]
-    pairs = _pairs_of_items(ev.matches)
+    pairs = item_pairs(ev.matches)
     outcomes = _outcomes(ev, pairs)
     ours = {value["path"]: value for value in sides["gold"]}
     theirs = {value["path"]: value for value in sides["predicted"]}
-    partners = {path: theirs.get(_partner(path, pairs) or "") for path in ours}
+    partners = {path: theirs.get(partner_path(path, pairs) or "") for path in ours}
     owners = {value["path"]: path for path, value in partners.items() if value is not None}
     unpaired: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     neighbour = ""
@@ -111,28 +109,6 @@ def value_rows(
         rows.append({"outcome": outcome, "gold": value, "predicted": partners[path]})
         rows += unpaired[path]
     return rows
-
-
-def _pairs_of_items(matches: pd.DataFrame) -> dict[str, int | None]:
-    """Return the predicted index of each gold item, by its path; None for a missed one."""
-    names = ["path", "gold_index", "predicted_index"]
-    return {
-        f"{path}[{gold}]": None if predicted is pd.NA else int(predicted)
-        for path, gold, predicted in matches[names].itertuples(index=False)
-        if gold is not pd.NA
-    }
-
-
-def _partner(path: str, pairs: Mapping[str, int | None]) -> str | None:
-    """Return the predicted path that belongs to one of gold; None below a missed item."""
-    written, end = "", 0
-    for step in _INDEX.finditer(path):
-        index = pairs.get(path[: step.end()], int(step[1]))
-        if index is None:
-            return None
-        written += path[end : step.start()] + f"[{index}]"
-        end = step.end()
-    return written + path[end:]
 
 
 def _outcomes(ev: Evaluation, pairs: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
@@ -154,7 +130,7 @@ def _outcomes(ev: Evaluation, pairs: Mapping[str, int | None]) -> dict[str, dict
         if theirs is pd.NA:
             gold[f"{path}[{ours}]"] = status
         elif ours is pd.NA:
-            predicted[f"{_partner(path, pairs)}[{theirs}]"] = status
+            predicted[f"{partner_path(path, pairs)}[{theirs}]"] = status
     return {"gold": gold, "predicted": predicted}
 
 

@@ -89,6 +89,11 @@ APPLIED: dict[str, tuple[list[tuple[Any, ...]], Callable[[Any], Any]]] = {
         [("$.more[-]", 1), ("$.empty[-]", 2), ("$.more[-]", 3), ("$.none[-]", 4)],
         lambda g: g | {"more": [1, 3], "empty": [2], "none": [4]},
     ),
+    "below nothing": (
+        [("$.p.q[-]", 1), ("$.empty.x", 2, {"op": "add"}), ("$.p.r", 3, {"op": "add"}),
+         ("$.p.q[+7]", 4), ("$.empty.y.z", 5, {"op": "add"})],
+        lambda g: g | {"p": {"q": [1, 4], "r": 3}, "empty": {"x": 2, "y": {"z": 5}}},
+    ),
     "inside a moved item": (
         [("$.sub.k[0]", REMOVE), ("$.sub.k[1].x", 3)],
         lambda g: g | {"sub": {"k": [{"x": 3}], "2020": "y"}},
@@ -169,7 +174,9 @@ NOT_FITTING = {
     "no key": ([("$.totl", 1)], r"gold has 5 keys at \$, no key 'totl'; did you mean 'total'\?"),
     "no item": ([("$.lines[3]", 1)], r"gold has 3 items at \$\.lines, no item 3"),
     "below a text": ([("$.lines[0].x", 1)], r'gold has "a" at \$\.lines\[0\], so there is no'),
-    "below null": ([("$.empty.x", 1, {"op": "add"})], r"gold has null at \$\.empty, so"),
+    "below null": ([("$.empty.x", 1)], r"gold has null at \$\.empty, so there is no"),
+    "an item of nothing": ([("$.p[0].x", 1, {"op": "add"})], r"gold has nothing at \$\.p, so"),
+    "below a number": ([("$.total.x", 1, {"op": "add"})], r"gold has 5 at \$\.total, so there"),
     "a key of an array": ([("$.lines.x", 1)], r"gold has 3 items at \$\.lines, so there is no"),
     "an item of an object": ([("$.sub[-]", 1)], r"gold has 2 keys at \$\.sub, so there is no"),
     "an item before others": ([("$.lines[1]", 1, {"op": "add"})], r"at \$\.lines\[-\]"),
