@@ -318,11 +318,11 @@ def value_at(value: Any, path: str, default: Any = None) -> Any:
 
     Examples
     --------
-    >>> value_at({"a": [1, 2]}, "$.a[1]"), value_at({"a": [1, 2]}, "$.a[+2]")
+    >>> value_at({"a": [1, 2]}, "$.a[1]"), value_at({"a": [1, 2]}, "$.a[+1]")
     (2, None)
     """
     for step in PATH_STEP.finditer(path):
-        key = step_key(step)
+        key = -1 if step[0].startswith("[+") else step_key(step)
         is_item = isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value)
         if is_item or (isinstance(value, dict) and key in value):
             value = value[key]

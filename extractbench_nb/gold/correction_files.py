@@ -142,7 +142,7 @@ def csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]]
         row: dict[str, Any] = {}
         for column, cell in zip(header, cells, strict=True):
             if column in _VALUES:
-                row[column] = pd.NA if cell == "" else _cell_value(cell, f"{where}: {column}")
+                row[column] = pd.NA if cell == "" else cell_value(cell, f"{where}: {column}")
             elif column in spec.names:
                 quoted = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA)
                 row[column] = cell[1:] if quoted else cell
@@ -150,7 +150,8 @@ def csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]]
         yield where, row
 
 
-def _cell_value(text: str, what: str) -> Any:
+def cell_value(text: str, what: str) -> Any:
+    """Read JSON that a person wrote; NaN and infinities are not JSON."""
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

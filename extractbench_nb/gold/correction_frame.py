@@ -162,14 +162,14 @@ def read_corrections(source: Any, who: str | None, why: str | None) -> list[Corr
         conflict = conflicting(correction, places[correction.document])
         if conflict is not None:
             raise InputError(f"{named} and {conflict}; expected one correction per value")
-        places[correction.document][_identity(correction)] = named
+        places[correction.document][identity(correction)] = named
         found.append(correction)
     return found
 
 
 def conflicting(correction: Correction, others: Mapping[Steps, Any]) -> Any:
     """Return what `others` has for the path of a correction, for a value above or below it."""
-    own = _identity(correction)
+    own = identity(correction)
     if own[-1:] == (str(END),):
         others = {steps: other for steps, other in others.items() if steps != own}
     for depth in range(len(own) + 1):
@@ -178,7 +178,7 @@ def conflicting(correction: Correction, others: Mapping[Steps, Any]) -> Any:
     return next((other for steps, other in others.items() if steps[: len(own)] == own), None)
 
 
-def _identity(correction: Correction) -> Steps:
+def identity(correction: Correction) -> Steps:
     """Return the steps of a path such that equal places are equal."""
     steps = tuple(map(str, correction.steps))
     if adds(correction.path) and not correction.path.endswith("[-]"):
