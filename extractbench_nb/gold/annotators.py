@@ -421,15 +421,19 @@ class _Merged:
     def _slots(self) -> Iterator[_Slot]:
         told: dict[str, tuple[str, str]] = {}
         values: dict[str, dict[str, Any]] = defaultdict(dict)
-        names = ["path", "field", "schema_path", "predicted", "predicted_state", "outcome"]
+        names = ["path", "predicted_path", "field", "schema_path", "predicted", "predicted_state"]
         for name, ev in self.results.items():
             rows = ev.fields[ev.fields["counted"]]
-            for path, field, schema_path, value, state, _ in rows[names].itertuples(index=False):
+            for path, own, field, schema_path, value, state in rows[names].itertuples(index=False):
                 if schema_path not in self.nodes:
                     continue  # not declared, so not scored
+                place = path if own is pd.NA else own
+                # a text in the place of an object stands for each of its fields
+                said = value_at(self.golds[name], place, MISSING)
+                is_said = state == "present" and said is not MISSING
                 key = f"{path} {name}" if "[+" in path else path
                 told.setdefault(key, (field, schema_path))
-                values[key][name] = value if state == "present" else None
+                values[key][name] = value if is_said else None
         for key, (field, schema_path) in told.items():
             said = {name: values[key].get(name) for name in self.golds}
             path, node = key.partition(" ")[0] if "[+" in key else key, self.nodes[schema_path]
@@ -484,7 +488,9 @@ class _Merged:
                 op, old = "remove", values[first]
                 removed.append(item)
             elif first not in having and majority is not None:
-                op, new = "add", majority
+                array = self._own(first, item.rpartition("[")[0])
+                if array is not None and _can_hold(self.golds[first], f"{array}[-]"):
+                    op, new = "add", majority
         steps = len(PATH_STEP.findall(item))
         field = "".join(_FIELD_STEP.findall(slot.field)[:steps])
         said = [values.get(name) if name in self.golds else pd.NA for name in names]
@@ -516,6 +522,8 @@ class _Merged:
         said = slot.values[first]
         if own is None or (said is not None and has != said):  # a place that has no path of its own
             return _NO_CHANGE
+        if has is MISSING and not _can_hold(self.golds[first], own):
+            return _NO_CHANGE
         if has is MISSING:
             return "add", pd.NA, majority
         if majority is None:
@@ -537,6 +545,17 @@ class _Merged:
 
 def _below(path: str, items: Iterable[str]) -> bool:
     return any(path.startswith(item) for item in items)
+
+
+def _can_hold(gold: Any, path: str) -> bool:
+    """Whether nothing but objects and arrays, or nothing at all, is above a path."""
+    value = gold
+    for step in PATH_STEP.finditer(path):
+        key = step_key(step)
+        if not isinstance(value, dict if isinstance(key, str) else list):
+            return value is None and key in (-1, str(key))
+        value = value_at(value, f"${step[0]}")
+    return True
 
 
 def grouped(values: Mapping[str, Any], node: Node | None, agree: Any) -> list[list[str]]:

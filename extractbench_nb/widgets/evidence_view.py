@@ -558,6 +558,7 @@ class EvidenceView(View):
         if self._edits is not None and isinstance(path, str) and path in self._edits.rows:
             del self._edits.rows[path]
             self._draft.pop(path, None)
+            self._why.pop(path, None)
             self._problem = ""
 
     def _editor(self) -> Node:

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold import agreement, apply, corrections
+from extractbench_nb.gold.annotators import _Alphas, _Slot
+from extractbench_nb.stats.intervals import Drawing
 from tests.gold.test_versions import contents
 
 FAST = {"resamples": 100}
@@ -35,6 +37,7 @@ SCHEMA = {
     "properties": {
         "title": {"type": "string"},
         "total": {"type": "number", "evaluation_config": "number_tolerance"},
+        "audited": {"type": "boolean"},
         "sub": {"type": "object", "properties": {"k": {"type": "string"}}},
         "items": {"type": "array", "items": ITEM},
         "tags": {"type": "array", "items": {"type": "string"}},
@@ -116,9 +119,32 @@ def test_the_interval_is_that_of_resampled_documents() -> None:
     assert found.low < found.alpha < found.high
 
 
+def test_the_interval_covers_the_true_alpha() -> None:
+    generator = np.random.default_rng(0)
+
+    def drawn(documents: int) -> _Alphas:
+        """Three annotators, five slots per document, documents of different difficulty."""
+        slots = []
+        for document in range(documents):
+            right = generator.beta(8, 2)
+            for truth in generator.integers(3, size=5):
+                guesses, sure = generator.integers(3, size=3), generator.random(3) < right
+                said = {
+                    n: str(c) for n, c in zip("abc", np.where(sure, truth, guesses), strict=True)
+                }
+                slots.append(_Slot(str(document), None, "$.x", "x", None, said))
+        return _Alphas(slots, lambda _, a, b: a == b, Drawing(0.95, 200, 0))
+
+    true, _ = drawn(2000).overall()
+    intervals = [drawn(30).overall()[1] for _ in range(60)]
+    covered = sum((i.low or 0) <= true <= (i.high or 0) for i in intervals)
+    assert covered >= 52
+
+
 GOLD: dict[str, Any] = {
     "title": "Report",
     "total": 1000.0,
+    "audited": False,
     "sub": {"k": "v"},
     "items": [
         {"name": "one", "n": 1, "tags": ["p", "q"]},
@@ -172,6 +198,9 @@ MAJORITIES: dict[str, tuple[Any, Any, list[Any]]] = {
     "no majority": ({"title": "X"}, {"title": "Y"},
                     [["$.title", "title", pd.NA, pd.NA, pd.NA, pd.NA]]),
     "the others differ": ({}, {"total": 7}, [["$.total", "total", 1000.0, pd.NA, pd.NA, pd.NA]]),
+    "false": ({"audited": None}, {},
+              [["$.audited", "audited", False, "replace", None, False]]),
+    "true": ({"audited": True}, {}, [["$.audited", "audited", False, "replace", True, False]]),
     "missing": ({"sub": {}}, {}, [["$.sub.k", "sub.k", "v", "add", pd.NA, "v"]]),
     "null": ({"sub": {"k": None}}, {}, [["$.sub.k", "sub.k", "v", "replace", None, "v"]]),
     "no object": ({"sub": None}, {}, [["$.sub.k", "sub.k", "v", "add", pd.NA, "v"]]),
@@ -218,6 +247,16 @@ def test_disagreements_say_what_corrects_the_first_annotator(name: str, tmp_path
         again = found_of(golds | {"a": corrected})
         assert len(again.disagreements) == 0
         assert again.alpha == 1
+
+
+def test_corrections_that_gold_cannot_hold_are_not_proposed(tmp_path: Path) -> None:
+    item = GOLD["items"][0]
+    first = changed(items=["one 1 p q", *GOLD["items"][1:]], sub="v", title="Wrong")
+    found = found_of({"a": first, "b": GOLD, "c": changed(items=[item, *GOLD["items"][1:]])})
+    accepted = found.disagreements.dropna(subset="op")
+    apply(dataset(tmp_path / "first", first), corrections(accepted), tmp_path / "v1")
+    assert accepted["field"].tolist() == ["title"]
+    assert {"sub.k", "items[].n"} <= set(found.disagreements["field"])
 
 
 def dataset(folder: Path, gold: Any) -> Any:

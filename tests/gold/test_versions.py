@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark import Dataset, DatasetError
+from extractbench_nb.benchmark import Dataset, DatasetError, recorded_outputs
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.gold import apply, corrections, effect, history
 from tests.gold.test_corrections import frame, one
@@ -321,3 +322,35 @@ def test_corrections_of_a_frame_that_was_filtered(ds: Dataset, tmp_path: Path) -
     both = corrections(rows(("$.total", 6), ("$.lines[0]", "x")))
     new = apply(ds, both[both["path"] != "$.total"], tmp_path / "v")
     assert new.gold("a")["total"] == 5
+
+
+# --- the published dataset ---------------------------------------------------------------------
+
+
+def test_the_published_gold_is_corrected_from_what_recorded_runs_agree_on(tmp_path: Path) -> None:
+    """The figures of docs/corrections.md."""
+    variables = ("EXTRACTBENCH_DATASET", "EXTRACTBENCH_RUNS")
+    absent = [name for name in variables if not os.environ.get(name)]
+    if absent:
+        pytest.skip(f"set {' and '.join(absent)} to the folder of the real data")
+    ds = xb.load_dataset("extractbench")
+    runs = recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    before = xb.evaluate_runs(runs, dataset=ds, save_to=tmp_path / "results", progress=False)
+    scores, fields = before.summary, before.fields
+    found = fields[(fields["outcome"] == "hallucination") & (fields["gold_state"] != "present")]
+    outputs = runs.groupby("document")["run"].nunique()
+    rows = []
+    for (document, path), same in found.groupby(["document", "path"]):
+        values = {json.dumps(value, sort_keys=True) for value in same["predicted"]}
+        if len(values) == 1 and len(same) == outputs[document] >= 3 and "[+" not in path:
+            new = same["predicted"].iloc[0]
+            rows.append({"document": document, "path": path, "op": "add", "new": new})
+    corrected = apply(ds, frame(*rows), tmp_path / "v1", why="all runs agree, gold is empty")
+    log = history(corrected)
+    assert (len(log), log["document"].nunique()) == (13, 3)
+    after = xb.evaluate_runs(runs, dataset=corrected, resume=tmp_path / "results", progress=False)
+    assert (after.meta["evaluated"], after.meta["reused"]) == (11, 11)
+    gained = effect(scores, after, measures="pass_rate")["difference"]
+    assert gained.round(3).tolist() == [0.033, 0.033, 0.04, 0.04]
+    same = xb.gold.agreement({"a": ds, "b": ds}, resamples=100)
+    assert (same.alpha, same.units, len(same.disagreements)) == (1.0, 12005, 0)
