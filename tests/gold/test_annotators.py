@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold import agreement, apply, corrections
-from extractbench_nb.gold.annotators import _Alphas, _Slot
+from extractbench_nb.gold.annotators import _Alphas
+from extractbench_nb.gold.slots import Slot
 from extractbench_nb.stats.intervals import Drawing
 from tests.gold.test_versions import contents
 
@@ -132,7 +133,7 @@ def test_the_interval_covers_the_true_alpha() -> None:
                 said = {
                     n: str(c) for n, c in zip("abc", np.where(sure, truth, guesses), strict=True)
                 }
-                slots.append(_Slot(str(document), None, "$.x", "x", None, said))
+                slots.append(Slot(str(document), None, "$.x", "x", None, said))
         return _Alphas(slots, lambda _, a, b: a == b, Drawing(0.95, 200, 0))
 
     true, _ = drawn(2000).overall()
