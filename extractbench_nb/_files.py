@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -103,6 +104,30 @@ def replacing(path: Path) -> Iterator[Path]:
                 temporary.unlink()
         if isinstance(error, OSError):
             raise _failed(path, error) from error
+        raise
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder to fill, which becomes `folder` if the block succeeds."""
+    temporary: Path | None = None
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise OutputError(f"{str(folder)!r} exists; expected a new or an empty folder")
+        make_folder(folder.parent)
+        temporary = Path(tempfile.mkdtemp(prefix=".xb-", suffix=".part", dir=folder.parent))
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o777 & ~mask)
+        if folder.is_dir():
+            folder.rmdir()  # an empty one, which Windows does not replace
+        temporary.rename(folder)
+    except BaseException as error:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise _failed(folder, error) from error
         raise
 
 

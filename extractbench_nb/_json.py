@@ -363,6 +363,43 @@ def bracketed(name: str) -> str:
     return f"['{escaped}']"
 
 
+#: A step of an instance path: a name, a quoted key, or an index. ``[+3]`` is an item that only
+#: the prediction has; ``[-]`` is the place behind the last item.
+PATH_STEP = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]|\[(-|\+?\d+)\]", re.DOTALL)
+
+
+def step_key(step: re.Match[str]) -> str | int:
+    """Return the key or the index of a `PATH_STEP`; -1 behind the last item.
+
+    Examples
+    --------
+    >>> [step_key(step) for step in PATH_STEP.finditer("$.a['b.c'][2][-]")]
+    ['a', 'b.c', 2, -1]
+    """
+    name, quoted, index = step.groups()
+    if index is not None:
+        return -1 if index == "-" else int(index)
+    return name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+
+
+def value_at(value: Any, path: str, default: Any = None) -> Any:
+    """Return what is at an instance path.
+
+    Examples
+    --------
+    >>> value_at({"a": [1, 2]}, "$.a[1]"), value_at({"a": [1, 2]}, "$.a[+1]")
+    (2, None)
+    """
+    for step in PATH_STEP.finditer(path):
+        key = -1 if step[0].startswith("[+") else step_key(step)
+        is_item = isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value)
+        if is_item or (isinstance(value, dict) and key in value):
+            value = value[key]
+        else:
+            return default
+    return value
+
+
 #: A step that `bracketed` wrote.
 BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 

@@ -100,7 +100,7 @@ def check_files(root: Path) -> dict[str, int]:
     return counts
 
 
-_LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
+LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
 _LONGEST = 200
 
 
@@ -301,7 +301,7 @@ class Dataset:
         """The licence: its name, the first line of a LICENSE file, or None if none is named."""
         if self.name in _NAMED:
             return _NAMED[self.name][0]
-        for name in _LICENCE_FILES:
+        for name in LICENCE_FILES:
             try:
                 lines = (self.root / name).read_text(encoding="utf-8", errors="replace").split("\n")
             except OSError:

@@ -49,9 +49,10 @@ def styled(table: Texts, name: str, *, caption: str = "", over: Spans = ()) -> P
         frame.columns = css_frame.columns = pd.MultiIndex.from_arrays([tops, headings])
     styler = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
     styler.apply(lambda _: css_frame, axis=None)
-    left = [
-        {"selector": f"td.col{position}", "props": "text-align: left;"}
-        for position in _words(frame)
+    level = int(bool(over))
+    left: Any = [
+        {"selector": f"td.col{at}, th.level{level}.col{at}", "props": "text-align: left;"}
+        for at in _words(frame)
     ]
     styler.set_table_styles([*_LOOK, *left])
     if caption:

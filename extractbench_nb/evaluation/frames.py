@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import nan
 from typing import Any
 
@@ -320,6 +321,31 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
 
 _MOST_NAMED = 12
 _LONGEST_NAME = 300
+
+
+_ITEM = re.compile(r"\[(\d+)\]")
+
+
+def item_pairs(matches: pd.DataFrame) -> dict[str, int | None]:
+    """Return the predicted index of each gold item, by its path; None for a missed one."""
+    names = ["path", "gold_index", "predicted_index"]
+    return {
+        f"{path}[{gold}]": None if predicted is pd.NA else int(predicted)
+        for path, gold, predicted in matches[names].itertuples(index=False)
+        if gold is not pd.NA
+    }
+
+
+def partner_path(path: str, pairs: Mapping[str, int | None]) -> str | None:
+    """Return the predicted path that belongs to one of gold; None below a missed item."""
+    written, end = "", 0
+    for step in _ITEM.finditer(path):
+        index = pairs.get(path[: step.end()], int(step[1]))
+        if index is None:
+            return None
+        written += path[end : step.start()] + f"[{index}]"
+        end = step.end()
+    return written + path[end:]
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:

@@ -1,10 +1,13 @@
-"""Reviewing gold: the audit, the annotations of people, and cross-field rules."""
+"""Reviewing gold: the audit, annotations, suspects, corrections, rules, agreement."""
 
 from extractbench_nb.evaluation.rules import RULES
 from extractbench_nb.gold.annotations import ANNOTATIONS, DECISIONS, Annotations
+from extractbench_nb.gold.annotators import AnnotatorAgreement, agreement
 from extractbench_nb.gold.checks import audit
+from extractbench_nb.gold.correction_frame import corrections, save_corrections
 from extractbench_nb.gold.findings import KINDS, Audit, Kind, sample_findings
 from extractbench_nb.gold.rules import check_rules
+from extractbench_nb.gold.versions import apply, effect, history
 
 __all__ = [
     "ANNOTATIONS",
@@ -12,9 +15,16 @@ __all__ = [
     "KINDS",
     "RULES",
     "Annotations",
+    "AnnotatorAgreement",
     "Audit",
     "Kind",
+    "agreement",
+    "apply",
     "audit",
     "check_rules",
+    "corrections",
+    "effect",
+    "history",
     "sample_findings",
+    "save_corrections",
 ]

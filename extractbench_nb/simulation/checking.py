@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import bracketed, canonical, json_type
+from extractbench_nb._json import PATH_STEP, bracketed, canonical, json_type, step_key
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.similarity import MapItem
 from extractbench_nb.engine.traversal import Aligner
@@ -250,9 +249,6 @@ class _Change(NamedTuple):
 
 # --- where gold's places are in the output ----------------------------------------------------
 
-#: A step of an instance path: a name, a quoted key, or an index, with a plus if gold has no such.
-_STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\]|\[\+?(\d+)\]", re.DOTALL)
-
 
 class _Layout(NamedTuple):
     """Where the items of a gold array are in the output.
@@ -390,15 +386,13 @@ def _equal(one: Any, other: Any) -> bool:
 
 def _prefixes(path: str) -> list[str]:
     """Return the paths of everything that contains a path, root first, and the path itself."""
-    return ["$", *(path[: step.end()] for step in _STEP.finditer(path))]
+    return ["$", *(path[: step.end()] for step in PATH_STEP.finditer(path))]
 
 
 def _steps(path: str) -> Iterator[tuple[str, str | int]]:
     """Yield the steps of a path: the path of the container, and the key or index in it."""
-    for step in _STEP.finditer(path):
-        name, quoted, index = step.groups()
-        key = name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
-        yield path[: step.start()], int(index) if index else key
+    for step in PATH_STEP.finditer(path):
+        yield path[: step.start()], step_key(step)
 
 
 # --- what the evaluator says -------------------------------------------------------------------

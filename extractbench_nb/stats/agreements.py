@@ -29,9 +29,9 @@ from extractbench_nb.stats.intervals import (
     Drawing,
     Interval,
     Numbers,
-    bca_bounds,
     counts_drawn,
     number,
+    resampled_interval,
     wilson_interval,
     with_range,
 )
@@ -501,16 +501,4 @@ def _interval_of(
         one_less = total - np.eye(flat.size).reshape(-1, size, size)
         left_out, times = statistic(one_less[flat > 0]), flat[flat > 0]
     resampled = statistic(drawn.reshape(-1, size, size))
-    defined = resampled[~np.isnan(resampled)]
-    undefined = 1 - len(defined) / len(resampled)
-    # the acceleration is a sixth of the skewness of the jackknife
-    deviations = np.average(left_out, weights=times) - left_out
-    spread = float((times * deviations**2).sum())
-    acceleration = np.nan
-    if spread > 0 and not undefined:
-        acceleration = float((times * deviations**3).sum() / (6 * spread**1.5))
-    bounds, bca = bca_bounds(defined[:, None], np.array([value]), np.array([acceleration]), drawing)
-    method = "BCa" if bca[0] else "percentile"
-    method += f", {undefined:.1%} of resamples undefined" if undefined else ""
-    low, high = map(float, bounds[0])
-    return Kappa(value, Interval(low, high, method), unit, units)
+    return Kappa(value, resampled_interval(value, resampled, left_out, times, drawing), unit, units)

@@ -163,6 +163,28 @@ def bca_bounds(
     return np.array(bounds).reshape(-1, 2), defined
 
 
+def resampled_interval(
+    value: float, resampled: Numbers, left_out: Numbers, times: Numbers, drawing: Drawing
+) -> Interval:
+    """Return the interval of a statistic from its resamples, NaN where it is not defined.
+
+    `left_out` has its values without one unit each, which stands for `times` equal units: the
+    acceleration is a sixth of the skewness of this jackknife.
+    """
+    defined = resampled[~np.isnan(resampled)]
+    undefined = 1 - len(defined) / len(resampled)
+    deviations = np.average(left_out, weights=times) - left_out
+    spread = float((times * deviations**2).sum())
+    acceleration = np.nan
+    if spread > 0 and not undefined:
+        acceleration = float((times * deviations**3).sum() / (6 * spread**1.5))
+    bounds, bca = bca_bounds(defined[:, None], np.array([value]), np.array([acceleration]), drawing)
+    method = "BCa" if bca[0] else "percentile"
+    method += f", {undefined:.1%} of resamples undefined" if undefined else ""
+    low, high = map(float, bounds[0])
+    return Interval(low, high, method)
+
+
 def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
     """Return Wilson's score interval (E. B. Wilson, JASA 22, 1927).
 

@@ -307,7 +307,8 @@ def show_evidence(
         ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``, ``predicted_finding``)
         can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
         `ground_values` and `find_evidence` return them; ``rows`` has the listed pairs, and ``code``
-        is an expression for the selection.
+        is an expression for the selection. Where there is gold, a chosen value of it can be
+        corrected: ``edits`` has the corrections, which ``xb.gold.corrections(view)`` takes.
 
     Raises
     ------
@@ -323,7 +324,7 @@ def show_evidence(
     notebook_libraries()
     from extractbench_nb.widgets.evidence_view import EvidenceView
 
-    return EvidenceView(ds, document, subject, side=side)
+    return EvidenceView(ds, document, subject, side=side, editable=True)
 
 
 def workbench(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,12 @@ from extractbench_nb.display.nodes import Child, Node, h
 from extractbench_nb.display.sides import alone, compared
 from extractbench_nb.display.text import one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.evaluation.frames import OUTCOMES, item_pairs, partner_path
 from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.gold.correction_files import CORRECTIONS
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
 from extractbench_nb.pdf.images import PageImage, render_page
+from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.widgets.controls import (
     breakable,
     button,
@@ -34,13 +36,14 @@ from extractbench_nb.widgets.controls import (
     segments,
     toolbar,
 )
+from extractbench_nb.widgets.evidence_edits import GoldPlace, change_text, edits_of
 from extractbench_nb.widgets.static import outcome_text, score_text
 from extractbench_nb.widgets.view import View, known, part
 
-FOUND, NOT_FOUND, NOT_SOUGHT, MISSING = "found", "not_found", "not_sought", "missing"
+FOUND, NOT_FOUND, NOT_SOUGHT, ABSENT = "found", "not_found", "not_sought", "missing"
 #: What is said of a value; what is not sought is null, a boolean, or has no letter or digit.
-LABELS = {FOUND: "found", NOT_FOUND: "not found", NOT_SOUGHT: "not sought", MISSING: "missing"}
-_SIGNS = {FOUND: "●", NOT_FOUND: "○", NOT_SOUGHT: "·", MISSING: ""}
+LABELS = {FOUND: "found", NOT_FOUND: "not found", NOT_SOUGHT: "not sought", ABSENT: "missing"}
+_SIGNS = {FOUND: "●", NOT_FOUND: "○", NOT_SOUGHT: "·", ABSENT: ""}
 #: Below this score, chance would find the value as well.
 _TELLING = 0.5
 _BY_CHANCE = "◐"
@@ -56,7 +59,6 @@ _LONGEST = 160
 #: Outcomes of a filter besides those of fields: all that are not right, and items without a pair.
 _FAILED = "failed"
 _RIGHT = frozenset({"correct", "both_absent", "matched", ""})
-_INDEX = re.compile(r"\[(\d+)\]")
 
 
 def _text(value: object, limit: int = _LONGEST) -> str:
@@ -92,11 +94,11 @@ def value_rows(
     if ev is None:
         ((side, values),) = sides.items()
         return [{"outcome": "", side: value} for value in values]
-    pairs = _pairs_of_items(ev.matches)
+    pairs = item_pairs(ev.matches)
     outcomes = _outcomes(ev, pairs)
     ours = {value["path"]: value for value in sides["gold"]}
     theirs = {value["path"]: value for value in sides["predicted"]}
-    partners = {path: theirs.get(_partner(path, pairs) or "") for path in ours}
+    partners = {path: theirs.get(partner_path(path, pairs) or "") for path in ours}
     owners = {value["path"]: path for path, value in partners.items() if value is not None}
     unpaired: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     neighbour = ""
@@ -111,28 +113,6 @@ def value_rows(
         rows.append({"outcome": outcome, "gold": value, "predicted": partners[path]})
         rows += unpaired[path]
     return rows
-
-
-def _pairs_of_items(matches: pd.DataFrame) -> dict[str, int | None]:
-    """Return the predicted index of each gold item, by its path; None for a missed one."""
-    names = ["path", "gold_index", "predicted_index"]
-    return {
-        f"{path}[{gold}]": None if predicted is pd.NA else int(predicted)
-        for path, gold, predicted in matches[names].itertuples(index=False)
-        if gold is not pd.NA
-    }
-
-
-def _partner(path: str, pairs: Mapping[str, int | None]) -> str | None:
-    """Return the predicted path that belongs to one of gold; None below a missed item."""
-    written, end = "", 0
-    for step in _INDEX.finditer(path):
-        index = pairs.get(path[: step.end()], int(step[1]))
-        if index is None:
-            return None
-        written += path[end : step.start()] + f"[{index}]"
-        end = step.end()
-    return written + path[end:]
 
 
 def _outcomes(ev: Evaluation, pairs: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
@@ -154,7 +134,7 @@ def _outcomes(ev: Evaluation, pairs: Mapping[str, int | None]) -> dict[str, dict
         if theirs is pd.NA:
             gold[f"{path}[{ours}]"] = status
         elif ours is pd.NA:
-            predicted[f"{_partner(path, pairs)}[{theirs}]"] = status
+            predicted[f"{partner_path(path, pairs)}[{theirs}]"] = status
     return {"gold": gold, "predicted": predicted}
 
 
@@ -192,7 +172,7 @@ def kept_rows(
 
 
 def _finding(value: Mapping[str, Any] | None) -> str:
-    return MISSING if value is None else str(value["finding"])
+    return ABSENT if value is None else str(value["finding"])
 
 
 # --- pages: places as parts of the picture, in per cent -------------------------------------------
@@ -330,6 +310,7 @@ class EvidenceView(View):
         subject: Any = None,
         *,
         side: str = "predicted",
+        editable: bool = False,
     ) -> None:
         if side not in ("predicted", "gold"):
             raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
@@ -346,6 +327,10 @@ class EvidenceView(View):
             for name in sides
             if row[name] is not None
         }
+        name = document if isinstance(document, str) else document.stem
+        self._edits = edits_of(name, sides, subject, ds) if editable else None
+        self._draft, self._why = dict[str, str](), dict[str, str]()
+        self._problem = ""
         self._list_page = self._searches = 0
         self._evidence, self._places, self._at = pd.DataFrame(), list[Place](), -1
         self._pictures: dict[tuple[int, float], tuple[PageImage, Node]] = {}
@@ -377,6 +362,11 @@ class EvidenceView(View):
                 for row in map(self._rows.__getitem__, self._kept())
             ]
         )
+
+    @property
+    def edits(self) -> pd.DataFrame:
+        """The corrections of gold that were made in this view, as `corrections` returns them."""
+        return CORRECTIONS.build() if self._edits is None else self._edits.frame
 
     @property
     def evidence(self) -> pd.DataFrame:
@@ -512,18 +502,96 @@ class EvidenceView(View):
             self.selected_path = ""
             self.sought = text.strip() or None
 
+    # --- corrections ------------------------------------------------------------------------
+
+    def _place(self, path: Any = None) -> GoldPlace | None:
+        """Return what is corrected now; None if that is not at `path`."""
+        at = self._row_of.get((self.side, self.selected_path))
+        if at is None or self._edits is None:
+            return None
+        place = self._edits.place(self._rows[at])
+        return place if path is None or path == place.path else None
+
+    def do_draft(self, text: Any) -> None:
+        """Take the text that is typed for gold's value."""
+        place = self._place()
+        if place is not None and isinstance(text, str):
+            self._draft[place.path], self._problem = text, ""
+
+    def do_why(self, text: Any) -> None:
+        """Take the reason for the correction of the chosen value."""
+        place = self._place()
+        if place is None or self._edits is None or not isinstance(text, str):
+            return
+        self._why[place.path] = text
+        if (row := self._edits.rows.get(place.path)) is not None:
+            self._edits.rows[place.path] = row._replace(why=text or pd.NA)
+
+    def do_save(self, path: Any) -> None:
+        """Correct gold's value as typed."""
+        place = self._place(path)
+        if place is not None and self._edits is not None:
+            value, _ = self._edits.read(place, self._draft.get(place.path, place.text))
+            if value is not MISSING:
+                self._put(place, value)
+
+    def do_accept(self, path: Any) -> None:
+        """Put the predicted value in the place of gold's."""
+        place = self._place(path)
+        if place is not None and place.predicted is not MISSING:
+            self._put(place, place.predicted)
+
+    def do_remove(self, path: Any) -> None:
+        """Remove a value from gold."""
+        place = self._place(path)
+        if place is not None and place.gold is not MISSING:
+            self._put(place, MISSING)
+
+    def _put(self, place: GoldPlace, value: Any) -> None:
+        if self._edits is not None:
+            self._problem = self._edits.put(place, value, self._why.get(place.path, ""))
+            if not self._problem:
+                self._draft.pop(place.path, None)
+
+    def do_undo(self, path: Any) -> None:
+        """Take back the correction at a path."""
+        if self._edits is not None and isinstance(path, str) and path in self._edits.rows:
+            del self._edits.rows[path]
+            self._draft.pop(path, None)
+            self._why.pop(path, None)
+            self._problem = ""
+
+    def _editor(self) -> Node:
+        """Draw the controls for the chosen value, and the corrections that were made."""
+        place, edits = self._place(), self._edits
+        if edits is None:
+            return h("div")
+        if place is None:
+            return h("div", edits.listed())
+        made = edits.rows.get(place.path)
+        text = place.text
+        if made is not None:
+            text = "" if made.new is pd.NA else json.dumps(made.new, ensure_ascii=False)
+        draft = self._draft.get(place.path, text)
+        said = self._problem
+        if not said and (draft != text or (made is not None and made.new is not pd.NA)):
+            said = edits.read(place, draft)[1]
+        why = self._why.get(place.path, "")
+        return h("div", edits.editor(place, draft, said, why), edits.listed())
+
     # --- what is drawn ----------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
         """Draw the list, the page, and its picture, which is sent by itself."""
         title = h("p", repr(self), cls="xb-title", live=True)
-        body = h("div", part("values"), part("sheet"), cls="xb-beside")
+        body = h("div", part("values"), h("div", part("edits"), part("sheet")), cls="xb-beside")
         return {
             "page": h("div", title, part("filters"), body),
             "filters": self._filters(),
             "values": self._list(),
             "sheet": self._sheet(),
             "picture": self._picture(self.page, ZOOMS[self.zoom][2])[1],
+            "edits": self._editor(),
         }
 
     def _kept(self) -> list[int]:
@@ -616,6 +684,7 @@ class EvidenceView(View):
                 h(
                     "td",
                     written[column],
+                    self._corrected(side, value),
                     _where(value),
                     item=True,
                     row=place,
@@ -628,6 +697,15 @@ class EvidenceView(View):
                 )
             )
         return h("tr", head, cells, key=number, live=live)
+
+    def _corrected(self, side: str, value: Mapping[str, Any] | None) -> Node | None:
+        """Write the correction of a gold value."""
+        rows = {} if self._edits is None or side != "gold" or value is None else self._edits.rows
+        row = rows.get(value["path"]) if value is not None else None
+        if row is None:
+            return None
+        text = change_text(row).rpartition(" → ")[2]
+        return h("div", f"→ {text}", cls="xb-corrected xb-clamp", dir="auto")
 
     def _written(self, values: Sequence[Any], *, differs: bool) -> list[Node | None]:
         """Write the values of a row, with what differs or what was searched for marked."""
@@ -741,7 +819,7 @@ class EvidenceView(View):
     def __repr__(self) -> str:
         """Say how many values were found."""
         counts = Counter(_finding(row[self.side]) for row in self._rows)
-        del counts[MISSING]
+        del counts[ABSENT]
         said = ", ".join(f"{counts[name]:,} {LABELS[name]}" for name in LABELS if counts[name])
         name = self._document if isinstance(self._document, str) else self._document.name
         return f"Evidence · {one_line(name)} · {self.side} values: {said or 'none'}"

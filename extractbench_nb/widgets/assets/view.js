@@ -297,6 +297,7 @@ function render({ model, el }) {
   root.addEventListener("change", (event) => {
     const { target } = event;
     if (!target.dataset.do || target.matches("input[type=search]")) return;
+    if (target.matches("textarea")) clearTimeout(timer); // what was typed last is sent now
     if (target.type !== "range") return void send(target.dataset.do, valueOf(target));
     target.moved = Date.now();
     clearTimeout(target.timer); // a held arrow key is a change many times a second
@@ -312,7 +313,7 @@ function render({ model, el }) {
       if (shown) shown.textContent = text ?? Number(target.value).toFixed(digits);
       if (text) target.setAttribute("aria-valuetext", text);
     }
-    if (!target.dataset.do || !target.matches("input[type=search]")) return;
+    if (!target.dataset.do || !target.matches("input[type=search], textarea")) return;
     clearTimeout(timer);
     const { value } = target; // a drawing may come before
     timer = setTimeout(() => send(target.dataset.do, value), TYPING_MILLISECONDS);

@@ -1,0 +1,325 @@
+"""`corrections`: changes of gold as one checked frame, from a view, a frame or files."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._files import make_folder, reading, write_texts
+from extractbench_nb._json import (
+    PATH_STEP,
+    canonical,
+    private_copy,
+)
+from extractbench_nb.display.text import one_line
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.gold.correction_files import (
+    CORRECTIONS,
+    END,
+    OPS,
+    PATCH_SUFFIX,
+    REMARKS,
+    Correction,
+    Steps,
+    adds,
+    csv_rows,
+    csv_text,
+    in_patch_order,
+    operations,
+    patch_rows,
+    patch_text,
+)
+
+
+def corrections(source: Any, *, who: str | None = None, why: str | None = None) -> pd.DataFrame:
+    """Read corrections of gold and check them.
+
+    Parameters
+    ----------
+    source : view, pandas.DataFrame, str or pathlib.Path
+        The view of `show_evidence`, with its edits. A frame with columns document, path, new, and
+        optionally op, old, who, when, why; a frame of `suspects` is one. A CSV file that
+        `save_corrections` wrote. A JSON Patch (RFC 6902) named ``{document}.patch.json``, or a
+        folder of them. Other columns are ignored.
+    who, why : str, optional
+        Who made the corrections, and why, where the source does not say.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per correction: document, path, op, old, new, who, when, why. In ``old`` and
+        ``new``, None is JSON's null, and NA means that nothing is stated.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read; a column is missing; an op is unknown; a value is not JSON; the root
+        is to be removed; or two corrections are of one path, or one is below the other. The message
+        names the row.
+
+    Notes
+    -----
+    Paths are those of ``Evaluation.fields``, all of gold as it was before any of the corrections.
+    ``add`` adds a key (``$.address.city``) or an item behind the last one (``$.items[-]``, or the
+    path of a spurious item in ``fields``, ``$.items[+3]``). Without an op, a path that ends so is
+    an ``add``, any other a ``replace``. In a JSON Patch, numbers are read as indices; where gold
+    has an object, `apply` takes them as keys.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"document": "q2", "path": ["$.total", "$.lines[-]"], "new": [7, 1]})
+    >>> corrections(frame, who="ada")[["path", "op", "new", "who"]]
+             path       op new  who
+    0     $.total  replace   7  ada
+    1  $.lines[-]      add   1  ada
+    """
+    return CORRECTIONS.from_rows(read_corrections(source, who, why))
+
+
+def save_corrections(source: Any, path: str | Path) -> Path:
+    """Write corrections to files that people can review and `corrections` reads again.
+
+    Parameters
+    ----------
+    source : view, pandas.DataFrame, str or pathlib.Path
+        What `corrections` takes.
+    path : str or pathlib.Path
+        A file that ends in ``.csv``, or a folder for one JSON Patch per document,
+        ``{document}.patch.json``. Files of these names are replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The file or folder.
+
+    Raises
+    ------
+    InputError
+        The corrections are not valid.
+    OutputError
+        A file cannot be written; what was there before is unchanged.
+
+    Notes
+    -----
+    In the CSV file ``old`` and ``new`` are JSON: ``"12"`` is a text and ``12`` a number, ``null``
+    is null, and an empty cell states nothing. Other cells that a spreadsheet would take for a
+    formula begin with an apostrophe, which is removed when the file is read. A patch has a ``test``
+    of the old value before each change, and the members who, when and why, which RFC 6902 lets
+    other programs ignore.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> frame = pd.DataFrame({"document": ["q2"], "path": ["$.total"], "old": ["7"], "new": ["8"]})
+    >>> file = save_corrections(frame, Path(mkdtemp()) / "review.csv")
+    >>> file.read_text(encoding="utf-8-sig").splitlines()[1].replace('"', "'")
+    "q2,$.total,replace,'''7''','''8''',,,"
+    >>> corrections(file)["new"].tolist()
+    ['8']
+    """
+    rows, target = read_corrections(source, None, None), Path(path)
+    if target.suffix.lower() == ".csv":
+        write_texts({target: csv_text(CORRECTIONS, rows)})
+        return target
+    by_document: dict[str, list[tuple[Steps, Correction]]] = defaultdict(list)
+    for row in rows:
+        if row.document in (".", "..") or re.search(r"[/\\\0]", row.document):
+            raise InputError(f"document {row.document!r} cannot be the name of a file")
+        by_document[row.document].append((row.steps, row))
+    texts = {
+        target / f"{document}{PATCH_SUFFIX}": patch_text(
+            [op for row in in_patch_order(found) for op in operations(*row)]
+        )
+        for document, found in by_document.items()
+    }
+    make_folder(target)
+    write_texts(texts)
+    return target
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read_corrections(source: Any, who: str | None, why: str | None) -> list[Correction]:
+    """Read and check the rows of any source."""
+    defaults = {"who": who, "why": why}
+    for name, text in defaults.items():
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{name} is {text!r}; expected a str")
+    found: list[Correction] = []
+    places: dict[str, dict[Steps, str]] = defaultdict(dict)
+    for where, row in _rows(source):
+        correction = checked(where, {**row, **remarks_of(row, defaults)})
+        named = f"{where} ({correction.document!r}, {one_line(correction.path)})"
+        conflict = conflicting(correction, places[correction.document])
+        if conflict is not None:
+            raise InputError(f"{named} and {conflict}; expected one correction per value")
+        places[correction.document][identity(correction)] = named
+        found.append(correction)
+    return found
+
+
+def conflicting(correction: Correction, others: Mapping[Steps, Any]) -> Any:
+    """Return what `others` has for the path of a correction, for a value above or below it."""
+    own = identity(correction)
+    if own[-1:] == (str(END),):
+        others = {steps: other for steps, other in others.items() if steps != own}
+    for depth in range(len(own) + 1):
+        if own[:depth] in others:
+            return others[own[:depth]]
+    return next((other for steps, other in others.items() if steps[: len(own)] == own), None)
+
+
+def identity(correction: Correction) -> Steps:
+    """Return the steps of a path such that equal places are equal."""
+    steps = tuple(map(str, correction.steps))
+    if adds(correction.path) and not correction.path.endswith("[-]"):
+        return (*steps[:-1], correction.path.rpartition("[")[2])  # each is another item
+    return steps
+
+
+def _rows(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the cells of each row."""
+    edits = getattr(source, "edits", None)
+    if isinstance(edits, pd.DataFrame):
+        source = edits
+    if isinstance(source, pd.DataFrame):
+        yield from _frame_rows(source)
+    elif isinstance(source, str | Path):
+        path = Path(source)
+        if path.suffix.lower() == ".csv":
+            yield from csv_rows(path, CORRECTIONS)
+        elif path.is_dir():
+            with reading(f"folder {str(path)!r}"):
+                files = sorted(file for file in path.iterdir() if file.name.endswith(PATCH_SUFFIX))
+            if not files:
+                raise InputError(f"folder {str(path)!r} has no *{PATCH_SUFFIX}")
+            for file in files:
+                yield from patch_rows(file)
+        elif path.name.endswith(PATCH_SUFFIX):
+            yield from patch_rows(path)
+        else:
+            raise InputError(
+                f"corrections {str(path)!r}: expected a .csv file, a *{PATCH_SUFFIX} file or a "
+                "folder of these"
+            )
+    else:
+        raise InputError(
+            f"corrections are {type(source).__name__}; expected a frame, a view with edits, or the "
+            "path of a file or folder"
+        )
+
+
+def _frame_rows(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
+    is_suspects = "new" not in frame and {"consensus", "kind"} <= set(frame.columns)
+    names = ["document", "path"]
+    if is_suspects:
+        names += ["gold", "consensus", "kind"]
+    elif "op" not in frame:  # removals need no value
+        names.append("new")
+    for name in names:
+        if name not in frame:
+            raise InputError(f"corrections: no column {name!r}; {nearest(name, map(str, frame))}")
+    kept = [name for name in (*CORRECTIONS.names, *names) if name in frame]
+    cells = [frame[name].tolist() for name in dict.fromkeys(kept)]
+    for at, row in enumerate(zip(*cells, strict=True)):
+        named = dict(zip(dict.fromkeys(kept), row, strict=True))
+        if is_suspects:
+            named = _from_suspect(named)
+        if _is_missing(named.get("op")) and isinstance(named["path"], str):
+            named["op"] = "add" if adds(named["path"]) else "replace"
+        yield f"corrections row {at}", named
+
+
+def _from_suspect(row: dict[str, Any]) -> dict[str, Any]:
+    """Turn a row of `suspects` into a correction: its consensus becomes gold."""
+    kind, path = str(row["kind"]), row["path"]
+    known = {"document": row["document"], "why": row.get("why"), "new": row["consensus"]}
+    if kind == "item_missing_in_gold":
+        is_item = isinstance(path, str) and path.endswith("]")
+        return known | {"path": path if is_item else f"{path}[-]", "op": "add"}
+    if kind == "empty_in_gold":
+        return known | {"path": path, "op": "add"}
+    return known | {"path": path, "op": "replace", "old": row["gold"]}
+
+
+def remarks_of(row: Mapping[str, Any], defaults: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return who, when and why of a row, or the defaults where it does not say."""
+    return {
+        name: defaults.get(name) if _is_missing(row.get(name)) or row[name] == "" else row[name]
+        for name in REMARKS
+    }
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is empty; None is null in columns of values, and is not asked for there."""
+    return value is None or _not_stated(value)
+
+
+def _not_stated(value: Any) -> bool:
+    return value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+
+
+def checked(where: str, row: Mapping[str, Any]) -> Correction:
+    """Check the cells of a row, whose values are still as the source has them."""
+    texts = [_checked_text(where, name, row.get(name)) for name in ("document", "path", "op")]
+    document, path, op = texts
+    where += f" ({document!r}, {one_line(path)})"
+    if op not in OPS:
+        raise InputError(f"{where}: op is {op!r}; {nearest(op, OPS)}")
+    if not path.startswith("$") or PATH_STEP.sub("", path) != "$":
+        raise InputError(f"{where}: path is {path!r}; expected an instance path, '$.items[2].name'")
+    values = [row.get(name, pd.NA) for name in ("old", "new")]
+    old, new = (
+        pd.NA if _not_stated(value) else _json_value(value, f"{where}: {name}")
+        for name, value in zip(("old", "new"), values, strict=True)
+    )
+    if op == "remove" and path == "$":
+        raise InputError(f"{where}: the root cannot be removed; replace it")
+    if op != "remove" and new is pd.NA:
+        raise InputError(
+            f"{where}: new is missing; expected a JSON value (null is None in a column of dtype "
+            "object), or op 'remove'"
+        )
+    behind = [adds(step[0]) for step in PATH_STEP.finditer(path)]
+    if any(behind) and (op != "add" or behind.index(True) + 1 != len(behind)):
+        raise InputError(
+            f"{where}: gold has no such item; add it as a whole with op 'add' at "
+            f"{_array_of(path)}[-]"
+        )
+    remarks = [
+        pd.NA if _is_missing(row.get(name)) else _checked_text(where, name, row[name])
+        for name in REMARKS
+    ]
+    return Correction(document, path, op, old, pd.NA if op == "remove" else new, *remarks)
+
+
+def _checked_text(where: str, name: str, cell: Any) -> str:
+    text = cell.isoformat() if isinstance(cell, datetime) else cell
+    if not isinstance(text, str) or not text:
+        raise InputError(f"{where}: {name} is {text!r}; expected a text")
+    return text
+
+
+def _array_of(path: str) -> str:
+    """Return the path of the first array that an item is added to."""
+    step = next(step for step in PATH_STEP.finditer(path) if adds(step[0]))
+    return path[: step.start()]
+
+
+def _json_value(value: Any, what: str) -> Any:
+    copied = private_copy(value, what)
+    try:
+        json.dumps(copied, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        shown = one_line(canonical(copied), 60) if not isinstance(error, RecursionError) else "…"
+        raise InputError(f"{what} is {shown} ({type(value).__name__}); expected JSON") from None
+    return copied

@@ -1,0 +1,421 @@
+"""`apply`: a new version of a dataset with corrected gold, its log, and the effect on scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb._files import make_folder, new_folder, write_texts
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import PATH_STEP, canonical, equality_key, read_document, read_text
+from extractbench_nb.benchmark.dataset import LICENCE_FILES, RUN_FOLDER, Dataset, load_dataset
+from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.errors import InputError, OutputError, nearest
+from extractbench_nb.gold.correction_files import (
+    END,
+    HISTORY,
+    LOG,
+    LOG_FOLDER,
+    PATCH_SUFFIX,
+    Correction,
+    Steps,
+    csv_rows,
+    csv_text,
+    in_patch_order,
+    operations,
+    patch_text,
+)
+from extractbench_nb.gold.correction_frame import checked, read_corrections, remarks_of
+from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.stats.compare import compare_runs
+
+_MOST_PROBLEMS = 5
+
+EFFECT = FrameSpec(
+    "effect",
+    "one row per run and measure",
+    (
+        Column("run", "string", "the run"),
+        Column("measure", "string", "a column of `summary`"),
+        Column("documents", "int64", "documents that both have; they are resampled", "1 and up"),
+        Column("changed", "int64", "documents whose score changed", "0 to documents"),
+        Column("before", "float64", "mean over documents before"),
+        Column("after", "float64", "mean over documents after"),
+        Column("difference", "float64", "after minus before"),
+        Column("low", "Float64", "lower end of its interval; missing for one document", "", True),
+        Column("high", "Float64", "upper end", "", True),
+        Column("method", "string", "of the interval", "BCa, percentile, all equal, one document"),
+    ),
+)
+
+
+def apply(
+    dataset: Dataset | str | Path,
+    corrections: Any,
+    folder: str | Path,
+    *,
+    who: str | None = None,
+    why: str | None = None,
+) -> Dataset:
+    """Write a new version of a dataset in which gold is corrected; the dataset is not changed.
+
+    Parameters
+    ----------
+    dataset : Dataset, str or pathlib.Path
+        What `load_dataset` returns or takes. It may be a corrected version: its log is kept.
+    corrections : view, pandas.DataFrame, str or pathlib.Path
+        What `corrections` takes.
+    folder : str or pathlib.Path
+        Where the new version is written: a folder that does not exist, or an empty one, outside of
+        the dataset.
+    who, why : str, optional
+        As in `corrections`.
+
+    Returns
+    -------
+    Dataset
+        The new version. Its folder has schemas, gold files, PDFs, licence and recorded runs of the
+        dataset, and a folder ``corrections``: ``log.csv``, see `history`, and for each corrected
+        document a JSON Patch that turns its first gold into the present one.
+
+    Raises
+    ------
+    InputError
+        A correction is not valid, does not fit gold (there is nothing at its path, or gold has
+        another value than its ``old``), or there are none. All of them are named, up to five.
+    DatasetError
+        A document is unknown, or its gold is not JSON.
+    OutputError
+        The folder holds something, lies within the dataset, or cannot be written. Nothing is left
+        of a version that was not completed.
+
+    Notes
+    -----
+    ``old`` is compared where it is stated. An ``add`` may name a key whose value in gold is empty
+    (null, or an empty text, array or object), which it replaces; objects and arrays above it that
+    are missing or null are made. Gold files that are not corrected are copied byte by byte, so that
+    ``evaluate_runs(..., resume=...)`` evaluates corrected documents only. PDFs are hard links where
+    the file system has them.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> ds = load_dataset()
+    >>> frame = pd.DataFrame({"document": ["night bus demand"], "path": "$.heading", "new": "Day"})
+    >>> new = apply(ds, frame, Path(mkdtemp()) / "v2", who="ada", why="misread")
+    >>> new.gold("night bus demand")["heading"], history(new)[["version", "who"]].values.tolist()
+    ('Day', [[1, 'ada']])
+    """
+    import jsonpatch
+
+    ds = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    target = Path(folder).expanduser().absolute()
+    _refuse_inside(target, ds.root.absolute())
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    by_document: dict[str, list[Correction]] = defaultdict(list)
+    for row in read_corrections(corrections, who, why):
+        by_document[row.document].append(row._replace(when=now) if row.when is pd.NA else row)
+    if not by_document:
+        raise InputError("there are no corrections to apply")
+    texts: dict[str, str] = {}
+    patches: dict[str, list[dict[str, Any]]] = {}
+    applied: list[Correction] = []
+    problems: list[str] = []
+    golds = dict(zip(ds.listing["document"], ds.listing["gold_path"], strict=True))
+    for document, rows in by_document.items():
+        gold = ds.gold(document)
+        fitting = []
+        for row in rows:
+            try:
+                fitting.append(_fitted(gold, row))
+            except InputError as error:
+                problems.append(f"document {document!r}, {one_line(row.path)}: {error}")
+        if not problems:
+            patches[document] = list(_patch(gold, fitting))
+            corrected = jsonpatch.apply_patch(gold, patches[document])
+            texts[document] = _written_like(read_text(golds[document], "gold"), corrected)
+            applied += [row for _, row in fitting]
+    if problems:
+        more = len(problems) - _MOST_PROBLEMS
+        shown = problems[:_MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
+        raise InputError("\n".join(shown))
+    earlier = history(ds)
+    version = int(earlier["version"].max()) + 1 if len(earlier) else 1
+    log = [*earlier.itertuples(index=False), *((version, *row) for row in applied)]
+    with new_folder(target) as new:
+        _copy_files(ds, new)
+        make_folder(new / LOG_FOLDER)
+        files = {new / golds[name].relative_to(ds.root): text for name, text in texts.items()}
+        files[new / LOG_FOLDER / LOG] = csv_text(HISTORY, log)
+        for document, patch in patches.items():
+            name = f"{document}{PATCH_SUFFIX}"
+            before = _earlier_patch(ds.root / LOG_FOLDER / name)
+            files[new / LOG_FOLDER / name] = patch_text([*before, *patch])
+        write_texts(files)
+    return load_dataset(target)
+
+
+def history(dataset: Dataset | str | Path) -> pd.DataFrame:
+    """Return the log of a corrected dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset, str or pathlib.Path
+        What `load_dataset` returns or takes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per correction that `apply` made, oldest first: version, from 1, then the columns of
+        `corrections`. ``old`` is what gold had; NA where it had nothing. Empty for a dataset that
+        was not corrected.
+
+    Raises
+    ------
+    InputError
+        The log cannot be read.
+
+    Examples
+    --------
+    >>> len(history("sample"))
+    0
+    """
+    ds = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    path = ds.root / LOG_FOLDER / LOG
+    if not path.exists():
+        return HISTORY.build()
+    rows = []
+    for where, row in csv_rows(path, HISTORY):
+        version = row["version"]
+        if not version.isdecimal() or int(version) < 1:
+            raise InputError(f"{where}: version is {version!r}; expected 1 or more")
+        rows.append((int(version), *checked(where, {**row, **remarks_of(row, {})})))
+    return HISTORY.from_rows(rows)
+
+
+def _refuse_inside(target: Path, root: Path) -> None:
+    if target.resolve().is_relative_to(root.resolve()):
+        raise OutputError(f"{str(target)!r} is within the dataset; expected a folder outside of it")
+
+
+def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
+    """Return the steps of a correction as gold has them, and the correction with gold's value."""
+    value: Any = gold
+    path, here = "$", _NOTHING
+    steps: list[str | int] = []
+    written = [step[0] for step in PATH_STEP.finditer(row.path)]
+    for at, (step, text) in enumerate(zip(row.steps, written, strict=True), 1):
+        may_add = row.op == "add" and at == len(written)
+        key, here = step, _NOTHING
+        if isinstance(value, dict) and step != END:
+            key = str(step)  # a JSON Pointer does not tell 2 from "2"
+            here = value.get(key, _NOTHING)
+            if here is _NOTHING and row.op != "add":
+                raise InputError(f"{_has(value, path)}, no key {key!r}; {nearest(key, value)}")
+        elif isinstance(value, list) and isinstance(step, int):
+            if step == len(value) and may_add:
+                key = END
+            elif step != END and may_add:
+                raise InputError(
+                    f"{_has(value, path)}; an item is added behind the last one, at {path}[-]"
+                )
+            elif step >= len(value):
+                raise InputError(f"{_has(value, path)}, no item {step}")
+            here = _NOTHING if key == END else value[step]
+        elif not (row.op == "add" and _is_absent(value) and (isinstance(step, str) or step == END)):
+            raise InputError(f"{_has(value, path)}, so there is no {path}{text}")
+        steps.append(key)
+        value, path = here, path + text
+    return tuple(steps), _with_old(row, value)
+
+
+#: What is at a path that gold does not have.
+_NOTHING: Any = object()
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or value is _NOTHING
+
+
+def _has(value: Any, path: str) -> str:
+    if isinstance(value, dict | list):
+        parts = plural(len(value), "key" if isinstance(value, dict) else "item")
+        return f"gold has {parts} at {one_line(path)}"
+    return f"gold has {_shown(value)} at {one_line(path)}"
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is _NOTHING else one_line(canonical(value), 80)
+
+
+def _with_old(row: Correction, found: Any) -> Correction:
+    """Check the old value of a correction against gold's, and put gold's in its place."""
+    is_free = found is _NOTHING or (found != 0 and not found)  # null, or an empty text or container
+    if row.op == "add" and not is_free:
+        raise InputError(f"gold has {_shown(found)} there already; op 'replace' changes it")
+    is_stated = row.old is not pd.NA and not (row.op == "add" and row.old is None)
+    if is_stated and (found is _NOTHING or equality_key(row.old) != equality_key(found)):
+        raise InputError(
+            f"the correction is of {_shown(row.old)}, and gold has {_shown(found)}: it was made "
+            "for another version of gold"
+        )
+    if found is _NOTHING:
+        return row._replace(old=pd.NA)
+    return row._replace(op="replace" if row.op == "add" else row.op, old=found)
+
+
+def _patch(gold: Any, rows: list[tuple[Steps, Correction]]) -> Iterator[dict[str, Any]]:
+    """Write corrections that fit gold as one JSON Patch.
+
+    What is added to an object or array that is missing or null is put together first: the outermost
+    one is added as a whole.
+    """
+    whole: dict[Steps, tuple[Correction, Any]] = {}
+    others = []
+    for steps, row in rows:
+        value = gold
+        for at, step in enumerate(steps):
+            if _is_absent(value):
+                begun = whole[steps[:at]][1] if steps[:at] in whole else _NOTHING
+                op, old = ("add", pd.NA) if value is _NOTHING else ("replace", None)
+                made = row._replace(op=op, old=old)
+                whole[steps[:at]] = made, _with_added(begun, steps[at:], row.new)
+                break
+            if isinstance(value, dict):
+                value = value.get(step, _NOTHING)
+            else:
+                value = _NOTHING if step == END else value[step]
+        else:
+            others.append((steps, row))
+    others += [(steps, row._replace(new=value)) for steps, (row, value) in whole.items()]
+    for steps, row in in_patch_order(others):
+        yield from operations(steps, row)
+
+
+def _with_added(value: Any, steps: Steps, new: Any) -> Any:
+    """Return an object or array, begun before or not, with a value added."""
+    if not steps:
+        return new
+    if steps[0] == END:
+        return [*([] if value is _NOTHING else value), new]
+    begun = {} if value is _NOTHING else value
+    return begun | {steps[0]: _with_added(begun.get(steps[0], _NOTHING), steps[1:], new)}
+
+
+def _written_like(text: str, value: Any) -> str:
+    """Write JSON with the indentation of a text."""
+    indent = re.search(r"^[{[]\s*?\n( +|\t+)", text)
+    lines = json.dumps(value, ensure_ascii=False, indent=indent[1] if indent else 2)
+    return lines + "\n"
+
+
+def _earlier_patch(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    found = read_document(path, "patch")
+    if not isinstance(found, list):
+        raise InputError(f"patch {str(path)!r} is damaged; expected an array of operations")
+    return found
+
+
+def _copy_files(ds: Dataset, new: Path) -> None:
+    """Copy a dataset; PDFs are linked."""
+    files = [*ds.schemas["schema_path"], *ds.listing["gold_path"], *ds.listing["pdf_path"].dropna()]
+    files += [path for name in LICENCE_FILES if (path := ds.root / name).is_file()]
+    for path in files:
+        copied = new / path.relative_to(ds.root)
+        make_folder(copied.parent)
+        if path.suffix.lower() == ".pdf":
+            with suppress(OSError):
+                os.link(path.resolve(), copied)
+        if not copied.exists():
+            shutil.copyfile(path, copied)
+    for name in (RUN_FOLDER, LOG_FOLDER):
+        if (ds.root / name).is_dir():
+            shutil.copytree(ds.root / name, new / name, copy_function=shutil.copyfile)
+
+
+# --- scores before and after ------------------------------------------------------------------
+
+
+def effect(
+    before: object,
+    after: object,
+    *,
+    measures: str | Sequence[str] = ("pass_rate", "overall_score", "field_score"),
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare the scores of the same runs before and after gold was corrected.
+
+    Parameters
+    ----------
+    before, after : results of a batch, pandas.DataFrame, mapping or list
+        As in `compare_runs`, with a column run in ``summary``. Runs and documents that only one of
+        them has are left out.
+    measures : str or sequence of str, optional
+        Columns of ``summary``.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
+    resamples : int, optional
+        Bootstrap resamples, 100 and up.
+    seed : int, optional
+        The same seed gives the same intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per run and measure: documents, changed, before, after, difference and its
+        interval, which is that of `compare_runs`: paired, over documents. It covers documents that
+        were not corrected, with a difference of 0. There is no test: gold was changed on purpose.
+
+    Raises
+    ------
+    InputError
+        There is no column run, no run is in both, or see `compare_runs`.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"run": "x", "document": [*"abcd"], "pass_rate": [.5, .5, .75, 1]})
+    >>> corrected = scores.assign(pass_rate=[1, .5, .75, 1])
+    >>> effect(scores, corrected, measures="pass_rate")[["changed", "before", "difference"]]
+       changed  before  difference
+    0        1  0.6875       0.125
+    """
+    frames = {"before": gather(before, "summary"), "after": gather(after, "summary")}
+    for name, frame in frames.items():
+        if "run" not in frame.columns:
+            raise InputError(f"{name}: summary has no column 'run'; pass the results of a batch")
+    runs = [
+        run for run in frames["before"]["run"].unique() if (frames["after"]["run"] == run).any()
+    ]
+    if not runs:
+        names = (", ".join(map(repr, frame["run"].unique()[:3])) for frame in frames.values())
+        raise InputError("no run is in both: before has {}, after has {}".format(*names))
+    parts = []
+    for run in runs:
+        sides = {name: frame[frame["run"] == run] for name, frame in frames.items()}
+        compared = compare_runs(
+            sides,
+            measures=measures,
+            baseline="before",
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
+        found = compared.differences.assign(run=run)
+        found["changed"] = found["a_higher"] + found["b_higher"]
+        renamed = {"mean_a": "before", "mean_b": "after", "b_minus_a": "difference"}
+        parts.append(found.rename(columns=renamed))
+    return EFFECT.from_records(pd.concat(parts))
