@@ -40,7 +40,7 @@ class Slot(NamedTuple):
     status: str
     rule: str | None
 
-    def name(self, side: int) -> str | None:
+    def at(self, side: int) -> str | None:
         """Return the column's name in gold (0) or in the prediction (1)."""
         return self.predicted if side else self.gold
 
@@ -96,7 +96,7 @@ class Board:
 
     def text(self, line: Line, slot: Slot, side: int) -> str | None:
         """Return the text of a cell on a side; None if there is no such cell."""
-        row, name = line.at(side), slot.name(side)
+        row, name = line.at(side), slot.at(side)
         if row is None or name is None:
             return None
         texts = self.texts[side].get(name, [])
@@ -115,7 +115,7 @@ class Board:
 
     def slot(self, side: int, name: str) -> int | None:
         """Return the place of a column of a side."""
-        names = [slot.name(side) for slot in self.slots]
+        names = [slot.at(side) for slot in self.slots]
         return names.index(name) if name in names else None
 
     def keys(self, line: Line) -> list[str]:

@@ -72,6 +72,11 @@ def copy(label: str, text: str) -> Node:
     return h("span", h("button", label, type="button", copy=text), " ", status, live=True)
 
 
+def code(text: str) -> Node:
+    """Show code to be copied, folded."""
+    return h("details", h("summary", "Code"), h("pre", text), copy("Copy", text), live=True)
+
+
 def toolbar(*controls: Content) -> Node:
     """Lay controls on one line, and on more where there is no room."""
     return h("div", *controls, cls="xb-controls", live=True)
@@ -128,6 +133,12 @@ def more(hidden: int, what: str, **attributes: Any) -> Node | None:
 
 
 # --- results --------------------------------------------------------------------------------------
+
+
+def table(heads: Iterable[Node | str], *body: Content, **attributes: Any) -> Node:
+    """Make a table: names of columns, or cells, above its body."""
+    cells = [name if isinstance(name, Node) else h("th", name, scope="col") for name in heads]
+    return h("table", h("thead", h("tr", cells)), *body, **attributes)
 
 
 def counts_text(counts: Iterable[tuple[str, int]]) -> str:

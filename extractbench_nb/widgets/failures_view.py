@@ -935,11 +935,7 @@ class FailureExplorer(model.Choice, View):
             for key in shown
         ]
         links = self._can_open or self._dataset is not None
-        drawn = h(
-            "table",
-            h("thead", h("tr", [h("th", name, scope="col") for name in ("path", "gold", *heads)])),
-            h("tbody", body),
-        )
+        drawn = ui.table(("path", "gold", *heads), h("tbody", body))
         box = h(
             "div",
             drawn if body else None,
@@ -1122,14 +1118,9 @@ class FailureExplorer(model.Choice, View):
             )
             for at, (reason, metric, counts) in enumerate(lines)
         ]
-        table = h(
-            "table",
-            h("thead", h("tr", h("th", "reason · metric", scope="col"),
-                         h("th", "all", scope="col"), [h("th", n, scope="col") for n in heads])),
-            h("tbody", body),
-            role="grid",
-            aria_label=f"Rows that do not pass, by reason and {model.MODES[self.modes_by]}",
-        )  # fmt: skip
+        label = f"Rows that do not pass, by reason and {model.MODES[self.modes_by]}"
+        heads = ["reason · metric", "all", *heads]
+        table = ui.table(heads, h("tbody", body), role="grid", aria_label=label)
         left_out = [
             f"{found.more_lines:,} more reasons" if found.more_lines else "",
             f"{found.more_columns:,} more {self.modes_by.replace('_', ' ')}s"

@@ -17,7 +17,7 @@ from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.schema.nodes import Schema, Shown, params_text, shown_metric, shown_nodes
 from extractbench_nb.stats.breakdowns import gather
-from extractbench_nb.widgets.controls import bar, button, more, search, toolbar
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets.static import score_text
 from extractbench_nb.widgets.view import View, part
 
@@ -240,8 +240,8 @@ class SchemaTree:
         return h(
             "div",
             h("div", listed(None, 0), cls="xb-nodes", keys="tree", scroll=True, id="nodes"),
-            more(len(self.nodes) - len(drawn), "nodes", live=True),
-            more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
+            ui.more(len(self.nodes) - len(drawn), "nodes", live=True),
+            ui.more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
             cls="xb-tree",
         )
 
@@ -252,7 +252,7 @@ class SchemaTree:
             h("b", name, cls="xb-name"),
             h("span", f" {about} ", cls="xb-about"),
             h("span", score_text(node.score), " ", cls="xb-score") if node.counts else None,
-            bar(node.counts),
+            ui.bar(node.counts),
         ]
 
     def _above(self, at: int) -> list[int]:
@@ -323,9 +323,9 @@ class SchemaExplorer(View):
         hits = self._tree.found(self.text)
         hint = "name, type, metric, description"
         said = f"{len(hits):,} found" if self.text.strip() else ""
-        tools = toolbar(
-            search("Find a node", "set:text", self.text, hint, "nodes"),
-            button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
+        tools = ui.toolbar(
+            ui.search("Find a node", "set:text", self.text, hint, "nodes"),
+            ui.button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
             h("span", said, role="status", cls="xb-quiet"),
         )
         lineage = self.selected_path != self._folded_at
