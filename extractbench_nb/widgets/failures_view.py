@@ -27,8 +27,6 @@ from extractbench_nb.widgets.static import MARKS, score_text
 from extractbench_nb.widgets.view import View, checked_name, known, part
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.construction.dataset import TableDataset
     from extractbench_nb.construction.result import TableComparison
@@ -884,11 +882,11 @@ class FailureExplorer(model.Choice, View):
         runs = rows.axes["run"]
         modes = self.among and f"{self.among[0]} {model.shortened(self.among[1], _LONGEST_LABEL)}"
         several = runs.size > 1
-        code = self.code
+        code, labels = self.code, {"reason_detail": "Detail"}
         return ui.toolbar(
             ui.search("Find in values", "set:text", self.text, "path or value"),
             ui.check("failures only", "set:failures_only", self.failures_only),
-            [self._names(*of) for of in self._asked()],
+            [self._names(labels.get(n, n.capitalize()), n, rows.columns[n]) for n in model.ASKED],
             ui.menu("Paths", "set:compare", model.COMPARISONS, self.compare) if several else None,
             self._names("Wrong in", "wrong_in", runs) if several else None,
             self._names("Right in", "right_in", runs) if several else None,
@@ -899,13 +897,6 @@ class FailureExplorer(model.Choice, View):
             ui.button("Clear", "clear", aria_label="Clear selection and filters of values"),
             ui.copy("Copy pandas", code) if len(code) <= _LONGEST_COPY else None,
         )
-
-    def _asked(self) -> list[tuple[str, str, model.Axis]]:
-        labels = {"reason_detail": "Detail"}
-        return [
-            (labels.get(name, name.capitalize()), name, self._coded.columns[name])
-            for name in model.ASKED
-        ]
 
     def _drawn_values(self) -> Node:
         rows = self._coded
@@ -982,12 +973,7 @@ class FailureExplorer(model.Choice, View):
         page = ui.page_of(len(ordered), self.run_page, RUNS_A_PAGE)
         return page.of(ordered), page
 
-    def _value_row(
-        self,
-        key: int,
-        first: _Row,
-        cells: Sequence[Sequence[_Row]],
-    ) -> Node:
+    def _value_row(self, key: int, first: _Row, cells: Sequence[Sequence[_Row]]) -> Node:
         at, row = first
         documents = self._coded.axes["document"]
         long = key == self._whole
@@ -1033,13 +1019,7 @@ class FailureExplorer(model.Choice, View):
             key=key,
         )
 
-    def _run_cell(
-        self,
-        found: Sequence[_Row],
-        value: Sequence[Segment],
-        *,
-        long: bool,
-    ) -> Node:
+    def _run_cell(self, found: Sequence[_Row], value: Sequence[Segment], *, long: bool) -> Node:
         at, row = found[0]
         axes = self._coded.axes
         output = [axes[name].names[axes[name].codes[at]] for name in ("run", "document")]

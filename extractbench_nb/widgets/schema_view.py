@@ -204,9 +204,12 @@ class SchemaTree:
         opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
         drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
         for at in sorted(wanted)[:_MOST_DRAWN]:
-            above = self._above(at)
-            opened.update(above)
-            drawn.update((at, *above))
+            drawn.add(at)
+            parent = self.nodes[at].parent
+            while parent is not None:
+                opened.add(parent)
+                drawn.add(parent)
+                parent = self.nodes[parent].parent
         below: defaultdict[int | None, list[int]] = defaultdict(list)
         for at in sorted(drawn):
             below[self.nodes[at].parent].append(at)
@@ -254,13 +257,6 @@ class SchemaTree:
             h("span", score_text(node.score), " ", cls="xb-score") if node.counts else None,
             ui.bar(node.counts),
         ]
-
-    def _above(self, at: int) -> list[int]:
-        above, parent = [], self.nodes[at].parent
-        while parent is not None:
-            above.append(parent)
-            parent = self.nodes[parent].parent
-        return above
 
     def _unfolded(self) -> set[int]:
         """Unfold level by level while the tree fits a screen or two."""
