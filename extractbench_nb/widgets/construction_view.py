@@ -348,12 +348,20 @@ class ConstructionView(TwoTables):
         ]
         sides = whole(Pair(texts[0], texts[1], states[0], states[1]), self._limit)
         hidden = max(side.hidden for side in sides)
+        found_by = record or {}
+        alike = found_by.get("similarity")
+        facts = [
+            ("judge", found_by.get("reasoning")),
+            ("similarity", None if alike is None else score_text(alike)),
+            ("row", _row_text(line)),
+            ("column", _column_text(slot)),
+        ]
         return h(
             "div",
             h("p", h("b", _title(line, slot)), ": ", _verdict(record, slot)),
             ui.whole_sides(dict(zip(SIDES, sides, strict=True))),
             ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
-            ui.facts_list(_facts(record, line, slot)),
+            ui.facts_list(facts),
             self._stands(texts, board.keys(line)),
             cls="xb-detail",
             role="region",
@@ -509,17 +517,6 @@ def _verdict(record: dict[str, Any] | None, slot: Slot) -> Any:
         ui.mark(record["outcome"]),
         f", score {score_text(record['score'])}, ",
         h("code", " · ".join(reason for reason in reasons if reason)),
-    ]
-
-
-def _facts(record: dict[str, Any] | None, line: Line, slot: Slot) -> list[tuple[str, str | None]]:
-    found_by = record or {}
-    alike = found_by.get("similarity")
-    return [
-        ("judge", found_by.get("reasoning")),
-        ("similarity", None if alike is None else score_text(alike)),
-        ("row", _row_text(line)),
-        ("column", _column_text(slot)),
     ]
 
 

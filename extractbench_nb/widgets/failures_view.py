@@ -435,10 +435,8 @@ class FailureExplorer(model.Choice, View):
             "value_order": model.VALUE_ORDERS,
             "modes_by": model.MODES,
         }
-        if value is None or (value == "" and trait in model.ASKED):
-            return value if value is None else ""
-        if trait in model.ASKED:
-            return known(trait, value, self._coded.columns[trait].names)
+        if value is None or trait in model.ASKED:
+            return value and known(trait, value, self._coded.columns[trait].names)
         return known(trait, value, names[trait])
 
     @traitlets.validate("among")
@@ -607,15 +605,13 @@ class FailureExplorer(model.Choice, View):
 
     def do_pick(self, picked: Any) -> None:
         """Set a trait to the name at a place, or to none."""
-        if not isinstance(picked, list) or len(picked) != len(("trait", "place")):
-            return
-        trait, at = picked
         axes = {**self._coded.columns, **dict.fromkeys(_RUN_TRAITS, self._coded.axes["run"])}
-        if isinstance(trait, str) and trait in self.settable and trait in axes:
-            if at is None:
-                self.set_trait(trait, self.traits()[trait].default())
-            elif type(at) is int and 0 <= at < axes[trait].size:
-                self.set_trait(trait, axes[trait].names[at])
+        match picked:
+            case [str(trait), at] if trait in self.settable and trait in axes:
+                if at is None:
+                    self.set_trait(trait, self.traits()[trait].default())
+                elif type(at) is int and 0 <= at < axes[trait].size:
+                    self.set_trait(trait, axes[trait].names[at])
 
     def do_outcome(self, outcome: Any) -> None:
         """List the rows of an outcome."""

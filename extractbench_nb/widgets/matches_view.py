@@ -416,7 +416,10 @@ class MatchesView(View):
             keys="list",
             escape="close" if self._chosen else None,
         )
-        said = f"{self._described()}: {cut.total:,} of {len(board.rows):,} rows. "
+        parts = [f"Items: {model.ORDERS[self.sort]}"]
+        parts += [f"only {self.status}"] if self.status else []
+        parts += [f"with {fitted(self.text, _WIDEST)!r}"] if self.text.strip() else []
+        said = f"{', '.join(parts)}: {cut.total:,} of {len(board.rows):,} rows. "
         return h(
             "div",
             h("p", h("span", said, role="status"), ui.pager(cut, "set:page", "rows")),
@@ -579,15 +582,6 @@ class MatchesView(View):
     def _places(self, rows: Iterable[model.Row]) -> list[int]:
         places = {row.pair: at for at, row in enumerate(self._board.rows)}
         return [places[row.pair] for row in rows]
-
-    def _described(self) -> str:
-        """Say in words which rows are shown, and how."""
-        parts = [f"Items: {model.ORDERS[self.sort]}"]
-        if self.status:
-            parts.append(f"only {self.status}")
-        if self.text.strip():
-            parts.append(f"with {fitted(self.text, _WIDEST)!r}")
-        return ", ".join(parts)
 
     @property
     def title(self) -> str:
