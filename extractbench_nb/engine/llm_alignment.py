@@ -178,7 +178,6 @@ class Answering(Protocol):
     @property
     def name(self) -> str:
         """Name shown in results."""
-        ...
 
     async def answer(
         self,
@@ -189,15 +188,12 @@ class Answering(Protocol):
         params: Mapping[str, Any] = ...,
     ) -> tuple[T, JudgeCall]:
         """Ask; see `LLMJudge.answer`."""
-        ...
 
     def check(self, params: Mapping[str, Any] = ...) -> None:
         """Check that it can be asked; see `LLMJudge.check`."""
-        ...
 
     def settings_for(self, params: Mapping[str, Any]) -> Settings:
         """Return what holds for a field with these params; see `LLMJudge.settings_for`."""
-        ...
 
 
 class LLMAligner:

@@ -560,18 +560,10 @@ DETAILED = ("path", "outcome", "gold", "predicted")
 
 
 def reason_details(fields: pd.DataFrame) -> list[str | None]:
-    """Name the kind of mismatch of each row of ``fields``.
+    """Name the kind of mismatch of each row of ``fields``, of one evaluation or of many.
 
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        Rows of ``fields``, of one evaluation or led by run and document.
-
-    Returns
-    -------
-    list of str or None
-        A name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
-        side is absent and the other holds a word for nothing (``null_word``); None in other rows.
+    It is a name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
+    side is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
     columns = [fields[name].tolist() for name in DETAILED]
     ids = [fields[name].tolist() for name in ("run", "document") if name in fields]

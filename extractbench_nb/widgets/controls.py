@@ -127,6 +127,12 @@ def pager(page: Page, do: str, noun: str) -> Node | None:
     return h("span", before, shown, after, cls="xb-pager")
 
 
+def rows_of(frame: pd.DataFrame) -> list[list[Any]]:
+    """Return the rows of a frame, with None for what is missing."""
+    rows: list[list[Any]] = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+    return rows
+
+
 def more(hidden: int, what: str, **attributes: Any) -> Node | None:
     """Say how many things are not shown; nothing where all are."""
     return h("p", f"… {hidden:,} more {what}", cls="xb-quiet", **attributes) if hidden > 0 else None

@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections import Counter
 from typing import Any, NamedTuple, TypeAlias
 
-import pandas as pd
 import traitlets
 
 from extractbench_nb.display.nodes import Node, h
@@ -73,7 +72,7 @@ class Board:
 
     def __init__(self, result: ResolvedTable) -> None:
         self.result = result
-        self.changes = [Change(*row) for row in _rows_of(result.changes)]
+        self.changes = [Change(*row) for row in ui.rows_of(result.changes)]
         self.steps: dict[int | None, list[Change]] = {}
         for change in self.changes:
             self.steps.setdefault(change.number, []).append(change)
@@ -91,7 +90,7 @@ class Board:
             )
         }
         self.left: dict[int, Object] = {}
-        for n, label, _, *box, rows, columns in _rows_of(result.objects):
+        for n, label, _, *box, rows, columns in ui.rows_of(result.objects):
             numbers = [n]
             if n is None:  # one header was made of all that were aligned
                 made = label, "aligned"
@@ -99,12 +98,6 @@ class Board:
             for m in numbers:
                 resolved = self.detected[m]._replace(box=tuple(box), rows=rows, columns=columns)
                 self.left[m] = resolved
-
-
-def _rows_of(frame: pd.DataFrame) -> list[list[Any]]:
-    """Return the rows of a frame, with None for what is missing."""
-    rows: list[list[Any]] = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-    return rows
 
 
 class ObjectsView(View):
