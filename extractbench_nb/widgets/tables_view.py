@@ -69,20 +69,18 @@ class TwoTables(View):
         """Return the cell that the page names."""
         return None if self._problem_with(place) else place
 
+    def _page(self, axis: int, number: int) -> ui.Page:
+        """Find a page of rows (0) or of columns (1)."""
+        size = COLUMNS_A_PAGE if axis else ROWS_A_PAGE
+        return ui.page_of(len(self._lines[axis]), number, size)
+
     @property
     def _pages(self) -> tuple[ui.Page, ui.Page]:
-        rows, columns = map(len, self._lines)
-        return (
-            ui.page_of(rows, self.page, ROWS_A_PAGE),
-            ui.page_of(columns, self.column_page, COLUMNS_A_PAGE),
-        )
+        return self._page(0, self.page), self._page(1, self.column_page)
 
     @traitlets.validate("page", "column_page")
     def _known_page(self, proposal: Any) -> int:
-        rows, columns = map(len, self._lines)
-        if proposal["trait"].name == "page":
-            return ui.page_of(rows, proposal["value"], ROWS_A_PAGE).number
-        return ui.page_of(columns, proposal["value"], COLUMNS_A_PAGE).number
+        return self._page(proposal["trait"].name == "column_page", proposal["value"]).number
 
     @traitlets.validate("selected")
     def _known_cell(self, proposal: Any) -> list[Any] | None:
