@@ -21,21 +21,11 @@ _AS_IS = frozenset(("run", "model", "document", "field", "path", "metric", "prof
 
 
 def display_name(value: Any, column: str = "") -> str:
-    """Return the name that people read for a value of a column.
+    """Return the name that people read for a value of a column; a missing one is named too.
 
-    Parameters
-    ----------
-    value : object
-        A value of the column; a missing one is named too.
-    column : str, optional
-        The column, such as ``schema``, ``outcome`` or ``run``. Runs, models, documents, fields,
-        metrics, profiles and corruptions are shown as they are.
-
-    Returns
-    -------
-    str
-        For a schema of the released dataset its name in the paper; for a schema whose folder occurs
-        in two domains, the folder's name with the domain; for other values underscores are spaces.
+    A schema of the released dataset has its name in the paper, and one whose folder occurs in two
+    domains the folder's name with the domain. Runs, models, documents, fields, metrics, profiles
+    and corruptions are shown as they are; in other values underscores are spaces.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from extractbench_nb.engine.questions import (
     read_pairs,
     tokens_of,
 )
+from extractbench_nb.engine.similarity import array_params
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.judges.base import JudgeCall, JudgeError
 from extractbench_nb.judges.prompts import Message
@@ -117,7 +118,13 @@ def likely_partners(
         similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
         worth = similar + likely
         for place, row in enumerate(worth, start):
-            found.append(_best(row, count) or _around(place / len(gold), len(predicted), count))
+            likeliest = _best(row, count)
+            if not likeliest:  # those about the same place
+                middle = int(place / len(gold) * len(predicted)) - count // 2
+                first = max(0, min(middle, len(predicted) - count))
+                about = range(first, min(len(predicted), first + count))
+                likeliest = dict.fromkeys(about, 0.0)
+            found.append(likeliest)
         rows = np.broadcast_to(np.arange(start, start + len(worth))[:, None], worth.shape)
         worth, rows = np.concatenate([best_worth, worth]), np.concatenate([best_rows, rows])
         order = np.argsort(-worth, axis=0, kind="stable")[:_PROPOSALS]
@@ -137,13 +144,6 @@ def _best(row: NDArray[np.float32], count: int) -> dict[int, float]:
     ranked = _most({int(j): float(row[j]) for j in best if row[j] >= HOPELESS}, count)
     mark = _FAR_BEHIND * max(ranked.values(), default=0.0)
     return {j: w for place, (j, w) in enumerate(ranked.items()) if place < _ALWAYS or w >= mark}
-
-
-def _around(share: float, size: int, count: int) -> dict[int, float]:
-    """Choose the items about a place in a list, given as a share of its length."""
-    middle = int(share * size)
-    start = max(0, min(middle - count // 2, size - count))
-    return dict.fromkeys(range(start, min(size, start + count)), 0.0)
 
 
 def _most(worth: Mapping[int, float], count: int) -> dict[int, float]:
@@ -178,7 +178,6 @@ class Answering(Protocol):
     @property
     def name(self) -> str:
         """Name shown in results."""
-        ...
 
     async def answer(
         self,
@@ -189,15 +188,12 @@ class Answering(Protocol):
         params: Mapping[str, Any] = ...,
     ) -> tuple[T, JudgeCall]:
         """Ask; see `LLMJudge.answer`."""
-        ...
 
     def check(self, params: Mapping[str, Any] = ...) -> None:
         """Check that it can be asked; see `LLMJudge.check`."""
-        ...
 
     def settings_for(self, params: Mapping[str, Any]) -> Settings:
         """Return what holds for a field with these params; see `LLMJudge.settings_for`."""
-        ...
 
 
 class LLMAligner:
@@ -503,12 +499,6 @@ class _Task:
 
 def _sizes(texts: _Texts) -> dict[int, int]:
     return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
-
-
-def array_params(node: Node) -> Mapping[str, Any]:
-    """Return the params of the `ALIGNING` metric of an array; none where it has another metric."""
-    specs = node.config.metrics if node.config is not None else ()
-    return next((spec.params for spec in specs if spec.metric_id == ALIGNING), {})
 
 
 def _answering(judge: object) -> Answering | None:

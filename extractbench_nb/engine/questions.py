@@ -160,25 +160,19 @@ def read_pairs(
     if any(value["pairs"] != found[0]["pairs"] for value in found):
         raise Unparsable("it holds several JSON objects, and their pairs differ")
     pairs = list(dict.fromkeys(_pair(entry) for entry in found[-1]["pairs"]))
-    for place, (side, shown) in enumerate((("gold", set(gold)), ("predicted", set(predicted)))):
-        alone = _numbers(found[-1], _ALONE[side])
-        _check_side([pair[place] for pair in pairs], shown, alone, side)
+    for place, (side, known, other) in enumerate(
+        (("gold", gold, "missed_gold"), ("predicted", predicted, "spurious_predicted"))
+    ):
+        shown, alone, seen = set(known), _numbers(found[-1], other), set[int]()
+        for index in (pair[place] for pair in pairs):
+            if index not in shown:
+                raise Unparsable(f"it pairs {side} item {str(index)[:20]}, which was not shown")
+            if index in seen:
+                raise Unparsable(f"{side} item {index} stands in two pairs")
+            if index in alone:
+                raise Unparsable(f"{side} item {index} is paired, and in {other} as well")
+            seen.add(index)
     return sorted(pairs)
-
-
-_ALONE = {"gold": "missed_gold", "predicted": "spurious_predicted"}
-
-
-def _check_side(paired: list[int], shown: Collection[int], alone: set[int], side: str) -> None:
-    seen: set[int] = set()
-    for index in paired:
-        if index not in shown:
-            raise Unparsable(f"it pairs {side} item {str(index)[:20]}, which was not shown")
-        if index in seen:
-            raise Unparsable(f"{side} item {index} stands in two pairs")
-        if index in alone:
-            raise Unparsable(f"{side} item {index} is paired, and in {_ALONE[side]} as well")
-        seen.add(index)
 
 
 def _pair(entry: Any) -> tuple[int, int]:

@@ -6,7 +6,7 @@ item, and verdicts are cached by field, so that comparing all pairs of a small a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
@@ -77,10 +77,14 @@ def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
 
 def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.7) -> float:
     """Return a threshold param of an array node."""
-    specs = node.config.metrics if node.config is not None else ()
-    params = next((s.params for s in specs if s.metric_id == "array_llm"), {})
-    value = params.get(name, default)
+    value = array_params(node).get(name, default)
     return float(value) if isinstance(value, int | float) else default
+
+
+def array_params(node: Node) -> Mapping[str, Any]:
+    """Return the params of ``array_llm`` at an array; none where it has another metric."""
+    specs = node.config.metrics if node.config is not None else ()
+    return next((spec.params for spec in specs if spec.metric_id == "array_llm"), {})
 
 
 def never_match(gold: Any, predicted: Any) -> bool:

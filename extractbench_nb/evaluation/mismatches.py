@@ -176,11 +176,15 @@ def _kind(gold: Any, predicted: Any, elsewhere: Elsewhere) -> str:
             return kind
         texts = [v if isinstance(v, str) else json_text(v) for v in (gold, predicted)]
     one_type = isinstance(gold, str) == isinstance(predicted, str)
-    if one_type or not all(map(_is_plain, texts)):  # the text "2024" and the number are no dates
+    plain = all(text.isascii() and text.isdigit() for text in texts)
+    if one_type or not plain:  # the text "2024" and the number are no dates
         day, other_day = parse_date(texts[0]), parse_date(texts[1])
         if day and other_day:
-            kind = _same_date(texts, day, other_day) or elsewhere(predicted)
-            return kind or _kind_of_dates(day, other_day) or "other"
+            kind = None
+            if day.precision == other_day.precision and dates_equal(day, other_day):
+                one, two = map(_CLOCK.findall, texts)
+                kind = "time_of_day" if one != two else "date_format"
+            return kind or elsewhere(predicted) or _kind_of_dates(day, other_day) or "other"
     if not texts[0] or any(map(_DIGIT.search, texts)):
         number, other_number = _number(gold), _number(predicted)
         if number and other_number:
@@ -232,11 +236,6 @@ def _number(value: Any) -> _Number | None:
     return None if quantity is None else _Number(Decimal(repr(found)), quantity.unit)
 
 
-def _is_plain(text: str) -> bool:
-    """Say whether a text is nothing but digits."""
-    return text.isascii() and text.isdigit()
-
-
 def _same_number(one_type: bool, a: _Number, b: _Number) -> str | None:
     if a.unit and b.unit and a.unit != b.unit:
         (base, factor), (other_base, other_factor) = UNITS[a.unit], UNITS[b.unit]
@@ -259,7 +258,9 @@ _EXACT = 1e-9
 
 def _kind_of_numbers(a: _Number, b: _Number) -> str | None:
     """Compare two numbers that are not the same; with other units they are percents at most."""
-    if _is_percent(a, b):
+    small, large = sorted((a, b), key=lambda number: abs(number.value))
+    fits = not small.unit and large.unit in ("", "%") and abs(small.value) < 1
+    if fits and _power_of_ten(small.value, large.value) == len("00"):
         return "percent"
     if a.unit and b.unit and a.unit != b.unit:
         return None
@@ -286,13 +287,6 @@ _Rules = Sequence[tuple[str, Callable[[], bool]]]
 
 def _first(rules: _Rules) -> str | None:
     return next((kind for kind, holds in rules if holds()), None)
-
-
-def _is_percent(a: _Number, b: _Number) -> bool:
-    small, large = sorted((a, b), key=lambda number: abs(number.value))
-    if small.unit or large.unit not in ("", "%") or abs(small.value) >= 1:
-        return False
-    return _power_of_ten(small.value, large.value) == len("00")
 
 
 def _power_of_ten(x: Decimal, y: Decimal) -> int | None:
@@ -363,13 +357,6 @@ def _is_digit_apart(x: str, y: str) -> bool:
 _CLOCK = re.compile(r"\d{1,2}:\d\d")
 
 
-def _same_date(texts: Sequence[str], a: Date, b: Date) -> str | None:
-    if a.precision != b.precision or not dates_equal(a, b):
-        return None
-    times = [_CLOCK.findall(text) for text in texts]
-    return "time_of_day" if times[0] != times[1] else "date_format"
-
-
 def _kind_of_dates(a: Date, b: Date) -> str | None:
     one, two = (a.year, a.month, a.day), (b.year, b.month, b.day)
     if a.precision != b.precision:
@@ -428,7 +415,14 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: Callable[[], str | None
         ("word_order", lambda: _are_reordered(*words)),
         ("abbreviation", lambda: _is_abbreviated(*sorted((gold, predicted), key=len))),
         ("truncated", lambda: x.startswith(y) and len(y) >= _SHORTEST),
-        ("extra_text", lambda: _begins(y, x) or _lacks_words(words[1], words[0])),
+        # at least two letters more
+        (
+            "extra_text",
+            lambda: (
+                (y.startswith(x) and len(y) - 1 > len(x) >= _SHORTEST)
+                or _lacks_words(words[1], words[0])
+            ),
+        ),
         ("partial_text", lambda: _lacks_words(words[0], words[1])),
         ("typo", lambda: same_numbers and _is_typo(letters, words)),
     )
@@ -440,11 +434,6 @@ def _are_reordered(one: Sequence[str], two: Sequence[str]) -> bool:
         return False
     a, b = ([w for w in words if w not in lexicon.STOP_WORDS] for words in (one, two))
     return a != b and sorted(a) == sorted(b)
-
-
-def _begins(long: str, short: str) -> bool:
-    """Say whether a text begins with another one, and has at least two letters more."""
-    return long.startswith(short) and len(long) - 1 > len(short) >= _SHORTEST
 
 
 def _lacks_words(full: Sequence[str], rest: Sequence[str]) -> bool:
@@ -473,15 +462,12 @@ def _is_typo(letters: tuple[str, str], words: tuple[list[str], list[str]]) -> bo
         return len(changed[-1]) >= _FEWEST_OF_TYPO
     if any(len(word) < _FEWEST_OF_TYPO - 1 for word in changed):
         return False
-    return len(changed[-1]) >= _FEWEST_OF_TYPO and not (
-        len(changed) == len("ab") and _are_opposite(*changed)
-    )
-
-
-def _are_opposite(short: str, long: str) -> bool:
+    short, long = changed[0], changed[-1]
+    if len(long) < _FEWEST_OF_TYPO or len(changed) != len("ab"):
+        return len(long) >= _FEWEST_OF_TYPO
     negated = long.endswith(short) and long[: -len(short)] in lexicon.NEGATIVE_PREFIXES
     gendered = {short, long} == {"male", "female"}
-    return negated or gendered or frozenset((short, long)) in lexicon.ANTONYMS
+    return not (negated or gendered or frozenset(changed) in lexicon.ANTONYMS)
 
 
 _WORD = re.compile(r"[^\W_]+\.?")
@@ -509,7 +495,8 @@ def _is_abbreviated(short: str, full: str) -> bool:
     acronym = "".join(word[0] for word in words).casefold()
     if len(shorts) == 1 < len(words) and shorts[0].isupper() and shorts[0].casefold() == acronym:
         return True
-    return bool(_names(shorts) & _names(words))
+    one, two = (aliases([w.rstrip(".").casefold() for w in side]) for side in (shorts, words))
+    return bool(one & two)
 
 
 def _abbreviable(text: str) -> list[str]:
@@ -531,15 +518,9 @@ def _shortens(short: str, full: str) -> bool:
     return full.startswith(short) and (ended or len(short) == 1) and not _ROMAN.fullmatch(full)
 
 
-def _names(words: Sequence[str]) -> frozenset[int]:
-    return aliases([word.rstrip(".").casefold() for word in words])
-
-
 # --- values elsewhere in gold -----------------------------------------------------------------
 
 _MOST_ITEMS = 2
-
-
 _YEAR = re.compile(r"19\d\d|20\d\d|2100")
 
 
@@ -574,25 +555,15 @@ _STEP = re.compile(f"{_NAME}|{_INDEX.pattern}")
 #: The path of the outermost array above a value.
 _ARRAY = re.compile(rf"\$(?:{_NAME})*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
-
-
 #: The columns that a kind is found from, in the order in which `details_of` takes them.
 DETAILED = ("path", "outcome", "gold", "predicted")
 
 
 def reason_details(fields: pd.DataFrame) -> list[str | None]:
-    """Name the kind of mismatch of each row of ``fields``.
+    """Name the kind of mismatch of each row of ``fields``, of one evaluation or of many.
 
-    Parameters
-    ----------
-    fields : pandas.DataFrame
-        Rows of ``fields``, of one evaluation or led by run and document.
-
-    Returns
-    -------
-    list of str or None
-        A name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
-        side is absent and the other holds a word for nothing (``null_word``); None in other rows.
+    It is a name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
+    side is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
     columns = [fields[name].tolist() for name in DETAILED]
     ids = [fields[name].tolist() for name in ("run", "document") if name in fields]

@@ -134,21 +134,19 @@ def redecided(array: ArrayRecord, settings: Settings, profile: Profile) -> Array
 def _array(array: ArrayRecord, settings: Settings, copies: list[ArrayRecord]) -> ArrayRecord:
     """Copy an array without its decisions; `copies` collects the copies, outer before inner."""
     node = replace(array.node, config=_configured(array.node, settings), _choices={})
-    copied = replace(array, node=node, verdicts=_reopened(array), pairs=[])
+    verdicts = list(array.verdicts)
+    if not array.unaligned and array.has_two_sides:  # that of the alignment becomes undecided
+        verdicts = [
+            Scored(v.metric, None, None, ALIGNED, "", None, v.weight)
+            if v.metric == "array_llm"
+            else v
+            for v in settled(array)
+        ]
+    copied = replace(array, node=node, verdicts=verdicts, pairs=[])
     copies.append(copied)
     pairs = [pair for pair in array.pairs if pair.status not in _ONE_SIDED]
     copied.pairs = [_pair(pair, settings, copies) for pair in pairs]
     return copied
-
-
-def _reopened(array: ArrayRecord) -> list[Scored | Pending]:
-    """Return the verdicts of an array; that of an alignment is reset to undecided."""
-    if array.unaligned or not array.has_two_sides:
-        return list(array.verdicts)
-    return [
-        Scored(v.metric, None, None, ALIGNED, "", None, v.weight) if v.metric == "array_llm" else v
-        for v in settled(array)
-    ]
 
 
 def _pair(pair: Pair, settings: Settings, copies: list[ArrayRecord]) -> Pair:

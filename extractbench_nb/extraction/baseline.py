@@ -323,7 +323,17 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     between answers of the same model.
     """
     attempts = as_pandas(attempts)
-    _check(attempts)
+    refuse_missing(attempts, _NEEDED, "attempts")
+    if attempts.empty:
+        raise InputError("attempts has no rows")
+    for name in ("run", "document", "schema", "valid"):
+        if attempts[name].isna().any():
+            raise InputError(f"attempts: column {name!r} is missing in some rows")
+    for name, reserved in (("run", TOTAL), ("schema", OVERALL)):
+        if attempts[name].eq(reserved).any():
+            raise InputError(
+                f"attempts: a {name} is called {reserved!r}, which is the name of the sum"
+            )
     failures = failure_modes(attempts)
     dataset = documents_of(dataset)
     drawing = Drawing(confidence, 100, 0)
@@ -342,21 +352,6 @@ def baseline_tables(  # noqa: PLR0913 - options by name
         passing |= attempts["failure"].eq("other") & reasons.isin(PASSING)
     counts = _counts(attempts, evs, dataset)
     return BaselineTables(_results(counts, drawing), failures, counts, evs, int(passing.sum()))
-
-
-def _check(attempts: pd.DataFrame) -> None:
-    """Raise `InputError` for attempts that cannot be summed up, before anything is evaluated."""
-    refuse_missing(attempts, _NEEDED, "attempts")
-    if attempts.empty:
-        raise InputError("attempts has no rows")
-    for name in ("run", "document", "schema", "valid"):
-        if attempts[name].isna().any():
-            raise InputError(f"attempts: column {name!r} is missing in some rows")
-    for name, reserved in (("run", TOTAL), ("schema", OVERALL)):
-        if attempts[name].eq(reserved).any():
-            raise InputError(
-                f"attempts: a {name} is called {reserved!r}, which is the name of the sum"
-            )
 
 
 def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.DataFrame:

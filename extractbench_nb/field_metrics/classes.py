@@ -165,33 +165,15 @@ class MetricContext:
         self._node, self._gold, self._extracted = node, gold, extracted
 
     def get_gold_value(self) -> Any:
-        """Return gold's value.
-
-        Returns
-        -------
-        object
-            The value, None for null, ``MISSING`` where the key is absent.
-        """
+        """Return gold's value, None for null, ``MISSING`` where the key is absent."""
         return self._gold
 
     def get_extracted_value(self) -> Any:
-        """Return the extracted value.
-
-        Returns
-        -------
-        object
-            The value, None for null, ``MISSING`` where the key is absent.
-        """
+        """Return the extracted value, None for null, ``MISSING`` where the key is absent."""
         return self._extracted
 
     def get_type(self) -> str | None:
-        """Return the JSON Schema type.
-
-        Returns
-        -------
-        str or None
-            None if the schema allows several types, or says nothing.
-        """
+        """Return the JSON Schema type; None if the schema allows several, or says nothing."""
         names = self.keywords.get("type")
         names = [n for n in names if n != "null"] if isinstance(names, list) else [names]
         if self._node.kind == "union" or {"anyOf", "oneOf"} & self.keywords.keys():
@@ -203,10 +185,7 @@ class MetricContext:
     def get_metadata_summary(self) -> dict[str, Any]:
         """Return what the schema says about the value, for prompts.
 
-        Returns
-        -------
-        dict
-            Those of schema_type, description, example, nullable and title that are there.
+        These are schema_type, description, example, nullable and title, if they are there.
         """
         found = {
             "schema_type": self.get_type(),
@@ -296,15 +275,7 @@ class BaseMetric:
 
 
 class UnknownMetricError(ConfigError, KeyError):
-    """An unknown metric; also a `KeyError`, which the published package raises.
-
-    Parameters
-    ----------
-    pointer : str or None
-        JSON Pointer in the schema that names it; None if no schema is involved.
-    problem : str
-        What was found and what is expected.
-    """
+    """An unknown metric; also a `KeyError`, which the published package raises."""
 
     __str__ = ConfigError.__str__
 

@@ -37,16 +37,12 @@ def as_number(value: Any, parse: str = "plain") -> int | float | None:
     if not isinstance(value, str) or len(value) > _LONGEST:
         return None
     if _PLAIN.match(value):
-        return _from_text(value)
+        text = value.strip()
+        if text.lstrip("+-").isdigit():
+            return int(text)
+        number = float(text)
+        return number if math.isfinite(number) else int(Decimal(text))
     return read_number(value) if parse == "lenient" else None
-
-
-def _from_text(text: str) -> int | float:
-    text = text.strip()
-    if text.lstrip("+-").isdigit():
-        return int(text)
-    number = float(text)
-    return number if math.isfinite(number) else int(Decimal(text))
 
 
 def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | float] | bool:
@@ -110,10 +106,6 @@ def number_tolerance(
         return True
     if not (_is_finite(one) and _is_finite(two)):
         return False
-    return _within(one, two, tolerance, mode)
-
-
-def _within(one: int | float, two: int | float, tolerance: float, mode: str) -> bool:
     try:
         gap = abs(one - two)
         margin = tolerance * abs(one) if mode == "relative" else tolerance

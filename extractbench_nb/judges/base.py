@@ -160,11 +160,9 @@ class Judge(Protocol):
     @property
     def name(self) -> str:
         """Name shown in results."""
-        ...
 
     def compare(self, gold: str, predicted: str) -> Verdict | Awaitable[Verdict]:
         """Judge one pair of texts; it may be an ``async def``, whose verdicts are then awaited."""
-        ...
 
 
 class FieldJudge:

@@ -14,6 +14,7 @@ from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import (
     NO_PARAMS,
     FieldJudge,
+    Judge,
     JudgeCall,
     JudgeError,
     Question,
@@ -39,6 +40,8 @@ from extractbench_nb.judges.settings import (
     read_environment,
 )
 
+#: The reason of what was not recorded.
+ABSENT = "not_recorded"
 #: Options of the connection to a model, on which its answers do not depend.
 _REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget_usd", "api_base")
 
@@ -47,6 +50,8 @@ class ModelJudge(FieldJudge):
     """Base class of judges whose verdicts are answers of a model, requested now or recorded."""
 
     _settings: Settings
+    #: The judge of what was not recorded.
+    _otherwise: Judge | None = None
 
     async def _answer(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read, or raise `JudgeError`."""
@@ -164,9 +169,18 @@ class ModelJudge(FieldJudge):
         JudgeError
             See `ask`.
         """
-        settings = self.settings_for(params)
-        call = await self._answer(Asked(settings, tuple(messages), read, schema, True, sample))
-        return read(call.answer), call
+        asked = Asked(self.settings_for(params), tuple(messages), read, schema, True, sample)
+        other: Any = self._otherwise
+        try:
+            call = await self._answer(asked)
+            return read(call.answer), call
+        except JudgeError as error:
+            if error.reason != ABSENT or not callable(getattr(other, "answer", None)):
+                raise
+        found: tuple[Any, JudgeCall] = await other.answer(
+            messages, read, schema, params=params, sample=sample
+        )
+        return found
 
 
 class LLMJudge(ModelJudge):

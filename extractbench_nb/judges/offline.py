@@ -324,7 +324,10 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     if not left:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
     reason = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
-    return Verdict(_graded(a, b), reason or _name_conflict(a, b) or "different")
+    one, two = a.person, b.person
+    if reason is None and one and two and (one.marked or two.marked):
+        reason = "different_name" if same_person(one, two) is False else None
+    return Verdict(_graded(a, b), reason or "different")
 
 
 def _by_blocks_of_long(a: Prepared, b: Prepared) -> Verdict:
@@ -346,13 +349,6 @@ def _by_blocks_of_long(a: Prepared, b: Prepared) -> Verdict:
     if same:
         return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
     return _judge_long(a, b, slight, found)
-
-
-def _name_conflict(a: Prepared, b: Prepared) -> str | None:
-    left, right = a.person, b.person
-    if left is None or right is None or not (left.marked or right.marked):
-        return None
-    return "different_name" if same_person(left, right) is False else None
 
 
 def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import (
-    NO_PARAMS,
     Judge,
     JudgeCall,
     JudgeError,
@@ -28,13 +27,11 @@ from extractbench_nb.judges.choosing import (
     judge_of_document,
     verdict_of,
 )
-from extractbench_nb.judges.llm import LLMJudge, ModelJudge
+from extractbench_nb.judges.llm import ABSENT, LLMJudge, ModelJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.recorded import RecordedReports, open_recording
 from extractbench_nb.judges.settings import DEFAULT_MODEL, Unchecked
-
-_ABSENT = "not_recorded"
 
 
 class ReplayJudge(ModelJudge):
@@ -185,50 +182,13 @@ class ReplayJudge(ModelJudge):
                 return self._recording.verdict(question)
             return await super().ask(question, sample=sample)
         except JudgeError as error:
-            if self._otherwise is None or error.reason != _ABSENT:
+            if self._otherwise is None or error.reason != ABSENT:
                 raise
         (found,) = await gather_verdicts([verdict_of(self._otherwise, question)])
         if isinstance(found, Exception):
             raise found
         said = f"not recorded; judged by {self._otherwise.name}: {found.reasoning or found.reason}"
         return found._replace(reasoning=said)
-
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        read: Callable[[str | None], Any],
-        schema: Mapping[str, Any],
-        *,
-        params: Mapping[str, Any] = NO_PARAMS,
-        sample: int = 0,
-    ) -> tuple[Any, JudgeCall]:
-        """Give the recorded answer to anything; alignments by a model are replayed so.
-
-        Parameters
-        ----------
-        messages, read, schema, params, sample : object
-            See `LLMJudge.answer`.
-
-        Returns
-        -------
-        tuple of (object, JudgeCall)
-            What `read` returned, and the call.
-
-        Raises
-        ------
-        JudgeError
-            See `ask`.
-        """
-        try:
-            return await super().answer(messages, read, schema, params=params, sample=sample)
-        except JudgeError as error:
-            other: Any = self._otherwise
-            if error.reason != _ABSENT or not callable(getattr(other, "answer", None)):
-                raise
-        found: tuple[Any, JudgeCall] = await other.answer(
-            messages, read, schema, params=params, sample=sample
-        )
-        return found
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         path = self._path if isinstance(self._path, JudgeCache) else str(self._path)

@@ -1,42 +1,19 @@
-"""`summary`: what was compared with the paper, by kind of check and by status."""
+"""The kind of check that a comparison with a printed figure is, and what the figure counts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 
-import pandas as pd
-
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.benchmark.published import PARTS, Figure, rows_of
 from extractbench_nb.paper.cells import (
-    CHECKS,
     DERIVED,
     DOMAIN_TABLES,
     DOMAINS,
     HEADER,
     REPEATED,
-    STATUSES,
     TOTAL,
     Cell,
-)
-
-#: Kinds of checks, and figures that were not compared.
-NOT_COMPARED = "not compared"
-
-SUMMARY_COLUMNS = FrameSpec(
-    "summary",
-    "one row per kind of check",
-    (
-        Column("check", "string", "kind of check", ", ".join((*CHECKS, NOT_COMPARED))),
-        Column("figures", "int64", "printed figures"),
-        Column("quantities", "int64", "distinct quantities among them", "0 to figures"),
-        *(
-            Column(status.replace(" ", "_"), "int64", f"figures whose status is {status}")
-            for status in STATUSES
-        ),
-    ),
 )
 
 _DOMAIN_OF_TABLE = {str(table): domain for domain, table in DOMAIN_TABLES.items()}
@@ -119,46 +96,3 @@ def check_of(figure: Figure, cell: Cell) -> str | None:
     check = cell.check
     place = figure.table, figure.row, figure.column
     return REPEATED if check == DERIVED and _first_places()[quantity_of(figure)] != place else check
-
-
-def summary(*, dataset: Dataset | None = None) -> pd.DataFrame:
-    """Count the printed figures by the kind of check that was possible.
-
-    Most figures that are equal are equal to other printed figures. ``recomputed from data``:
-    computed from schemas, gold or PDFs. ``derived from printed counts``: sums, shares and extremes
-    of other printed figures. ``repeated``: the same quantity as a figure printed elsewhere, which
-    is not from data. ``declared``: follows from what this package itself declares, such as its
-    presets or the list of models, so that it never counts as equal.
-
-    Parameters
-    ----------
-    dataset : Dataset, optional
-        The released dataset, read and counted anew; the shipped statistics by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per kind of check and one for figures that were not compared: check, figures,
-        quantities (a quantity that is printed nine times counts once), and the number of figures
-        by status, as in `compare`.
-
-    Examples
-    --------
-    >>> summary().set_index("check").loc["declared", ["figures", "equal"]].tolist()
-    [18, 0]
-    """
-    from extractbench_nb.paper.tables import compare
-
-    frames = []
-    for part in PARTS:
-        quantities = pd.Series([quantity_of(figure) for figure in rows_of(part)], dtype="string")
-        frames.append(compare(part, dataset=dataset).assign(quantity=quantities))
-    figures = pd.concat(frames, ignore_index=True)
-    figures["check"] = figures["check"].fillna(NOT_COMPARED)
-    rows = []
-    for check in (*CHECKS, NOT_COMPARED):
-        of_check = figures[figures["check"] == check]
-        counts = of_check["status"].value_counts()
-        statuses = (int(counts.get(status, 0)) for status in STATUSES)
-        rows.append((check, len(of_check), of_check["quantity"].nunique(), *statuses))
-    return SUMMARY_COLUMNS.from_rows(rows)

@@ -39,7 +39,7 @@ from extractbench_nb.paper.cells import (
     figures_of,
     status_of,
 )
-from extractbench_nb.paper.checks import check_of
+from extractbench_nb.paper.checks import check_of, quantity_of
 from extractbench_nb.paper.facts import facts_of
 from extractbench_nb.paper.results import divided, recompute
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
@@ -81,6 +81,24 @@ REPRODUCTION_COLUMNS = FrameSpec(
         _PART,
         Column("cells", "int64", "printed figures"),
         Column("from_data", "int64", "equal figures that are recomputed from data", "0 to equal"),
+        *(
+            Column(status.replace(" ", "_"), "int64", f"figures whose status is {status}")
+            for status in STATUSES
+        ),
+    ),
+)
+
+
+#: Kinds of checks, and figures that were not compared.
+NOT_COMPARED = "not compared"
+
+SUMMARY_COLUMNS = FrameSpec(
+    "summary",
+    "one row per kind of check",
+    (
+        Column("check", "string", "kind of check", ", ".join((*CHECKS, NOT_COMPARED))),
+        Column("figures", "int64", "printed figures"),
+        Column("quantities", "int64", "distinct quantities among them", "0 to figures"),
         *(
             Column(status.replace(" ", "_"), "int64", f"figures whose status is {status}")
             for status in STATUSES
@@ -265,6 +283,47 @@ def reproduction(*, dataset: Dataset | None = None) -> pd.DataFrame:
         from_data = int((figures["status"].eq(EQUAL) & figures["check"].eq(RECOMPUTED)).sum())
         rows.append((part, len(figures), from_data, *(statuses[status] for status in STATUSES)))
     return REPRODUCTION_COLUMNS.from_rows(rows)
+
+
+def summary(*, dataset: Dataset | None = None) -> pd.DataFrame:
+    """Count the printed figures by the kind of check that was possible.
+
+    Most figures that are equal are equal to other printed figures. ``recomputed from data``:
+    computed from schemas, gold or PDFs. ``derived from printed counts``: sums, shares and extremes
+    of other printed figures. ``repeated``: the same quantity as a figure printed elsewhere, which
+    is not from data. ``declared``: follows from what this package itself declares, such as its
+    presets or the list of models, so that it never counts as equal.
+
+    Parameters
+    ----------
+    dataset : Dataset, optional
+        The released dataset, read and counted anew; the shipped statistics by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per kind of check and one for figures that were not compared: check, figures,
+        quantities (a quantity that is printed nine times counts once), and the number of figures
+        by status, as in `compare`.
+
+    Examples
+    --------
+    >>> summary().set_index("check").loc["declared", ["figures", "equal"]].tolist()
+    [18, 0]
+    """
+    frames = []
+    for part in PARTS:
+        quantities = pd.Series([quantity_of(figure) for figure in rows_of(part)], dtype="string")
+        frames.append(compare(part, dataset=dataset).assign(quantity=quantities))
+    figures = pd.concat(frames, ignore_index=True)
+    figures["check"] = figures["check"].fillna(NOT_COMPARED)
+    rows = []
+    for check in (*CHECKS, NOT_COMPARED):
+        of_check = figures[figures["check"] == check]
+        counts = of_check["status"].value_counts()
+        statuses = (int(counts.get(status, 0)) for status in STATUSES)
+        rows.append((check, len(of_check), of_check["quantity"].nunique(), *statuses))
+    return SUMMARY_COLUMNS.from_rows(rows)
 
 
 def style(

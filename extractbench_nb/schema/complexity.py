@@ -62,7 +62,11 @@ def _is_array(node: Node) -> bool:
 def _keys(node: Node, counted: Mapping[int, int]) -> int:
     if node.config is not None and node.config.skip:
         return 0
-    below = [counted[id(child)] for child in _declared_children(node) if id(child) in counted]
+    items = node.children.items
+    if isinstance(node.keywords.get("items"), Mapping):
+        items = None  # declared, as the other children are
+    children = (child for child in node.children if items is None or child is not items)
+    below = [counted[id(child)] for child in children if id(child) in counted]
     if node.recursive and not below:  # not unfolded again
         return 0
     keys = max(below, default=0) if node.kind == "union" else sum(below)
@@ -71,11 +75,3 @@ def _keys(node: Node, counted: Mapping[int, int]) -> int:
 
 #: Values of any type are scored by the type they have.
 _SCORED_WITHOUT_CONFIG = ("any",)
-
-
-def _declared_children(node: Node) -> list[Node]:
-    """Return the children of a node, without an array's items where no schema declares them."""
-    items = node.children.items
-    if items is None or isinstance(node.keywords.get("items"), Mapping):
-        return list(node.children)
-    return [child for child in node.children if child is not items]

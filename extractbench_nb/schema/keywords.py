@@ -26,6 +26,8 @@ DATA = ("enum", "const", "default", "example", "examples", "evaluation_config")
 _DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019}
 _NEWEST = 2020
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+#: Keywords that are booleans in draft 4.
+_FLAGS = (*_NUMBERS[2:4], "required")
 _COUNTS = (
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
     *("minContains", "maxContains"),
@@ -112,7 +114,7 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
             _check_type(value, at)
         elif key == "items" and isinstance(value, list) and draft == _NEWEST:
             raise SchemaError(at, "found a list; expected a schema ('prefixItems' takes a list)")
-        elif key in _KINDS and not _is_older_form(key, value, draft):
+        elif key in _KINDS and not (draft == 4 and type(value) is bool and key in _FLAGS):  # noqa: PLR2004
             _expect(value, *_KINDS[key], at)
     _check_patterns(schema.get("patternProperties", {}), f"{pointer}/patternProperties")
     if schema.get("allOf") == []:
@@ -129,11 +131,6 @@ def _check_patterns(patterns: Mapping[str, Any], pointer: str) -> None:
             _compiled(pattern)
         except ValueError as error:
             raise SchemaError(f"{pointer}/{escape_pointer(pattern)}", str(error)) from None
-
-
-def _is_older_form(key: str, value: Any, draft: int) -> bool:
-    """Whether a boolean is in a position of draft 4: a limit's flag, or ``required``."""
-    return draft == 4 and isinstance(value, bool) and key in (*_NUMBERS[2:4], "required")  # noqa: PLR2004
 
 
 def _check_type(value: Any, pointer: str) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import json_text
 from extractbench_nb.display.html import card_html, document_text
-from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, MetricSpec, NodeConfig
+from extractbench_nb.schema.config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig
 from extractbench_nb.schema.keywords import Patterns
 
 
@@ -183,9 +183,14 @@ class Node:
             return False
         if self.config.skip:
             return True
-        if branch.kind == "array":
-            return not all(map(_needs_scalar, self.config.metrics))
-        return branch.kind != "object" and not all(map(_needs_array, self.config.metrics))
+        specs = self.config.metrics
+        if branch.kind == "array":  # not if all of them need a scalar
+            return not all(
+                spec.metric_id in SCALAR_METRICS or (spec.types and "array" not in spec.types)
+                for spec in specs
+            )
+        of_arrays = (s.metric_id in ARRAY_METRICS or s.types == ("array",) for s in specs)
+        return branch.kind != "object" and not all(of_arrays)
 
     @property
     def whole(self) -> Node:
@@ -257,14 +262,6 @@ class Node:
 
 #: The node of what no schema declares.
 NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})
-
-
-def _needs_array(spec: MetricSpec) -> bool:
-    return spec.metric_id in ARRAY_METRICS or spec.types == ("array",)
-
-
-def _needs_scalar(spec: MetricSpec) -> bool:
-    return spec.metric_id in SCALAR_METRICS or (bool(spec.types) and "array" not in spec.types)
 
 
 # --- value states -----------------------------------------------------------------------------

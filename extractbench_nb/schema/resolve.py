@@ -89,12 +89,13 @@ class Resolver:
 
     def _identify(self) -> None:
         """Record the subschemas that declare an identifier: ``$id`` and ``$anchor``."""
+        own_name = "id" if self.draft == 4 else "$id"  # noqa: PLR2004
         stack: list[tuple[Any, str, str, bool]] = [(self.document, "", "", False)]
         while stack:
             value, pointer, uri, is_map = stack.pop()
             if isinstance(value, dict):
-                own = None if is_map else self._identifier(value)
-                if own is not None:
+                own = None if is_map else value.get(own_name)
+                if isinstance(own, str):
                     joined, _, anchor = _joined(uri, own).partition("#")
                     if anchor:
                         self._anchors[uri, anchor] = pointer
@@ -112,11 +113,6 @@ class Resolver:
                 )
             elif isinstance(value, list):
                 stack.extend((sub, f"{pointer}/{i}", uri, False) for i, sub in enumerate(value))
-
-    def _identifier(self, schema: Mapping[str, Any]) -> str | None:
-        """Return the identifier that a schema declares; ``id`` is one in draft 4 only."""
-        own = schema.get("id" if self.draft == 4 else "$id")  # noqa: PLR2004
-        return own if isinstance(own, str) else None
 
     def lookup(self, ref: Any, at: str) -> Part:
         """Find the target of a ``$ref``."""

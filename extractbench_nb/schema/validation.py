@@ -152,18 +152,13 @@ def _evolve(self: Any, **changes: Any) -> Any:
     """
     from attrs import evolve
 
-    if _is_deep():
-        raise RecursionError
-    return evolve(self, **changes)
-
-
-def _is_deep() -> bool:
-    """Whether the stack is close to Python's recursion limit."""
     try:
         sys._getframe(max(0, sys.getrecursionlimit() - _SPARE_FRAMES))
-    except ValueError:
-        return False
-    return True
+    except ValueError:  # the stack is not that deep
+        pass
+    else:
+        raise RecursionError
+    return evolve(self, **changes)
 
 
 def _limited(keyword: Keyword) -> Keyword:

@@ -146,10 +146,6 @@ def _truncation(text: str, strength: float, _: random.Random) -> str | None:
     return text[:length] if length > 0 else None
 
 
-def _other_digit(digit: str, rng: random.Random) -> str:
-    return rng.choice([d for d in "0123456789" if d != digit])
-
-
 _LONG = re.compile(r"(?<!\w)(?:" + "|".join(_SHORT) + r")(?!\w)", re.IGNORECASE)
 
 _MONTHS = (
@@ -179,7 +175,9 @@ def _rewritten(found: str, rng: random.Random) -> str:
     return rng.choice([text for text in formats if text != found])
 
 
-_changed_digit = _replacing(_DIGIT, _other_digit)
+_changed_digit = _replacing(
+    _DIGIT, lambda digit, rng: rng.choice([d for d in "0123456789" if d != digit])
+)
 
 
 def _changed_digits(number: float, strength: float, rng: random.Random) -> float | None:
@@ -193,11 +191,6 @@ def _rounding(number: float, strength: float, _: random.Random) -> float | None:
     digits = len(_DIGIT.findall(repr(abs(number)).strip("0").lstrip(".")))
     significant = min(digits - 1, max(1, round(digits * (1 - strength))))
     return _like(number, f"{number:.{significant}g}") if significant > 0 else None
-
-
-def _scale(number: float, strength: float, _: random.Random) -> float:
-    """Multiply by a thousand, or by a million at a strength above a half."""
-    return number * (1_000 if strength <= 1 / 2 else 1_000_000)
 
 
 def _like(number: float, text: str) -> float:
@@ -237,7 +230,10 @@ VALUE_CORRUPTIONS: Mapping[str, tuple[str, str, Mapping[str, _Function]]] = {
     "unit": (
         CHANGED,
         "a unit replaced by another; thousands or millions for units",
-        {"string": _replacing(_UNIT, lambda unit, _: _UNITS[unit.lower()]), "number": _scale},
+        {
+            "string": _replacing(_UNIT, lambda unit, _: _UNITS[unit.lower()]),
+            "number": lambda number, share, _: number * (1_000 if share <= 1 / 2 else 1_000_000),
+        },
     ),
     "sign": (CHANGED, "minus for plus", {"number": lambda number, *_: -number}),
 }

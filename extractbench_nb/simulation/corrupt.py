@@ -410,7 +410,10 @@ class _Mixture:
             self.done.extend(changes)
             self.taken.update(change.place.path for change in changes)
         while allowed is not None:
-            locations = [(i, _location(change.place)) for i, change in enumerate(self.done)]
+            locations = [
+                (i, tuple(p.key for p in reversed((c.place, *c.place.ancestors())) if p.above))
+                for i, c in enumerate(self.done)
+            ]
             guilty: set[int] = set()
             for where, cause in allowed.faults(self.document.value):
                 here = {i for i, location in locations if touches(location, cause)}
@@ -458,11 +461,6 @@ class _Mixture:
             return order.get(path, len(order)), path
 
         return sorted(done, key=position)
-
-
-def _location(place: Place) -> Location:
-    """Return the keys and indices from the root to a place."""
-    return tuple(reversed([p.key for p in (place, *place.ancestors()) if p.above is not None]))
 
 
 def _arrays_above(

@@ -236,7 +236,13 @@ def sign_flip_tests(samples: Sequence[Numbers], drawing: Drawing) -> list[PValue
     for block in _by_size(samples, many):
         size = len(samples[block[0]])
         differences = np.stack([samples[i] for i in block], axis=1)
-        for i, far in zip(block, _as_far(differences, _signs(size, drawing)), strict=True):
+        generator = drawing.generator(size, "flips")
+        drawn = (
+            generator.integers(0, 2, (rows, size), dtype=np.int8).astype(np.float64)
+            for rows in _chunks(drawing.resamples, size)
+        )
+        flips = (2.0 * signs - 1.0 for signs in drawn)
+        for i, far in zip(block, _as_far(differences, flips), strict=True):
             tests[i] = PValue(float((1 + far) / (1 + drawing.resamples)), "sampled")
     return [tests[i] for i in range(len(samples))]
 
@@ -247,13 +253,6 @@ def _all_signs(size: int) -> Numbers:
     numbers = np.arange(1 << max(0, size - 1))[:, None] << 1
     flipped: Numbers = ((numbers >> np.arange(size)) & 1).astype(np.float64)
     return 1.0 - 2.0 * flipped
-
-
-def _signs(size: int, drawing: Drawing) -> Iterator[Numbers]:
-    """Yield random signs in chunks of resamples."""
-    generator = drawing.generator(size, "flips")
-    for rows in _chunks(drawing.resamples, size):
-        yield 2.0 * generator.integers(0, 2, (rows, size), dtype=np.int8).astype(np.float64) - 1.0
 
 
 def _as_far(differences: Numbers, flips: Iterable[Numbers]) -> npt.NDArray[np.int64]:

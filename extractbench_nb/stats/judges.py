@@ -316,19 +316,14 @@ def _compare(
         )
         gaps = (first - second).abs().dropna().to_numpy(dtype=np.float64)
         distance = float(gaps.mean()) if len(gaps) else math.nan
+    ends = ("", "_low", "_high", "_method")
     pair = judges | {
         "fields": found.rows,
         "without_verdict": found.unjudged,
         "identical": int((asked & same).sum()),
         "unmatched": sum(found.unmatched),
-        "agree": found.raw,
-        "agree_low": found.raw_low,
-        "agree_high": found.raw_high,
-        "agree_method": found.raw_method,
-        "kappa": found.kappa,
-        "kappa_low": found.kappa_low,
-        "kappa_high": found.kappa_high,
-        "kappa_method": found.kappa_method,
+        **{f"agree{end}": getattr(found, f"raw{end}") for end in ends},
+        **{f"kappa{end}": getattr(found, f"kappa{end}") for end in ends},
         "a_only": a_only,
         "b_only": b_only,
         "mean_abs_score_diff": distance,

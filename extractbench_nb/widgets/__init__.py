@@ -124,29 +124,19 @@ def show(  # noqa: PLR0913 - options, all but two by name
     if isinstance(subject, Evaluations) or is_batch:
         return explore(subject)
     notebook_libraries()
+    named: dict[str, Any] = {} if name is None else {"name": name}
     if isinstance(subject, Evaluation):
         from extractbench_nb.widgets.evaluation_view import EvaluationView
 
-        return EvaluationView(
-            subject,
-            name="ev" if name is None else name,
-            title=title,
-            pdf=pdf,
-            annotations=annotations,
-        )
+        return EvaluationView(subject, title=title, pdf=pdf, annotations=annotations, **named)
     if is_comparison:
         from extractbench_nb.widgets.construction_view import ConstructionView
 
-        return ConstructionView(
-            subject,
-            documents=documents,
-            retriever=retriever,
-            name="comparison" if name is None else name,
-        )
+        return ConstructionView(subject, documents=documents, retriever=retriever, **named)
     if isinstance(subject, ResolvedTable | TableImage):
         from extractbench_nb.widgets.objects_view import ObjectsView
 
-        return ObjectsView(subject, image=image, true=true, name="found" if name is None else name)
+        return ObjectsView(subject, image=image, true=true, **named)
     if isinstance(subject, GriTS):
         from extractbench_nb.widgets.tables_view import TableView
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import pandas as pd
 from extractbench_nb.construction.evidence import Holders
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.construction.retrieval import Chunk, Documents, Retriever, texts_of
+from extractbench_nb.widgets.controls import rows_of
 
 SIDES = ("gold", "predicted")
 _RIGHT = ("correct", "both_absent")
@@ -40,7 +41,7 @@ class Slot(NamedTuple):
     status: str
     rule: str | None
 
-    def name(self, side: int) -> str | None:
+    def at(self, side: int) -> str | None:
         """Return the column's name in gold (0) or in the prediction (1)."""
         return self.predicted if side else self.gold
 
@@ -52,10 +53,10 @@ class Board:
         self.comparison = comparison
         rows, columns = comparison.rows, comparison.columns
         lost = (rows["status"] != "matched") | (rows["score"] < 1).fillna(False)
-        names = ("gold_row", "predicted_row", "status", "rule", "similarity")
-        self.lines = [Line(*row) for row in zip(*_values(rows, names), lost.tolist(), strict=True)]
-        names = ("column", "predicted_column", "role", "status", "rule")
-        self.slots = [Slot(*row) for row in zip(*_values(columns, names), strict=True)]
+        names = ["gold_row", "predicted_row", "status", "rule", "similarity"]
+        self.lines = [Line(*row) for row in rows_of(rows[names].assign(lost=lost))]
+        names = ["column", "predicted_column", "role", "status", "rule"]
+        self.slots = [Slot(*row) for row in rows_of(columns[names])]
         tables = (comparison.gold, comparison.predicted)
         self.texts = [{str(name): table[name].tolist() for name in table} for table in tables]
         self.sizes = [len(table) for table in tables]
@@ -69,17 +70,15 @@ class Board:
     def _places(self) -> dict[tuple[Any, Any, int], int]:
         own = {slot.gold: at for at, slot in enumerate(self.slots) if slot.gold is not None}
         extra = {slot.predicted: at for at, slot in enumerate(self.slots) if slot.gold is None}
-        names = ("gold_row", "predicted_row", "column", "predicted_column")
+        places = self.cells[["gold_row", "predicted_row", "column", "predicted_column"]]
         return {
             (gold, predicted, own[name] if name is not None else extra[other]): at
-            for at, (gold, predicted, name, other) in enumerate(
-                zip(*_values(self.cells, names), strict=True)
-            )
+            for at, (gold, predicted, name, other) in enumerate(rows_of(places))
         }
 
     @cached_property
     def _outcomes(self) -> list[tuple[str, str]]:
-        return list(zip(*_values(self.cells, ("outcome", "reason")), strict=True))
+        return [(outcome, reason) for outcome, reason in rows_of(self.cells[["outcome", "reason"]])]
 
     def verdict(self, line: Line, slot: int) -> tuple[str, str] | None:
         """Return outcome and reason of a cell; None where nothing was compared."""
@@ -96,7 +95,7 @@ class Board:
 
     def text(self, line: Line, slot: Slot, side: int) -> str | None:
         """Return the text of a cell on a side; None if there is no such cell."""
-        row, name = line.at(side), slot.name(side)
+        row, name = line.at(side), slot.at(side)
         if row is None or name is None:
             return None
         texts = self.texts[side].get(name, [])
@@ -115,7 +114,7 @@ class Board:
 
     def slot(self, side: int, name: str) -> int | None:
         """Return the place of a column of a side."""
-        names = [slot.name(side) for slot in self.slots]
+        names = [slot.at(side) for slot in self.slots]
         return names.index(name) if name in names else None
 
     def keys(self, line: Line) -> list[str]:
@@ -123,13 +122,6 @@ class Board:
         side = 0 if line.gold is not None else 1
         texts = (self.text(line, slot, side) for slot in self.slots if slot.role == "key")
         return [text for text in texts if text]
-
-
-def _values(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[list[Any]]:
-    """Yield columns as lists, with None for what is missing."""
-    for name in names:
-        column = frame[name]
-        yield column.astype(object).where(column.notna(), None).tolist()
 
 
 def is_right(outcome: str) -> bool:

@@ -19,6 +19,7 @@ from extractbench_nb.display.sides import MOST, Pair, whole
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.drawing import boxed_grid
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets.construction_model import (
     SIDES,
     Board,
@@ -27,27 +28,12 @@ from extractbench_nb.widgets.construction_model import (
     Slot,
     is_right,
 )
-from extractbench_nb.widgets.controls import (
-    Page,
-    button,
-    copy,
-    facts_list,
-    found,
-    mark,
-    menu,
-    more,
-    page_of,
-    pager,
-    slider,
-    toolbar,
-    whole_sides,
-)
 from extractbench_nb.widgets.static import MARKS, score_text
-from extractbench_nb.widgets.view import View, checked_name, part
+from extractbench_nb.widgets.tables_view import COLUMNS_A_PAGE, ROWS_A_PAGE, SHORT, TwoTables
+from extractbench_nb.widgets.view import checked_name, part
 
-ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
-#: Characters of the chosen texts that are shown at first, of a cell, and of one with a sign.
-_SHORT, _LONGEST, _BESIDE = 2_000, 80, 14
+#: Characters of the text of a cell, and of one with a sign.
+_LONGEST, _BESIDE = 80, 14
 #: Chunks that are listed for a value.
 _MOST_CHUNKS = 5
 _SCORES = ("cell_f1", "cell_precision", "cell_recall", "row_f1", "column_recall")
@@ -59,18 +45,9 @@ _LEGEND = (
     "are alike. Signs: − missing in the prediction, + only in the prediction, ≠ different, ? no "
     "verdict of the judge; a cell without a sign is right or was not compared."
 )
-#: Arrow keys: rows (0) or columns (1), and the direction.
-_ARROWS = {
-    "ArrowUp": (0, -1),
-    "PageUp": (0, -1),
-    "ArrowDown": (0, 1),
-    "PageDown": (0, 1),
-    "ArrowLeft": (1, -1),
-    "ArrowRight": (1, 1),
-}
 
 
-class ConstructionView(View):
+class ConstructionView(TwoTables):
     """A table beside the gold table, with matched rows on one line and aligned columns in order.
 
     Attributes
@@ -90,11 +67,9 @@ class ConstructionView(View):
     kind = "construction"
     styles = ("tables.css", "construction.css")
     settable = frozenset({"threshold", "only_lost", "page", "column_page"})
+    sides = SIDES
     threshold = traitlets.Float(90.0)
-    selected = traitlets.Any(None, allow_none=True)
     only_lost = traitlets.Bool(False)
-    page = traitlets.Int(0)
-    column_page = traitlets.Int(0)
 
     def __init__(
         self,
@@ -122,7 +97,6 @@ class ConstructionView(View):
         self._given = float(comparison.profile.threshold)
         self._fixed = _why_fixed(comparison)
         self._boards = {self._given: Board(comparison)}
-        self._limit = _SHORT
         super().__init__(threshold=self._given)
 
     @property
@@ -140,15 +114,9 @@ class ConstructionView(View):
         return self._boards[threshold]
 
     @property
-    def _lines(self) -> list[Line]:
-        return [line for line in self._board.lines if line.lost or not self.only_lost]
-
-    @property
-    def _pages(self) -> tuple[Page, Page]:
-        return (
-            page_of(len(self._lines), self.page, ROWS_A_PAGE),
-            page_of(len(self._board.slots), self.column_page, COLUMNS_A_PAGE),
-        )
+    def _lines(self) -> tuple[list[Line], list[Slot]]:
+        board = self._board
+        return [line for line in board.lines if line.lost or not self.only_lost], board.slots
 
     # --- what can be assigned ---------------------------------------------------------------------
 
@@ -161,21 +129,6 @@ class ConstructionView(View):
             raise traitlets.TraitError(f"threshold is fixed: {self._fixed}")
         return value
 
-    @traitlets.validate("page", "column_page")
-    def _known_page(self, proposal: Any) -> int:
-        if proposal["trait"].name == "page":
-            return page_of(len(self._lines), proposal["value"], ROWS_A_PAGE).number
-        return page_of(len(self._board.slots), proposal["value"], COLUMNS_A_PAGE).number
-
-    @traitlets.validate("selected")
-    def _known_cell(self, proposal: Any) -> list[Any] | None:
-        value = proposal["value"]
-        if value is None:
-            return None
-        if problem := self._problem_with(value):
-            raise traitlets.TraitError(problem)
-        return list(value)
-
     def _problem_with(self, value: Any) -> str:
         parts = value if isinstance(value, tuple | list) else ()
         if [type(one) for one in parts] != [str, int, str]:
@@ -184,7 +137,7 @@ class ConstructionView(View):
         if side not in SIDES:
             return f"selected: no side {side!r}; {nearest(side, SIDES)}"
         at, board = SIDES.index(side), self._board
-        names = [name for slot in board.slots if (name := slot.name(at)) is not None]
+        names = [name for slot in board.slots if (name := slot.at(at)) is not None]
         if column not in names:
             return f"selected: no {side} column {column!r}; {nearest(column, names)}"
         if board.line(at, row) is None:
@@ -199,7 +152,7 @@ class ConstructionView(View):
 
     @traitlets.observe("selected", "threshold")
     def _turn_to_selected(self, _: Any) -> None:
-        self._limit = _SHORT
+        self._limit = SHORT
         with self.changing():
             self.page = self.page  # there may be fewer
             if self.selected is None:
@@ -208,9 +161,9 @@ class ConstructionView(View):
                 self.selected = None
                 return
             line, slot, _side = self._chosen
-            if line not in self._lines:
+            if line not in self._lines[0]:
                 self.only_lost = False
-            self.page = self._lines.index(line) // ROWS_A_PAGE
+            self.page = self._lines[0].index(line) // ROWS_A_PAGE
             self.column_page = slot // COLUMNS_A_PAGE
 
     @property
@@ -230,38 +183,9 @@ class ConstructionView(View):
             case [str(side), int(row), int(at)] if (
                 side in SIDES and type(at) is int and 0 <= at < len(self._board.slots)
             ):
-                cell = [side, row, self._board.slots[at].name(SIDES.index(side))]
+                cell = [side, row, self._board.slots[at].at(SIDES.index(side))]
                 return None if self._problem_with(cell) else cell
         return None
-
-    def do_cell(self, place: Any) -> None:
-        """Choose a cell."""
-        if (cell := self._asked_for(place)) is not None:
-            self.selected = cell
-
-    def do_clear(self, _: Any) -> None:
-        """Choose nothing."""
-        self.selected = None
-
-    def do_whole(self, _: Any) -> None:
-        """Show more of the chosen texts."""
-        self._limit = MOST
-
-    def do_edge(self, asked: Any) -> None:
-        """Go on from a cell at the end of the page to the next one behind it."""
-        match asked:
-            case [place, str(key)] if key in _ARROWS and (cell := self._asked_for(place)):
-                pass
-            case _:
-                return
-        axis, step = _ARROWS[key]
-        side, cut = SIDES.index(cell[0]), self._pages[axis]
-        every: Sequence[Line | Slot] = (self._lines, self._board.slots)[axis]
-        behind = every[cut.last :] if step > 0 else every[: cut.first][::-1]
-        names = (one.at(side) if isinstance(one, Line) else one.name(side) for one in behind)
-        to = next((name for name in names if name is not None), None)
-        if to is not None:
-            self.selected = [*cell[: axis + 1], to, *cell[axis + 2 :]]
 
     # --- what is shown ----------------------------------------------------------------------------
 
@@ -269,26 +193,21 @@ class ConstructionView(View):
         """Draw scores and losses, the present page of both tables, and the chosen cell."""
         board = self._board
         lost = sum(line.lost for line in board.lines)
-        pages = list(zip(("rows", "columns"), ("page", "column_page"), self._pages, strict=True))
+        pagers, pages = self._page_tools()
         label = "Row threshold"
-        tools = toolbar(
+        tools = ui.toolbar(
             h("span", f"{label} {self._given:g}: {self._fixed}", cls="xb-quiet")
             if self._fixed
-            else slider(label, "set:threshold", self.threshold, (0, 100), 1),
-            menu(
+            else ui.slider(label, "set:threshold", self.threshold, (0, 100), 1),
+            ui.menu(
                 "Rows",
                 "set:only_lost",
                 {False: f"all ({len(board.lines):,})", True: f"that lost points ({lost:,})"},
                 self.only_lost,
             ),
-            *(pager(cut, f"set:{trait}", noun) for noun, trait, cut in pages),
+            *pagers,
         )
-        told = [f"{label} {self.threshold:g}{', rows that lost points' * self.only_lost}."]
-        told += [
-            f"{noun.capitalize()} {cut.first + 1:,} to {cut.last:,} of {cut.total:,}."
-            for noun, _, cut in pages
-            if cut.pages > 1
-        ]
+        told = [f"{label} {self.threshold:g}{', rows that lost points' * self.only_lost}.", *pages]
         page = h(
             "div",
             self._scores(),
@@ -300,14 +219,8 @@ class ConstructionView(View):
             part("code"),
             cls="xb-tables",
         )
-        code = h(
-            "details",
-            h("summary", "Code"),
-            h("pre", self.code),
-            copy("Copy", self.code),
-            live=True,
-        )
-        return {"page": page, "tables": self._tables(), "cell": self._cell(), "code": code}
+        tables, cell = self._tables(), self._cell()
+        return {"page": page, "tables": tables, "cell": cell, "code": ui.code(self.code)}
 
     def _scores(self) -> Node:
         summary = self.comparison.summary
@@ -345,10 +258,10 @@ class ConstructionView(View):
             h("th", name, scope="col", cls="xb-num" if at else None)
             for at, name in enumerate(heads)
         ]
-        return h("table", h("thead", h("tr", named)), h("tbody", rows), cls="xb-losses")
+        return ui.table(named, h("tbody", rows), cls="xb-losses")
 
     def _tables(self) -> Node:
-        lines, board = self._lines, self._board
+        (lines, _), board = self._lines, self._board
         if not lines:
             empty = "No row lost points." if board.lines else "Neither table has rows."
             return h("p", empty, cls="xb-empty", role="status")
@@ -435,12 +348,20 @@ class ConstructionView(View):
         ]
         sides = whole(Pair(texts[0], texts[1], states[0], states[1]), self._limit)
         hidden = max(side.hidden for side in sides)
+        found_by = record or {}
+        alike = found_by.get("similarity")
+        facts = [
+            ("judge", found_by.get("reasoning")),
+            ("similarity", None if alike is None else score_text(alike)),
+            ("row", _row_text(line)),
+            ("column", _column_text(slot)),
+        ]
         return h(
             "div",
             h("p", h("b", _title(line, slot)), ": ", _verdict(record, slot)),
-            whole_sides(dict(zip(SIDES, sides, strict=True))),
-            button("Show all", "whole") if hidden and self._limit < MOST else None,
-            facts_list(_facts(record, line, slot)),
+            ui.whole_sides(dict(zip(SIDES, sides, strict=True))),
+            ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
+            ui.facts_list(facts),
             self._stands(texts, board.keys(line)),
             cls="xb-detail",
             role="region",
@@ -484,7 +405,7 @@ class ConstructionView(View):
         return [
             h("p", h("b", title), f"in {count} of {plural(len(stands.documents), 'document')}"),
             *listed,
-            more(len(stands.chunks) - len(listed), "chunks"),
+            ui.more(len(stands.chunks) - len(listed), "chunks"),
         ]
 
     # --- results ----------------------------------------------------------------------------------
@@ -556,7 +477,7 @@ def _row_text(line: Line) -> str:
 
 
 def _head(slot: Slot, at: int, side: int, *, on: bool) -> Node:
-    name, other = slot.name(side), slot.name(1 - side)
+    name, other = slot.at(side), slot.at(1 - side)
     key = f"head {at}"
     if name is None:
         return h("td", cls="xb-gutter xb-gap", key=key)
@@ -581,9 +502,9 @@ def _column_text(slot: Slot) -> str:
 
 def _title(line: Line, slot: Slot) -> str:
     told = [
-        f"{name} row {line.at(side)}, {one_line(str(slot.name(side)), 60)}"
+        f"{name} row {line.at(side)}, {one_line(str(slot.at(side)), 60)}"
         for side, name in enumerate(SIDES)
-        if line.at(side) is not None and slot.name(side) is not None
+        if line.at(side) is not None and slot.at(side) is not None
     ]
     return " and ".join(told)
 
@@ -593,20 +514,9 @@ def _verdict(record: dict[str, Any] | None, slot: Slot) -> Any:
         return {"key": "a key: it names the row and has no score"}.get(slot.role, "not compared")
     reasons = [record["reason"], record["reason_detail"]]
     return [
-        mark(record["outcome"]),
+        ui.mark(record["outcome"]),
         f", score {score_text(record['score'])}, ",
         h("code", " · ".join(reason for reason in reasons if reason)),
-    ]
-
-
-def _facts(record: dict[str, Any] | None, line: Line, slot: Slot) -> list[tuple[str, str | None]]:
-    found_by = record or {}
-    alike = found_by.get("similarity")
-    return [
-        ("judge", found_by.get("reasoning")),
-        ("similarity", None if alike is None else score_text(alike)),
-        ("row", _row_text(line)),
-        ("column", _column_text(slot)),
     ]
 
 
@@ -627,5 +537,5 @@ def _marked(text: str, value: str) -> list[Any]:
         head, dot, tail = digits.partition(".")
         for written in (value, f"{int(head):,}{dot}{tail}", digits):
             if written in text:
-                return found(text, written)
-    return found(text, value)
+                return ui.found(text, written)
+    return ui.found(text, value)

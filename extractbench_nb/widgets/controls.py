@@ -72,6 +72,11 @@ def copy(label: str, text: str) -> Node:
     return h("span", h("button", label, type="button", copy=text), " ", status, live=True)
 
 
+def code(text: str) -> Node:
+    """Show code to be copied, folded."""
+    return h("details", h("summary", "Code"), h("pre", text), copy("Copy", text), live=True)
+
+
 def toolbar(*controls: Content) -> Node:
     """Lay controls on one line, and on more where there is no room."""
     return h("div", *controls, cls="xb-controls", live=True)
@@ -122,12 +127,24 @@ def pager(page: Page, do: str, noun: str) -> Node | None:
     return h("span", before, shown, after, cls="xb-pager")
 
 
+def rows_of(frame: pd.DataFrame) -> list[list[Any]]:
+    """Return the rows of a frame, with None for what is missing."""
+    rows: list[list[Any]] = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+    return rows
+
+
 def more(hidden: int, what: str, **attributes: Any) -> Node | None:
     """Say how many things are not shown; nothing where all are."""
     return h("p", f"… {hidden:,} more {what}", cls="xb-quiet", **attributes) if hidden > 0 else None
 
 
 # --- results --------------------------------------------------------------------------------------
+
+
+def table(heads: Iterable[Node | str], *body: Content, **attributes: Any) -> Node:
+    """Make a table: names of columns, or cells, above its body."""
+    cells = [name if isinstance(name, Node) else h("th", name, scope="col") for name in heads]
+    return h("table", h("thead", h("tr", cells)), *body, **attributes)
 
 
 def counts_text(counts: Iterable[tuple[str, int]]) -> str:

@@ -19,25 +19,7 @@ from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
 from extractbench_nb.gold.annotations import DECISIONS, Annotations
-from extractbench_nb.widgets.controls import (
-    bar,
-    breakable,
-    button,
-    check,
-    copy,
-    facts_list,
-    found,
-    mark,
-    menu,
-    more,
-    page_of,
-    pager,
-    search,
-    segments,
-    shown_path,
-    toolbar,
-    whole_sides,
-)
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.widgets.static import MARKS, outcome_text, score_text
 from extractbench_nb.widgets.view import View, checked_name, known, part
@@ -224,13 +206,13 @@ def head(ev: Evaluation) -> Node:
     if len(set(ev.fields.loc[ev.fields["counted"], "weight"])) > 1:
         passes += "; the scores are weighted by field"
     counts = [(name, counted[name]) for name in MARKS if name in counted]
-    words = [h("li", mark(name), f" {number:,}") for name, number in counts]
+    words = [h("li", ui.mark(name), f" {number:,}") for name, number in counts]
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
     text = predicted if isinstance(predicted, str) else ""
     return h(
         "div",
         h("p", scores, passes),
-        h("div", bar(counts)[:1], h("ul", words, cls="xb-legend"), cls="xb-counts"),
+        h("div", ui.bar(counts)[:1], h("ul", words, cls="xb-legend"), cls="xb-counts"),
         h(
             "div",
             h("b", f"The prediction is not JSON: {one_line(problem, _LONGEST_LINE)}"),
@@ -274,7 +256,7 @@ def _rules(rules: pd.DataFrame) -> Node | None:
             for name, key in (("gold", "outcome_gold"), ("predicted", "outcome_predicted"))
         ]
         paths = [
-            h("li", f"{side}: ", h("code", shown_path(path)))
+            h("li", f"{side}: ", h("code", ui.shown_path(path)))
             for side in ("gold", "predicted")
             for path in row[f"paths_{side}"]
         ]
@@ -282,9 +264,9 @@ def _rules(rules: pd.DataFrame) -> Node | None:
             "" if pd.isna(row["message"]) else f" ({one_line(row['message'], _LONGEST_WORDS)})"
         )
         words = f"{one_line(row['rule'], _LONGEST_LINE)}: {', '.join(outcomes)}{message}"
-        left = more(len(paths) - _MOST_EXAMPLES, "paths; ev.rules has them all")
+        left = ui.more(len(paths) - _MOST_EXAMPLES, "paths; ev.rules has them all")
         listed += [h("p", words), h("ul", paths[:_MOST_EXAMPLES]) if paths else None, left]
-    left = more(len(found) - _MOST_GROUPS, "rules; ev.rules has them all")
+    left = ui.more(len(found) - _MOST_GROUPS, "rules; ev.rules has them all")
     return h(
         "details", h("summary", f"{plural(len(found), 'rule')} broken or failed"), listed, left
     )
@@ -300,7 +282,7 @@ def _warnings(warnings: pd.DataFrame) -> Node | None:
         examples = [
             h(
                 "li",
-                h("code", shown_path(row.first)),
+                h("code", ui.shown_path(row.first)),
                 f" and {row.size - 1:,} more" if row.size > 1 else "",
                 f": {one_line(message, _LONGEST_WORDS)}",
             )
@@ -309,7 +291,7 @@ def _warnings(warnings: pd.DataFrame) -> Node | None:
         rest = len(examples) - _MOST_EXAMPLES
         listed.append(h("p", f"{side}: {one_line(kind, _LONGEST_LINE)}, {len(group):,}"))
         listed.append(h("ul", examples[:_MOST_EXAMPLES]))
-        if (left := more(rest, "messages; ev.warnings has them all")) is not None:
+        if (left := ui.more(rest, "messages; ev.warnings has them all")) is not None:
             listed.append(left)
     return h("details", h("summary", plural(len(warnings), "warning")), listed)
 
@@ -324,7 +306,7 @@ def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:
     if at < 0:
         return None
     start, end = max(0, at - _AROUND), at + len(wanted) + _AROUND
-    return h("div", "… ", found(one_line(text[start:end], 4 * _LONGEST_LINE), wanted), " …")
+    return h("div", "… ", ui.found(one_line(text[start:end], 4 * _LONGEST_LINE), wanted), " …")
 
 
 def reason_text(row: Any, replaced: tuple[str, ...] = ()) -> str:
@@ -456,7 +438,7 @@ class EvaluationView(View):
 
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
-        return page_of(len(self._rows), proposal["value"], PER_PAGE).number
+        return ui.page_of(len(self._rows), proposal["value"], PER_PAGE).number
 
     # --- what changes ---------------------------------------------------------------------------
 
@@ -587,17 +569,17 @@ class EvaluationView(View):
                 (name, f"{trimmed(name, _LONGEST_NAME)} ({counts[name]:,})") for name in counts
             ]
         outcomes = {"": "all"} | {name: outcome_text(name) for name in OUTCOMES}
-        tools = toolbar(
-            menu("Outcome", "set:outcome", outcomes, self.outcome),
-            menu("Reason", "set:reason", dict(texts["reason"]), self.reason),
-            menu("Metric", "set:metric", dict(texts["metric"]), self.metric),
-            menu(
+        tools = ui.toolbar(
+            ui.menu("Outcome", "set:outcome", outcomes, self.outcome),
+            ui.menu("Reason", "set:reason", dict(texts["reason"]), self.reason),
+            ui.menu("Metric", "set:metric", dict(texts["metric"]), self.metric),
+            ui.menu(
                 "Order", "set:sort", {name: words for name, (words, _) in ORDERS.items()}, self.sort
             ),
-            search("Find path or value", "set:text", self.text, "path or value", "rows"),
-            check("counted only", "set:only_counted", self.only_counted),
-            check("not passed only", "set:only_failed", self.only_failed),
-            button("Clear filters", "clear"),
+            ui.search("Find path or value", "set:text", self.text, "path or value", "rows"),
+            ui.check("counted only", "set:only_counted", self.only_counted),
+            ui.check("not passed only", "set:only_failed", self.only_failed),
+            ui.button("Clear filters", "clear"),
         )
         meta = self._ev.meta
         about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
@@ -618,7 +600,7 @@ class EvaluationView(View):
         }
 
     def _list(self) -> Node:
-        cut = page_of(len(self._rows), self.page, PER_PAGE)
+        cut = ui.page_of(len(self._rows), self.page, PER_PAGE)
         words = filters_text(self._filters)
         shown = f"{cut.total:,} of {plural(len(self._fields), 'row')}" + (
             f": {words}" if words else ""
@@ -635,28 +617,17 @@ class EvaluationView(View):
             h("th", self._head_of(name), scope="col", cls="xb-num" if name == "score" else None)
             for name in ("outcome", "path", "gold", "predicted", "score")
         ]
-        table = h(
-            "table",
-            h("thead", h("tr", heads)),
-            h("tbody", body, keys="list"),
-            cls="xb-rows",
-            escape="close" if self._chosen != _NONE else None,
-        )
+        closes = "close" if self._chosen != _NONE else None
+        table = ui.table(heads, h("tbody", body, keys="list"), cls="xb-rows", escape=closes)
         rest = max(0, cut.total - (cut.first + min(_STATIC_ROWS, cut.last - cut.first)))
         return h(
             "div",
-            h("p", h("span", f"{shown} ", role="status"), pager(cut, "set:page", "rows")),
+            h("p", h("span", f"{shown} ", role="status"), ui.pager(cut, "set:page", "rows")),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
             else h("p", why_empty(self._filters, len(self._fields)), cls="xb-empty"),
-            more(rest, f"rows; {self._variable}.fields has them all", static=True),
-            h(
-                "details",
-                h("summary", "Code"),
-                h("pre", self._code),
-                copy("Copy", self._code),
-                live=True,
-            ),
+            ui.more(rest, f"rows; {self._variable}.fields has them all", static=True),
+            ui.code(self._code),
             id="rows",
         )
 
@@ -666,7 +637,7 @@ class EvaluationView(View):
         words, _ = ORDERS[name]
         pressed = "true" if self.sort == name else "false"
         order = "failures" if self.sort == name else name
-        return button(
+        return ui.button(
             f"{name} ▾" if self.sort == name else name,
             "set:sort",
             order,
@@ -685,7 +656,7 @@ class EvaluationView(View):
             sides = [h("td", counts, hit, cls="xb-quiet", colspan=2)]
         else:
             sides = [
-                h("td", segments(side, self.text), _hit(side, value, self.text), cls="xb-value")
+                h("td", ui.segments(side, self.text), _hit(side, value, self.text), cls="xb-value")
                 for side, value in ((gold, row.gold), (predicted, row.predicted))
             ]
         score = None if row.score is pd.NA else float(row.score)
@@ -694,11 +665,11 @@ class EvaluationView(View):
             "tr",
             h(
                 "td",
-                mark(row.outcome),
+                ui.mark(row.outcome),
                 h("span", f" {reason_text(row, self._replaced)}", cls="xb-quiet"),
                 h("span", f" reviewed: {decision}", cls="xb-quiet xb-sub") if decision else None,
             ),
-            h("td", breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
+            h("td", ui.breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
             sides,
             h("td", score_text(score), cls="xb-num"),
             key=row.Index,
@@ -749,15 +720,15 @@ class EvaluationView(View):
         return h(
             "div",
             h("p", about, cls="xb-quiet") if about else None,
-            whole_sides(sides, self.text),
-            toolbar(
-                button("Show all", "whole") if hidden and self._limit < MOST else None,
-                button("Show matches", "matches", row.path) if items else None,
-                button("Show on the page", "page", row.Index) if self._pdf is not None else None,
-                copy("Copy code", code),
+            ui.whole_sides(sides, self.text),
+            ui.toolbar(
+                ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
+                ui.button("Show matches", "matches", row.path) if items else None,
+                ui.button("Show on the page", "page", row.Index) if self._pdf is not None else None,
+                ui.copy("Copy code", code),
             ),
             self._decision(row),
-            facts_list(facts.items()),
+            ui.facts_list(facts.items()),
             h("pre", code),
             cls="xb-detail",
         )
@@ -772,7 +743,7 @@ class EvaluationView(View):
             f"Reviewed: {names[decision]}{f' ({one_line(note, _LONGEST_WORDS)})' if note else ''}"
         )
         return [
-            toolbar(menu("Review", "decision", names, decision), box),
+            ui.toolbar(ui.menu("Review", "decision", names, decision), box),
             *([failed] if self._not_saved else []),
             *([h("p", text, static=True)] if decision else []),
         ]

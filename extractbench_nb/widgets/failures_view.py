@@ -27,8 +27,6 @@ from extractbench_nb.widgets.static import MARKS, score_text
 from extractbench_nb.widgets.view import View, checked_name, known, part
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from extractbench_nb.benchmark.dataset import Dataset
     from extractbench_nb.construction.dataset import TableDataset
     from extractbench_nb.construction.result import TableComparison
@@ -437,10 +435,8 @@ class FailureExplorer(model.Choice, View):
             "value_order": model.VALUE_ORDERS,
             "modes_by": model.MODES,
         }
-        if value is None or (value == "" and trait in model.ASKED):
-            return value if value is None else ""
-        if trait in model.ASKED:
-            return known(trait, value, self._coded.columns[trait].names)
+        if value is None or trait in model.ASKED:
+            return value and known(trait, value, self._coded.columns[trait].names)
         return known(trait, value, names[trait])
 
     @traitlets.validate("among")
@@ -609,15 +605,13 @@ class FailureExplorer(model.Choice, View):
 
     def do_pick(self, picked: Any) -> None:
         """Set a trait to the name at a place, or to none."""
-        if not isinstance(picked, list) or len(picked) != len(("trait", "place")):
-            return
-        trait, at = picked
         axes = {**self._coded.columns, **dict.fromkeys(_RUN_TRAITS, self._coded.axes["run"])}
-        if isinstance(trait, str) and trait in self.settable and trait in axes:
-            if at is None:
-                self.set_trait(trait, self.traits()[trait].default())
-            elif type(at) is int and 0 <= at < axes[trait].size:
-                self.set_trait(trait, axes[trait].names[at])
+        match picked:
+            case [str(trait), at] if trait in self.settable and trait in axes:
+                if at is None:
+                    self.set_trait(trait, self.traits()[trait].default())
+                elif type(at) is int and 0 <= at < axes[trait].size:
+                    self.set_trait(trait, axes[trait].names[at])
 
     def do_outcome(self, outcome: Any) -> None:
         """List the rows of an outcome."""
@@ -884,11 +878,11 @@ class FailureExplorer(model.Choice, View):
         runs = rows.axes["run"]
         modes = self.among and f"{self.among[0]} {model.shortened(self.among[1], _LONGEST_LABEL)}"
         several = runs.size > 1
-        code = self.code
+        code, labels = self.code, {"reason_detail": "Detail"}
         return ui.toolbar(
             ui.search("Find in values", "set:text", self.text, "path or value"),
             ui.check("failures only", "set:failures_only", self.failures_only),
-            [self._names(*of) for of in self._asked()],
+            [self._names(labels.get(n, n.capitalize()), n, rows.columns[n]) for n in model.ASKED],
             ui.menu("Paths", "set:compare", model.COMPARISONS, self.compare) if several else None,
             self._names("Wrong in", "wrong_in", runs) if several else None,
             self._names("Right in", "right_in", runs) if several else None,
@@ -899,13 +893,6 @@ class FailureExplorer(model.Choice, View):
             ui.button("Clear", "clear", aria_label="Clear selection and filters of values"),
             ui.copy("Copy pandas", code) if len(code) <= _LONGEST_COPY else None,
         )
-
-    def _asked(self) -> list[tuple[str, str, model.Axis]]:
-        labels = {"reason_detail": "Detail"}
-        return [
-            (labels.get(name, name.capitalize()), name, self._coded.columns[name])
-            for name in model.ASKED
-        ]
 
     def _drawn_values(self) -> Node:
         rows = self._coded
@@ -935,11 +922,7 @@ class FailureExplorer(model.Choice, View):
             for key in shown
         ]
         links = self._can_open or self._dataset is not None
-        drawn = h(
-            "table",
-            h("thead", h("tr", [h("th", name, scope="col") for name in ("path", "gold", *heads)])),
-            h("tbody", body),
-        )
+        drawn = ui.table(("path", "gold", *heads), h("tbody", body))
         box = h(
             "div",
             drawn if body else None,
@@ -986,12 +969,7 @@ class FailureExplorer(model.Choice, View):
         page = ui.page_of(len(ordered), self.run_page, RUNS_A_PAGE)
         return page.of(ordered), page
 
-    def _value_row(
-        self,
-        key: int,
-        first: _Row,
-        cells: Sequence[Sequence[_Row]],
-    ) -> Node:
+    def _value_row(self, key: int, first: _Row, cells: Sequence[Sequence[_Row]]) -> Node:
         at, row = first
         documents = self._coded.axes["document"]
         long = key == self._whole
@@ -1037,13 +1015,7 @@ class FailureExplorer(model.Choice, View):
             key=key,
         )
 
-    def _run_cell(
-        self,
-        found: Sequence[_Row],
-        value: Sequence[Segment],
-        *,
-        long: bool,
-    ) -> Node:
+    def _run_cell(self, found: Sequence[_Row], value: Sequence[Segment], *, long: bool) -> Node:
         at, row = found[0]
         axes = self._coded.axes
         output = [axes[name].names[axes[name].codes[at]] for name in ("run", "document")]
@@ -1122,14 +1094,9 @@ class FailureExplorer(model.Choice, View):
             )
             for at, (reason, metric, counts) in enumerate(lines)
         ]
-        table = h(
-            "table",
-            h("thead", h("tr", h("th", "reason · metric", scope="col"),
-                         h("th", "all", scope="col"), [h("th", n, scope="col") for n in heads])),
-            h("tbody", body),
-            role="grid",
-            aria_label=f"Rows that do not pass, by reason and {model.MODES[self.modes_by]}",
-        )  # fmt: skip
+        label = f"Rows that do not pass, by reason and {model.MODES[self.modes_by]}"
+        heads = ["reason · metric", "all", *heads]
+        table = ui.table(heads, h("tbody", body), role="grid", aria_label=label)
         left_out = [
             f"{found.more_lines:,} more reasons" if found.more_lines else "",
             f"{found.more_columns:,} more {self.modes_by.replace('_', ' ')}s"

@@ -387,18 +387,15 @@ def _verdict(field: Any) -> dict[str, Any] | None:
     if field is None:
         return None
     reasoning = "" if field.reasoning is pd.NA else str(field.reasoning)[:_LONGEST_REASON]
+    named = (field.reason, getattr(field, "reason_detail", pd.NA))
+    reasons = [text.replace("_", " ") for text in named if isinstance(text, str)]
     return {
         "metric": fitted(str(field.metric), _WIDEST),
         "score": None if field.score is pd.NA else round(float(field.score), 4),
         "outcome": str(field.outcome),
-        "reason": fitted(" · ".join(_reasons(field)), _WIDEST),
+        "reason": fitted(" · ".join(reasons), _WIDEST),
         "reasoning": clean(reasoning),
     }
-
-
-def _reasons(field: Any) -> list[str]:
-    named = (field.reason, getattr(field, "reason_detail", pd.NA))
-    return [text.replace("_", " ") for text in named if isinstance(text, str)]
 
 
 def _cut(side: list[Segment], limit: int) -> list[Segment]:

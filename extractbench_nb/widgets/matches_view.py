@@ -19,22 +19,8 @@ from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.frames import chosen_array
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, PASS
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import matches_model as model
-from extractbench_nb.widgets.controls import (
-    button,
-    copy,
-    found,
-    mark,
-    menu,
-    more,
-    page_of,
-    pager,
-    score,
-    search,
-    segments,
-    slider,
-    toolbar,
-)
 from extractbench_nb.widgets.view import View, checked_name, known, part
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."
@@ -203,7 +189,7 @@ class MatchesView(View):
 
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
-        return page_of(len(self._listed), proposal["value"], model.PAGE).number
+        return ui.page_of(len(self._listed), proposal["value"], model.PAGE).number
 
     @traitlets.validate("thresholds")
     def _known_thresholds(self, proposal: Any) -> dict[str, float]:
@@ -363,17 +349,19 @@ class MatchesView(View):
         statuses = {"": f"all ({len(self._board.rows):,})"}
         statuses |= {name: f"{name} ({n:,})" for name, n in counts.items()}
         arrays = model.offered_arrays(self._arrays, self._board.path)
-        return toolbar(
-            menu("Array", "array", arrays, self._arrays["path"].tolist().index(self._board.path)),
-            menu("Show", "set:status", statuses, self.status),
-            menu("Order", "set:sort", model.ORDERS, self.sort),
-            search("Find a text in the items", "set:text", self.text, "text in the items", "rows"),
+        at = self._arrays["path"].tolist().index(self._board.path)
+        hint = "text in the items"
+        return ui.toolbar(
+            ui.menu("Array", "array", arrays, at),
+            ui.menu("Show", "set:status", statuses, self.status),
+            ui.menu("Order", "set:sort", model.ORDERS, self.sort),
+            ui.search("Find a text in the items", "set:text", self.text, hint, "rows"),
         )
 
     def _sliders(self) -> Node | None:
         knobs, level = self._board.knobs, self._board.threshold
         controls = [
-            slider(f"{key} ({knobs[key].declared:.2f})", do, level(key), (0, 1), 0.01)
+            ui.slider(f"{key} ({knobs[key].declared:.2f})", do, level(key), (0, 1), 0.01)
             for key, do in ((ALIGN, "align"), (PASS, "pass"))
             if key in knobs
         ]
@@ -384,11 +372,11 @@ class MatchesView(View):
                 if knob.key not in (ALIGN, PASS)
             }
             controls += [
-                menu("Field threshold", "knob", fields, list(knobs).index(self._knob)),
-                slider("Value", "field", level(self._knob), (0, 1), 0.01),
+                ui.menu("Field threshold", "knob", fields, list(knobs).index(self._knob)),
+                ui.slider("Value", "field", level(self._knob), (0, 1), 0.01),
             ]
-        reset = button("As declared", "declared", disabled=not self._board.values)
-        return toolbar(controls, reset) if knobs else None
+        reset = ui.button("As declared", "declared", disabled=not self._board.values)
+        return ui.toolbar(controls, reset) if knobs else None
 
     def _counts(self) -> Node:
         counts = self._board.counts()
@@ -403,12 +391,11 @@ class MatchesView(View):
             rows.append(h("tr", h("th", name, scope="row"), cells, key=name))
         values = f"Changed: {counts['values']}." if counts["values"] else ""
         told = " ".join(filter(None, (values, _PARTIAL, self._board.array.note)))
-        head = h("thead", h("tr", h("td"), heads))
         said = h("p", told, cls="xb-quiet", role="status")
-        return h("div", h("table", head, h("tbody", rows), cls="xb-counts"), said)
+        return h("div", ui.table((h("td"), *heads), h("tbody", rows), cls="xb-counts"), said)
 
     def _rows(self) -> Node:
-        board, cut = self._board, page_of(len(self._listed), self.page, model.PAGE)
+        board, cut = self._board, ui.page_of(len(self._listed), self.page, model.PAGE)
         shown = [
             (row, *model.lines(row, board.failed(row), self.text)) for row in cut.of(self._listed)
         ]
@@ -422,24 +409,25 @@ class MatchesView(View):
                 shown_at = f"{row.pair}"
                 bodies.append(h("tbody", line, key="detail", cls="xb-detail", reveal=shown_at))
         heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
-        table = h(
-            "table",
-            h("thead", h("tr", [h("th", name, scope="col", key=name) for name in heads])),
+        table = ui.table(
+            [h("th", name, scope="col", key=name) for name in heads],
             bodies,
             cls="xb-rows",
             keys="list",
             escape="close" if self._chosen else None,
         )
-        code = self.code
-        said = f"{self._described()}: {cut.total:,} of {len(board.rows):,} rows. "
+        parts = [f"Items: {model.ORDERS[self.sort]}"]
+        parts += [f"only {self.status}"] if self.status else []
+        parts += [f"with {fitted(self.text, _WIDEST)!r}"] if self.text.strip() else []
+        said = f"{', '.join(parts)}: {cut.total:,} of {len(board.rows):,} rows. "
         return h(
             "div",
-            h("p", h("span", said, role="status"), pager(cut, "set:page", "rows")),
+            h("p", h("span", said, role="status"), ui.pager(cut, "set:page", "rows")),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
             else h("p", self._why_empty(), cls="xb-empty"),
-            more(cut.total - cut.last, "rows", static=True),
-            h("details", h("summary", "Code"), h("pre", code), copy("Copy", code), live=True),
+            ui.more(cut.total - cut.last, "rows", static=True),
+            ui.code(self.code),
             id="rows",
         )
 
@@ -466,8 +454,9 @@ class MatchesView(View):
         items = [item for item in (row.gold, row.predicted) if isinstance(item, MapItem)]
         keys = " → ".join(dict.fromkeys(fitted(item.key, _WIDEST) for item in items))
         places = " → ".join("–" if at is None else str(at) for at in row.pair)
-        first = [_noted(mark(row.status), told, rowspan=span), _noted(places, keys, rowspan=span)]
-        alike: Node | str = "–" if row.similarity is None else score(row.similarity)
+        status = ui.mark(row.status)
+        first = [_noted(status, told, rowspan=span), _noted(places, keys, rowspan=span)]
+        alike: Node | str = "–" if row.similarity is None else ui.score(row.similarity)
         last = h("td", alike, cls="xb-num", rowspan=span)
         alone = _ALONE.get(row.status)
         trs = []
@@ -502,8 +491,8 @@ class MatchesView(View):
     def _value(self, side: list[Segment]) -> list[Node]:
         """Write one side of a comparison, with what differs and what was searched for marked."""
         return [
-            h("span", found(piece.text, self.text), key=at) if piece.kind == "same" else node
-            for at, (piece, node) in enumerate(zip(side, segments(side), strict=True))
+            h("span", ui.found(piece.text, self.text), key=at) if piece.kind == "same" else node
+            for at, (piece, node) in enumerate(zip(side, ui.segments(side), strict=True))
         ]
 
     def _detail(self, row: model.Row) -> Node:
@@ -519,7 +508,7 @@ class MatchesView(View):
         for line in shown["rows"]:
             verdict = line["verdict"]
             pages = [
-                button(
+                ui.button(
                     side, "page", [line["at"], side], aria_label=f"Show {side} {name} on its page"
                 )
                 for name in [line["place"] or "value"]
@@ -540,9 +529,9 @@ class MatchesView(View):
         return h(
             "div",
             h("p", shown["note"]) if shown["note"] else None,
-            h("table", h("thead", h("tr", heads)), h("tbody", rows)),
+            ui.table(heads, h("tbody", rows)),
             h("p", left_out, cls="xb-quiet") if left_out else None,
-            toolbar(copy("Copy code", code), h("code", code)),
+            ui.toolbar(ui.copy("Copy code", code), h("code", code)),
         )
 
     def _whole_value(self, line: dict[str, Any], side: str) -> Node:
@@ -550,9 +539,9 @@ class MatchesView(View):
         label = f"Show all of {line['place'] or 'the value'}, {side}"
         rest = length and [
             h("em", f" ({length:,} characters) ", cls="xb-quiet"),
-            button("show all", "whole", line["at"], aria_label=label),
+            ui.button("show all", "whole", line["at"], aria_label=label),
         ]
-        return h("td", segments(line[side]), rest, cls="xb-value", dir="auto")
+        return h("td", ui.segments(line[side]), rest, cls="xb-value", dir="auto")
 
     # --- results -----------------------------------------------------------------------------
 
@@ -594,15 +583,6 @@ class MatchesView(View):
         places = {row.pair: at for at, row in enumerate(self._board.rows)}
         return [places[row.pair] for row in rows]
 
-    def _described(self) -> str:
-        """Say in words which rows are shown, and how."""
-        parts = [f"Items: {model.ORDERS[self.sort]}"]
-        if self.status:
-            parts.append(f"only {self.status}")
-        if self.text.strip():
-            parts.append(f"with {fitted(self.text, _WIDEST)!r}")
-        return ", ".join(parts)
-
     @property
     def title(self) -> str:
         """The array."""
@@ -625,6 +605,6 @@ def _verdict(verdict: dict[str, Any] | None) -> list[Node]:
     metric = [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])]
     return [
         h("td", metric, cls="xb-word"),
-        h("td", score(verdict["score"]), cls="xb-num xb-word"),
-        _noted(mark(verdict["outcome"]), verdict["reason"], verdict["reasoning"], cls="xb-word"),
+        h("td", ui.score(verdict["score"]), cls="xb-num xb-word"),
+        _noted(ui.mark(verdict["outcome"]), verdict["reason"], verdict["reasoning"], cls="xb-word"),
     ]

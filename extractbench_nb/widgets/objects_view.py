@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections import Counter
 from typing import Any, NamedTuple, TypeAlias
 
-import pandas as pd
 import traitlets
 
 from extractbench_nb.display.nodes import Node, h
@@ -22,16 +21,7 @@ from extractbench_nb.tables.models import read_image
 from extractbench_nb.tables.objects import STRUCTURE_LABELS, Words, detected_objects, detected_words
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.resolution import RESOLUTION_VARIANTS, ResolvedTable, from_objects
-from extractbench_nb.widgets.controls import (
-    button,
-    copy,
-    counts_text,
-    facts_list,
-    menu,
-    more,
-    slider,
-    toolbar,
-)
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets.static import score_text
 from extractbench_nb.widgets.tables_view import TableView, covered
 from extractbench_nb.widgets.view import View, checked_name, known, part
@@ -82,14 +72,15 @@ class Board:
 
     def __init__(self, result: ResolvedTable) -> None:
         self.result = result
-        self.changes = [Change(*row) for row in _rows_of(result.changes)]
+        self.changes = [Change(*row) for row in ui.rows_of(result.changes)]
         self.steps: dict[int | None, list[Change]] = {}
         for change in self.changes:
             self.steps.setdefault(change.number, []).append(change)
+        steps = self.steps
         flat = not RESOLUTION_VARIANTS[result.variant].mended
         found = detected_objects(result.given[0], "objects", flat=flat)
         self.detected = {
-            n: Object(n, label, score, tuple(box), self._fate(n))
+            n: Object(n, label, score, tuple(box), steps[n][-1].action if n in steps else "kept")
             for n, label, score, box in zip(
                 found.numbers,
                 found.labels,
@@ -99,7 +90,7 @@ class Board:
             )
         }
         self.left: dict[int, Object] = {}
-        for n, label, _, *box, rows, columns in _rows_of(result.objects):
+        for n, label, _, *box, rows, columns in ui.rows_of(result.objects):
             numbers = [n]
             if n is None:  # one header was made of all that were aligned
                 made = label, "aligned"
@@ -107,15 +98,6 @@ class Board:
             for m in numbers:
                 resolved = self.detected[m]._replace(box=tuple(box), rows=rows, columns=columns)
                 self.left[m] = resolved
-
-    def _fate(self, number: int) -> str:
-        return self.steps[number][-1].action if number in self.steps else "kept"
-
-
-def _rows_of(frame: pd.DataFrame) -> list[list[Any]]:
-    """Return the rows of a frame, with None for what is missing."""
-    rows: list[list[Any]] = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-    return rows
 
 
 class ObjectsView(View):
@@ -298,9 +280,9 @@ class ObjectsView(View):
 
     def draw(self) -> dict[str, Node]:
         """Draw the boxes over the picture, the table, the chosen object, and all changes."""
-        tools = toolbar(
-            slider("Threshold", "set:threshold", self.threshold, (0, 1), 0.01),
-            menu("Boxes", "set:boxes", BOXES, self.boxes),
+        tools = ui.toolbar(
+            ui.slider("Threshold", "set:threshold", self.threshold, (0, 1), 0.01),
+            ui.menu("Boxes", "set:boxes", BOXES, self.boxes),
         )
         boxes = h("div", part("sheet"))
         body = h("div", boxes, h("div", part("table"), part("object")), cls="xb-beside")
@@ -342,14 +324,14 @@ class ObjectsView(View):
         told = [
             f"{plural(rows, 'row')} × {plural(columns, 'column')}",
             f"confidence {score_text(board.result.confidence)}",
-            f"{plural(len(board.detected), 'object')}: {counts_text(fates.most_common())}",
+            f"{plural(len(board.detected), 'object')}: {ui.counts_text(fates.most_common())}",
         ]
         scores = None
         if self._grits is not None:
             named = ", ".join(
                 f"{n} {score:.3f}" for n, score in self._grits.scores["fscore"].items()
             )
-            compare = button("Compare the tables", "compare")
+            compare = ui.button("Compare the tables", "compare")
             scores = h("p", f"GriTS with the true table: {named}. ", compare)
         return h("div", h("p", f"{'; '.join(told)}.", role="status"), scores)
 
@@ -357,7 +339,7 @@ class ObjectsView(View):
         """Draw a switch per class; static HTML has what the colours mean."""
         counts = Counter(one.label for one in self._board.detected.values())
         switches = [
-            button(
+            ui.button(
                 h("span", _key(label), f"{label} ({counts[label]:,})"),
                 "label",
                 label,
@@ -418,7 +400,7 @@ class ObjectsView(View):
             escape="clear",
         )
         empty = None if drawn else h("p", "No boxes are drawn.", cls="xb-empty")
-        return h("div", paper, empty, more(len(every) - len(drawn), "boxes"))
+        return h("div", paper, empty, ui.more(len(every) - len(drawn), "boxes"))
 
     def _table(self) -> Node:
         """Draw the table; the positions of the chosen object are marked."""
@@ -449,7 +431,7 @@ class ObjectsView(View):
         return h(
             "div",
             h("div", drawn, cls="xb-box", tabindex=0, role="region", aria_label="Table"),
-            [more(n, noun) for n, noun in zip(hidden, ("rows", "columns"), strict=True)],
+            [ui.more(n, noun) for n, noun in zip(hidden, ("rows", "columns"), strict=True)],
         )
 
     def _object(self) -> Node:
@@ -474,13 +456,12 @@ class ObjectsView(View):
             ("resolved to", "" if left is None else _numbers(left.box)),
             ("covers", "" if left is None else _lines(left.rows, left.columns).strip(" ()")),
         ]
-        code = [h("summary", "Code"), h("pre", self.code), copy("Copy", self.code)]
         return h(
             "div",
             h("p", h("b", _key(one.label), f"Object {self.selected}")),
-            facts_list(facts),
+            ui.facts_list(facts),
             h("ol", steps) if steps else h("p", "No step changed it."),
-            h("details", code, live=True),
+            ui.code(self.code),
             cls="xb-detail",
             role="region",
             aria_label="Chosen object",
@@ -496,7 +477,7 @@ class ObjectsView(View):
             one = None if number is None else board.detected.get(number)
             name = "" if number is None else str(number)
             cells = [
-                name if one is None else button(name, "object", number, keep=True),
+                name if one is None else ui.button(name, "object", number, keep=True),
                 "" if one is None else one.label,
                 step,
                 action,
@@ -505,13 +486,12 @@ class ObjectsView(View):
             live = place >= _STATIC_CHANGES or None
             body.append(h("tr", [h("td", cell) for cell in cells], key=place, live=live))
         names = ("object", "class", "step", "action", "reason")
-        heads = h("thead", h("tr", [h("th", name, scope="col") for name in names]))
         return h(
             "details",
             h("summary", f"Changes ({len(board.changes):,})"),
-            h("table", heads, h("tbody", body)) if body else None,
-            more(len(board.changes) - _MOST_CHANGES, "changes", live=True),
-            more(len(board.changes) - _STATIC_CHANGES, "changes", static=True),
+            ui.table(names, h("tbody", body)) if body else None,
+            ui.more(len(board.changes) - _MOST_CHANGES, "changes", live=True),
+            ui.more(len(board.changes) - _STATIC_CHANGES, "changes", static=True),
         )
 
     def __repr__(self) -> str:

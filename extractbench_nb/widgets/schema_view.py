@@ -17,7 +17,7 @@ from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.schema.nodes import Schema, Shown, params_text, shown_metric, shown_nodes
 from extractbench_nb.stats.breakdowns import gather
-from extractbench_nb.widgets.controls import bar, button, more, search, toolbar
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets.static import score_text
 from extractbench_nb.widgets.view import View, part
 
@@ -204,9 +204,12 @@ class SchemaTree:
         opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
         drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
         for at in sorted(wanted)[:_MOST_DRAWN]:
-            above = self._above(at)
-            opened.update(above)
-            drawn.update((at, *above))
+            drawn.add(at)
+            parent = self.nodes[at].parent
+            while parent is not None:
+                opened.add(parent)
+                drawn.add(parent)
+                parent = self.nodes[parent].parent
         below: defaultdict[int | None, list[int]] = defaultdict(list)
         for at in sorted(drawn):
             below[self.nodes[at].parent].append(at)
@@ -240,8 +243,8 @@ class SchemaTree:
         return h(
             "div",
             h("div", listed(None, 0), cls="xb-nodes", keys="tree", scroll=True, id="nodes"),
-            more(len(self.nodes) - len(drawn), "nodes", live=True),
-            more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
+            ui.more(len(self.nodes) - len(drawn), "nodes", live=True),
+            ui.more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
             cls="xb-tree",
         )
 
@@ -252,15 +255,8 @@ class SchemaTree:
             h("b", name, cls="xb-name"),
             h("span", f" {about} ", cls="xb-about"),
             h("span", score_text(node.score), " ", cls="xb-score") if node.counts else None,
-            bar(node.counts),
+            ui.bar(node.counts),
         ]
-
-    def _above(self, at: int) -> list[int]:
-        above, parent = [], self.nodes[at].parent
-        while parent is not None:
-            above.append(parent)
-            parent = self.nodes[parent].parent
-        return above
 
     def _unfolded(self) -> set[int]:
         """Unfold level by level while the tree fits a screen or two."""
@@ -323,9 +319,9 @@ class SchemaExplorer(View):
         hits = self._tree.found(self.text)
         hint = "name, type, metric, description"
         said = f"{len(hits):,} found" if self.text.strip() else ""
-        tools = toolbar(
-            search("Find a node", "set:text", self.text, hint, "nodes"),
-            button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
+        tools = ui.toolbar(
+            ui.search("Find a node", "set:text", self.text, hint, "nodes"),
+            ui.button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
             h("span", said, role="status", cls="xb-quiet"),
         )
         lineage = self.selected_path != self._folded_at

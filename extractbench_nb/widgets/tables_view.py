@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -14,21 +14,12 @@ from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Pair, whole
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables import drawing
-from extractbench_nb.widgets.controls import (
-    Page,
-    button,
-    menu,
-    more,
-    page_of,
-    pager,
-    segments,
-    toolbar,
-)
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets.view import View, known, part
 
 ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
 #: Characters of the chosen cell's text that are shown at first.
-_SHORT = 2_000
+SHORT = 2_000
 #: Positions of a spanning cell that are listed.
 _MOST_POSITIONS = 12
 _KINDS = {"header": "column header", "projected": "projected row header", "": ""}
@@ -53,7 +44,92 @@ LINE_COLUMNS = FrameSpec(
 )
 
 
-class TableView(View):
+class TwoTables(View):
+    """Two tables side by side, in pages of rows and columns; one of their cells may be chosen.
+
+    ``selected`` names its side, its row and its column.
+    """
+
+    sides: ClassVar[tuple[str, str]]
+    selected = traitlets.Any(None, allow_none=True)
+    page = traitlets.Int(0)
+    column_page = traitlets.Int(0)
+    _limit = SHORT
+
+    @property
+    def _lines(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The rows that the filter leaves, and the columns; ``at(side)`` names one of a side."""
+        raise NotImplementedError
+
+    def _problem_with(self, value: Any) -> str:
+        """Say why there is no such cell; nothing if there is."""
+        raise NotImplementedError
+
+    def _asked_for(self, place: Any) -> list[Any] | None:
+        """Return the cell that the page names."""
+        return None if self._problem_with(place) else place
+
+    def _page(self, axis: int, number: int) -> ui.Page:
+        """Find a page of rows (0) or of columns (1)."""
+        size = COLUMNS_A_PAGE if axis else ROWS_A_PAGE
+        return ui.page_of(len(self._lines[axis]), number, size)
+
+    @property
+    def _pages(self) -> tuple[ui.Page, ui.Page]:
+        return self._page(0, self.page), self._page(1, self.column_page)
+
+    @traitlets.validate("page", "column_page")
+    def _known_page(self, proposal: Any) -> int:
+        return self._page(proposal["trait"].name == "column_page", proposal["value"]).number
+
+    @traitlets.validate("selected")
+    def _known_cell(self, proposal: Any) -> list[Any] | None:
+        value = proposal["value"]
+        if value is None:
+            return None
+        if problem := self._problem_with(value):
+            raise traitlets.TraitError(problem)
+        return list(value)
+
+    def do_cell(self, place: Any) -> None:
+        """Choose a cell."""
+        if (cell := self._asked_for(place)) is not None:
+            self.selected = cell
+
+    def do_clear(self, _: Any) -> None:
+        """Choose nothing."""
+        self.selected = None
+
+    def do_whole(self, _: Any) -> None:
+        """Show more of the chosen texts."""
+        self._limit = MOST
+
+    def do_edge(self, asked: Any) -> None:
+        """Go on from a cell at the end of the page to the next one behind it."""
+        match asked:
+            case [place, str(key)] if key in _ARROWS and (cell := self._asked_for(place)):
+                pass
+            case _:
+                return
+        axis, step = _ARROWS[key]
+        side, lines, cut = self.sides.index(cell[0]), self._lines[axis], self._pages[axis]
+        behind = lines[cut.last :] if step > 0 else lines[: cut.first][::-1]
+        to = next((at for line in behind if (at := line.at(side)) is not None), None)
+        if to is not None:
+            self.selected = [*cell[: axis + 1], to, *cell[axis + 2 :]]
+
+    def _page_tools(self) -> tuple[list[Node | None], list[str]]:
+        """Make the controls of the pages, and say in words which ones are shown."""
+        nouns = ("rows", "columns")
+        pages = list(zip(nouns, ("page", "column_page"), self._pages, strict=True))
+        return [ui.pager(cut, f"set:{trait}", noun) for noun, trait, cut in pages], [
+            f"{noun.capitalize()} {cut.first + 1:,} to {cut.last:,} of {cut.total:,}."
+            for noun, _, cut in pages
+            if cut.pages > 1
+        ]
+
+
+class TableView(TwoTables):
     """Two tables side by side: true on the left, predicted on the right, partners at one height.
 
     Attributes
@@ -73,11 +149,9 @@ class TableView(View):
     kind = "tables"
     styles = ("tables.css",)
     settable = frozenset({"metric", "only_differing", "page", "column_page"})
+    sides = drawing.SIDES
     metric = traitlets.Unicode("")
-    selected = traitlets.Any(None, allow_none=True)
     only_differing = traitlets.Bool(False)
-    page = traitlets.Int(0)
-    column_page = traitlets.Int(0)
 
     def __init__(self, result: drawing.GriTS) -> None:
         if not isinstance(result, drawing.GriTS):
@@ -87,7 +161,7 @@ class TableView(View):
         first = drawing.default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
-        self._result, self._limit = result, _SHORT
+        self._result = result
         self._compared: dict[str, drawing.Comparison] = {}
         super().__init__(metric=first)
 
@@ -100,41 +174,15 @@ class TableView(View):
 
     @property
     def _lines(self) -> tuple[Sequence[drawing.Line], Sequence[drawing.Line]]:
-        """The rows that the filter leaves, and the columns."""
         found = self._found
         rows = [line for line in found.rows if not (self.only_differing and line.equal)]
         return rows, found.columns
-
-    @property
-    def _pages(self) -> tuple[Page, Page]:
-        rows, columns = self._lines
-        return (
-            page_of(len(rows), self.page, ROWS_A_PAGE),
-            page_of(len(columns), self.column_page, COLUMNS_A_PAGE),
-        )
 
     # --- what can be assigned ---------------------------------------------------------------------
 
     @traitlets.validate("metric")
     def _known_metric(self, proposal: Any) -> str:
         return known("metric", proposal["value"], map(str, self._result.scores.index))
-
-    @traitlets.validate("page", "column_page")
-    def _known_page(self, proposal: Any) -> int:
-        lines, size = (
-            (self._lines[0], ROWS_A_PAGE)
-            if proposal["trait"].name == "page"
-            else (self._lines[1], COLUMNS_A_PAGE)
-        )
-        return page_of(len(lines), proposal["value"], size).number
-
-    @traitlets.validate("selected")
-    def _known_position(self, proposal: Any) -> list[Any] | None:
-        value = proposal["value"]
-        problem = "" if value is None else self._problem_with(value)
-        if problem:
-            raise traitlets.TraitError(problem)
-        return None if value is None else list(value)
 
     def _problem_with(self, value: Any) -> str:
         parts = value if isinstance(value, tuple | list) else ()
@@ -160,7 +208,7 @@ class TableView(View):
 
     @traitlets.observe("selected", "metric")
     def _turn_to_selected(self, _: Any) -> None:
-        self._limit = _SHORT
+        self._limit = SHORT
         with self.changing():
             self.page = self.page  # another metric may have fewer
             if self.selected is None:
@@ -175,36 +223,6 @@ class TableView(View):
             ]
             self.page, self.column_page = at[0] // ROWS_A_PAGE, at[1] // COLUMNS_A_PAGE
 
-    # --- events of the page -----------------------------------------------------------------------
-
-    def do_cell(self, position: Any) -> None:
-        """Choose a position."""
-        if position is not None and not self._problem_with(position):
-            self.selected = position
-
-    def do_clear(self, _: Any) -> None:
-        """Choose nothing."""
-        self.selected = None
-
-    def do_edge(self, asked: Any) -> None:
-        """Go on from a position at the end of the page to the next one behind it."""
-        match asked:
-            case [position, str(key)] if key in _ARROWS and not self._problem_with(position):
-                pass
-            case _:
-                return
-        axis, step = _ARROWS[key]
-        lines, cut = self._lines[axis], self._pages[axis]
-        behind = lines[cut.last :] if step > 0 else lines[: cut.first][::-1]
-        side = drawing.SIDES.index(position[0])
-        to = next((at for line in behind if (at := line.at(side)) is not None), None)
-        if to is not None:
-            self.do_cell([*position[: axis + 1], to, *position[axis + 2 :]])
-
-    def do_whole(self, _: Any) -> None:
-        """Show more of the chosen texts."""
-        self._limit = MOST
-
     # --- what is shown ----------------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
@@ -212,29 +230,24 @@ class TableView(View):
         found, metric = self._found, self._found.metric
         names = map(str, self._result.scores.index)
         differing = sum(not line.equal for line in found.rows)
-        pages = list(zip(("rows", "columns"), ("page", "column_page"), self._pages, strict=True))
-        tools = toolbar(
-            menu(
+        pagers, pages = self._page_tools()
+        tools = ui.toolbar(
+            ui.menu(
                 "Metric",
                 "set:metric",
                 {name: f"{name}: {drawing.METRICS.get(name, name)}" for name in names},
                 metric,
             ),
-            menu(
+            ui.menu(
                 "Rows",
                 "set:only_differing",
                 {False: f"all ({len(found.rows):,})", True: f"that differ ({differing:,})"},
                 self.only_differing,
             ),
-            *(pager(cut, f"set:{trait}", noun) for noun, trait, cut in pages),
+            *pagers,
         )
         only = ", only rows that differ" if self.only_differing else ""
-        told = [f"Alignment and colours by {drawing.METRICS[metric]} ({metric}){only}."]
-        told += [
-            f"{noun.capitalize()} {cut.first + 1:,} to {cut.last:,} of {cut.total:,}."
-            for noun, _, cut in pages
-            if cut.pages > 1
-        ]
+        told = [f"Alignment and colours by {drawing.METRICS[metric]} ({metric}){only}.", *pages]
         page = h(
             "div",
             drawing.scores_table(self._result, metric),
@@ -300,7 +313,7 @@ class TableView(View):
         sides = [
             h(
                 "td",
-                segments(texts[at].segments) if cell.text else h("em", "no text"),
+                ui.segments(texts[at].segments) if cell.text else h("em", "no text"),
                 cls="xb-value",
                 dir="auto",
             )
@@ -308,18 +321,15 @@ class TableView(View):
         ]
         heads = [h("th", drawing.SIDES[at], scope="col") for at, _ in shown]
         hidden = max(texts[at].hidden for at, _ in shown)
-        table = h(
-            "table",
-            h("thead", h("tr", h("td"), heads)),
-            h("tbody", h("tr", h("th", "text", scope="row"), sides), lines),
-        )
+        body = h("tbody", h("tr", h("th", "text", scope="row"), sides), lines)
+        table = ui.table((h("td"), *heads), body)
         return h(
             "div",
             h("p", h("b", _title(found, places))),
             h("p", _why_alone(found, side, *places[side])) if len(shown) == 1 else None,
             table,
-            more(hidden, "characters"),
-            button("Show all", "whole") if hidden and self._limit < MOST else None,
+            ui.more(hidden, "characters"),
+            ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
             h("p", others) if (others := _others(found, side, *places[side])) else None,
             cls="xb-pair",
             role="region",

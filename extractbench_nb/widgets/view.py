@@ -195,12 +195,8 @@ class View(anywidget.AnyWidget):
         """Return the page and its parts: those of the opened view, under the way back, if any."""
         shown = self._opened[-1][1] if self._opened else self
         (name, page), *rest = shown.draw().items()
-        framed = shown._framed(page)
+        framed = h("div", page, cls=f"xb xb-{shown.kind}")
         return {name: h("div", self._way_back(), framed) if self._opened else framed, **dict(rest)}
-
-    @classmethod
-    def _framed(cls, page: Node) -> Node:
-        return h("div", page, cls=f"xb xb-{cls.kind}")
 
     # --- views opened from this one ---------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.text import one_line
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import workbench_model as model
 
 _LONGEST_NAME = 60
@@ -235,11 +236,7 @@ class Curve:
             rows.append(
                 h("tr", h("th", name, scope="row"), [h("td", c, cls="xb-num") for c in cells])
             )
-        return h(
-            "table",
-            h("thead", h("tr", [h("th", name, scope="col") for name in heads])),
-            h("tbody", rows),
-        )
+        return ui.table(heads, h("tbody", rows))
 
 
 def _line(path: str, at: int) -> Node:

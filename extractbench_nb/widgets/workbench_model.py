@@ -412,17 +412,14 @@ def stops(param: Param, value: float | None, *, parts: int = 100) -> list[float]
         low, high = param.minimum, param.maximum
         found = [low + (high - low) * n / parts for n in range(parts + 1)]
     else:
-        found = _series(abs(own[-1]) if own and own[-1] else 1.0, both=not own or own[-1] <= 0)
+        top = 10.0 ** math.floor(math.log10(abs(own[-1]) if own and own[-1] else 1.0))
+        up = [step * top * 10.0**decade for decade in _DECADES for step in _STEPS]
+        down = [-v for v in up] if not own or own[-1] <= 0 else []
+        found = [0.0, *filter(math.isfinite, [*up, *down])]
     inside = [v for v in (*found, *own) if param.problem(v) is None]
     if is_whole(param):
         inside = [v for v in inside if v.is_integer()]
     return sorted({float(f"{v:.12g}") for v in inside} | set(own))
-
-
-def _series(size: float, *, both: bool) -> list[float]:
-    top = 10.0 ** math.floor(math.log10(size))
-    up = [step * top * 10.0**decade for decade in _DECADES for step in _STEPS]
-    return [0.0, *filter(math.isfinite, up), *(-v for v in up if both and math.isfinite(v))]
 
 
 GAINED, LOST = "gained", "lost"

@@ -17,23 +17,8 @@ from extractbench_nb.evaluation import Profile
 from extractbench_nb.evaluation.cases import Case, Verdicts
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.nodes import EMPTY, PRESENT, state_of
+from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import workbench_model as model
-from extractbench_nb.widgets.controls import (
-    breakable,
-    button,
-    check,
-    copy,
-    facts_list,
-    found,
-    menu,
-    more,
-    page_of,
-    pager,
-    search,
-    segments,
-    toolbar,
-    whole_sides,
-)
 from extractbench_nb.widgets.view import View, in_turn, known, part
 from extractbench_nb.widgets.workbench_curve import Curve
 
@@ -144,10 +129,10 @@ def case_row(bench: model.Bench, at: int, *, chosen: bool, wanted: str = "") -> 
     return h(
         "tr",
         h("td", h("span", f"{at} ", cls="xb-quiet"), _labels(bench.cases.more, at, wanted)),
-        h("td", segments(gold, wanted), cls="xb-value"),
+        h("td", ui.segments(gold, wanted), cls="xb-value"),
         h(
             "td",
-            segments(predicted, wanted),
+            ui.segments(predicted, wanted),
             h("div", error, cls="xb-bad") if error else None,
             cls="xb-value",
         ),
@@ -181,8 +166,8 @@ def _labels(frame: pd.DataFrame, at: int, wanted: str) -> list[Node | str | None
         text if name in model.LABELS else f"{name}: {text}" for name, text in texts.items() if text
     ]
     return [
-        breakable(path, wanted) if path else None,
-        h("span", " ", found(" · ".join(others), wanted), cls="xb-quiet xb-sub")
+        ui.breakable(path, wanted) if path else None,
+        h("span", " ", ui.found(" · ".join(others), wanted), cls="xb-quiet xb-sub")
         if others
         else None,
     ]
@@ -209,9 +194,9 @@ def case_detail(bench: model.Bench, at: int, limit: int = _FULL) -> Node:
     return h(
         "section",
         h("b", f"Case {at}"),
-        whole_sides({"Gold": gold, "Predicted": predicted}),
-        button("Show all", "whole") if longer else None,
-        facts_list((name, trimmed(text, _FULL)) for name, text in facts),
+        ui.whole_sides({"Gold": gold, "Predicted": predicted}),
+        ui.button("Show all", "whole") if longer else None,
+        ui.facts_list((name, trimmed(text, _FULL)) for name, text in facts),
         cls="xb-detail",
         aria_label="The chosen case",
     )
@@ -228,23 +213,16 @@ def figures(bench: model.Bench) -> Node:
         "Now": (bench.rules, now),
         "Baseline": (bench.baseline.rules, [before for _, _, before, _ in found]),
     }
-    return h(
-        "table",
-        h("thead", h("tr", h("td"), [h("th", name, scope="col") for name, *_ in found])),
+    body = [
         h(
-            "tbody",
-            [
-                h(
-                    "tr",
-                    h("th", f"{name}: ", h("code", one_line(rules, _LONGEST_RULES)), scope="row"),
-                    [h("td", text) for text in texts],
-                )
-                for name, (rules, texts) in rows.items()
-            ],
-            aria_live="polite",
-        ),
-        cls="xb-figures",
-    )
+            "tr",
+            h("th", f"{name}: ", h("code", one_line(rules, _LONGEST_RULES)), scope="row"),
+            [h("td", text) for text in texts],
+        )
+        for name, (rules, texts) in rows.items()
+    ]
+    heads = [h("td"), *(h("th", name, scope="col") for name, *_ in found)]
+    return ui.table(heads, h("tbody", body, aria_live="polite"), cls="xb-figures")
 
 
 # --- the view -------------------------------------------------------------------------------------
@@ -387,7 +365,7 @@ class Workbench(View):
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        return page_of(len(self._places()), int(proposal["value"]), PAGE).number
+        return ui.page_of(len(self._places()), int(proposal["value"]), PAGE).number
 
     # --- changes ----------------------------------------------------------------------------------
 
@@ -479,12 +457,12 @@ class Workbench(View):
             self._curve = Curve(self._bench, self.over)
             names = dict(enumerate(one_line(n, _LONGEST_NAME) for n in self._bench.curves))
             at = self._bench.curves.index(self.over)
-            over = menu("Curve over", "over", names, at) if len(names) > 1 else None
+            over = ui.menu("Curve over", "over", names, at) if len(names) > 1 else None
             self._curve_node = h("div", over, self._curve.draw())
-        filters = toolbar(
-            menu("Show", "set:shown", self._choices, self.shown),
-            menu("Sort", "set:sort", SORTS, self.sort),
-            search("Find text of a case", "set:text", self.text, "text of a case", "cases"),
+        filters = ui.toolbar(
+            ui.menu("Show", "set:shown", self._choices, self.shown),
+            ui.menu("Sort", "set:sort", SORTS, self.sort),
+            ui.search("Find text of a case", "set:text", self.text, "text of a case", "cases"),
         )
         return {
             "page": h(
@@ -520,15 +498,15 @@ class Workbench(View):
             h("div", controls, cls="xb-params", key=self._refusals, live=True),
             h("p", self._refused, role="status", cls="xb-bad", live=True),
             h("p", note, cls="xb-quiet") if note else None,
-            toolbar(
-                button("Reset", "reset", title="Give the params their first values"),
-                button("Use as baseline", "baseline", title="Compare with these params"),
-                button("Score again", "rescore", title="After the metric was redefined"),
+            ui.toolbar(
+                ui.button("Reset", "reset", title="Give the params their first values"),
+                ui.button("Use as baseline", "baseline", title="Compare with these params"),
+                ui.button("Score again", "rescore", title="After the metric was redefined"),
             ),
             h("p", "Too long to be shown: use the attribute config.", cls="xb-quiet")
             if too_long
             else [
-                h("p", "evaluation_config ", copy("Copy as evaluation_config", config)),
+                h("p", "evaluation_config ", ui.copy("Copy as evaluation_config", config)),
                 h("pre", config, cls="xb-config", tabindex=0),
             ],
         )
@@ -538,9 +516,9 @@ class Workbench(View):
         param, label = tuned.param, one_line(tuned.key, _LONGEST_NAME)
         low, high = param.minimum, param.maximum
         if param.choices:
-            return menu(label, do, param.choices, value)
+            return ui.menu(label, do, param.choices, value)
         if param.kind == "boolean":
-            return check(label, do, value)
+            return ui.check(label, do, value)
         if param.kind == "string" and len(value) <= _LONGEST_TEXT and clean(value) == value:
             return _box(label, do, type="text", value=value, maxlength=_LONGEST_TEXT)
         if param.kind != "number":
@@ -556,7 +534,7 @@ class Workbench(View):
 
     def _cases(self) -> Node:
         bench, places = self._bench, self._places()
-        cut = page_of(len(places), self.page, PAGE)
+        cut = ui.page_of(len(places), self.page, PAGE)
         body, chosen = [], self.selected_case
         heads = ["Case", "Gold", "Predicted", "Verdict"]
         heads += ["Expected"] if bench.cases.labelled else []
@@ -566,25 +544,19 @@ class Workbench(View):
             if at == chosen:
                 body.append(h("tr", h("td", detail, colspan=len(heads)), key="detail"))
                 detail = None
-        table = h(
-            "table",
-            h("thead", h("tr", [h("th", name, scope="col") for name in heads])),
-            h("tbody", body, keys="list"),
-            cls="xb-cases",
-            id="cases",
-        )
+        table = ui.table(heads, h("tbody", body, keys="list"), cls="xb-cases", id="cases")
         words = f"{self._choices[self.shown]}, {SORTS[self.sort].lower()}: {len(places):,} of "
         return h(
             "div",
             h(
                 "p",
                 h("span", words, plural(len(bench.cases), "case"), " ", role="status"),
-                pager(cut, "set:page", "cases"),
+                ui.pager(cut, "set:page", "cases"),
             ),
             h("div", table, cls="xb-scroll", scroll=True)
             if places
             else h("p", empty_text(bench, self.shown), cls="xb-empty"),
-            more(len(places) - (cut.last - cut.first), "cases", static=True),
+            ui.more(len(places) - (cut.last - cut.first), "cases", static=True),
             detail,
         )
 

@@ -8,7 +8,8 @@ import pytest
 from extractbench_nb import paper
 from extractbench_nb.benchmark.published import PARTS, rows_of
 from extractbench_nb.paper.cells import CHECKS, DECLARED, STATUSES, Cell, status_of
-from extractbench_nb.paper.checks import NOT_COMPARED, quantity_of
+from extractbench_nb.paper.checks import quantity_of
+from extractbench_nb.paper.tables import NOT_COMPARED
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,12 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.display.nodes import Node, static_html
+from extractbench_nb.widgets.controls import breakable, shown_path
 from extractbench_nb.widgets.evaluation_view import (
     EvaluationView,
     Filters,
-    breakable,
     filters_text,
     head,
-    shown_path,
     why_empty,
 )
 from tests.widgets.hostile import HOSTILE, Twin
