@@ -29,7 +29,7 @@ from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY, with_details
-from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.evaluation.result import Evaluation, Inputs
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -193,6 +193,7 @@ class Source(Protocol):
 
 
 Reevaluate = Callable[[str, str], Evaluation]
+ReadInputs = Callable[[str, str], Inputs]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -218,10 +219,12 @@ class Evaluations:
     _source: Source
     _meta: Mapping[str, Any]
     _reevaluate: Reevaluate | None = None
+    _read_inputs: ReadInputs | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the results, without the inputs."""
-        return {"_source": self._source, "_meta": self._meta, "_reevaluate": None}
+        kept = {"_source": self._source, "_meta": self._meta}
+        return kept | {"_reevaluate": None, "_read_inputs": None}
 
     @property
     def fields(self) -> pd.DataFrame:
@@ -303,6 +306,37 @@ class Evaluations:
         InputError
             No such output, or its inputs are not available: the results were loaded or unpickled.
         """
+        run, document = self._named(run, document)
+        if self._reevaluate is None:
+            raise _without_inputs(run, document)
+        return self._reevaluate(run, document).labelled(run=run, document=document)
+
+    def inputs(self, run: str | int, document: str | int) -> Inputs:
+        """Return what was compared for one output, without evaluating it again.
+
+        Parameters
+        ----------
+        run, document : str or int
+            Values of ``summary["run"]`` and ``summary["document"]``.
+
+        Returns
+        -------
+        Inputs
+            The parsed schema, gold, the predicted value (the text if it does not parse, None if
+            there is none), and the parser's message if it does not parse.
+
+        Raises
+        ------
+        InputError
+            No such output, its inputs are not available (see `evaluation`), or gold cannot be read.
+        """
+        run, document = self._named(run, document)
+        if self._read_inputs is None:
+            raise _without_inputs(run, document)
+        return self._read_inputs(run, document)
+
+    def _named(self, run: str | int, document: str | int) -> tuple[str, str]:
+        """Check the names of an output."""
         run, document = str(run), str(document)
         runs, documents = self.summary["run"], self.summary["document"]
         if run not in runs.tolist():
@@ -311,13 +345,7 @@ class Evaluations:
         if document not in of_run:
             hint = nearest(document, of_run)
             raise InputError(f"run {run!r} has no document {document!r}; {hint}")
-        if self._reevaluate is None:
-            raise InputError(
-                f"the inputs of run {run!r}, document {document!r} are not available, because the "
-                "results were loaded or unpickled; results of evaluate_runs(..., resume=folder) "
-                "have theirs"
-            )
-        return self._reevaluate(run, document).labelled(run=run, document=document)
+        return run, document
 
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.
@@ -401,6 +429,13 @@ class Evaluations:
     def _title(self) -> str:
         counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in _COUNTED)
         return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"
+
+
+def _without_inputs(run: str, document: str) -> InputError:
+    return InputError(
+        f"the inputs of run {run!r}, document {document!r} are not available, because the results "
+        "were loaded or unpickled; results of evaluate_runs(..., resume=folder) have theirs"
+    )
 
 
 def _more(by_run: pd.DataFrame) -> list[str]:

@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
-from extractbench_nb.batch.inputs import Documents, Plan, own_columns, read_runs
+from extractbench_nb._json import private_copy, read_document
+from extractbench_nb.batch.inputs import Cell, Documents, Plan, own_columns, read_runs
 from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.batch.rows import OWN_SUMMARY
 from extractbench_nb.batch.storage import (
@@ -42,8 +43,8 @@ from extractbench_nb.batch.workers import (
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import check_models, choose_alignment, evaluate
-from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.evaluation.api import check_models, choose_alignment, evaluate, read_predicted
+from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 
@@ -263,7 +264,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
     meta = _meta_of(description) | counts | versions
-    return Evaluations(source, meta, partial(_evaluate_again, plan, options))
+    again, read = partial(_evaluate_again, plan, options), partial(_inputs_of, plan)
+    return Evaluations(source, meta, again, read)
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
@@ -279,13 +281,23 @@ def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | 
     return None
 
 
-def _evaluate_again(plan: Plan, options: dict[str, Any], run: str, document: str) -> Evaluation:
+def _cell_of(plan: Plan, run: str, document: str) -> Cell:
     wanted = (run, document)
-    cell = next(cell for cell in plan.cells if (cell.run, cell.document) == wanted)
+    return next(cell for cell in plan.cells if (cell.run, cell.document) == wanted)
+
+
+def _evaluate_again(plan: Plan, options: dict[str, Any], run: str, document: str) -> Evaluation:
+    cell = _cell_of(plan, run, document)
     if cell.predicted is None:
         raise InputError(f"{cell.name}: it has no output to evaluate")
     schema = plan.schemas[cell.schema_key]
     return evaluate(schema, plan.gold(cell), cell.predicted, **options)
+
+
+def _inputs_of(plan: Plan, run: str, document: str) -> Inputs:
+    cell = _cell_of(plan, run, document)
+    gold = private_copy(read_document(plan.gold(cell), "gold"), "gold")
+    return Inputs(plan.schemas[cell.schema_key], gold, *read_predicted(cell.predicted))
 
 
 def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
