@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,22 +14,22 @@ import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import BRACKETED, bracketed, canonical_unordered, scalars
+from extractbench_nb._json import BRACKETED, bracketed, canonical_unordered, leaf_texts, scalars
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.pairing import holds_something, resolve_union
 from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.engine.scoring import Scorer
-from extractbench_nb.engine.similarity import MapItem, PairScore, never_match, pass_threshold
+from extractbench_nb.engine.similarity import MapItem, PairScore, pass_threshold
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
 from extractbench_nb.evaluation.mismatches import KIND_NAMES, mismatch_kind
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.language.text import is_placeholder
 from extractbench_nb.pdf.evidence import look_up
-from extractbench_nb.pdf.text import PdfText, index_of
-from extractbench_nb.schema.nodes import Children, Node, Schema
+from extractbench_nb.pdf.text import PdfText, index_of, squash
+from extractbench_nb.schema.nodes import PRESENT, Children, Node, Schema
 from extractbench_nb.schema.parse import parse_schema
 
 #: The kinds of suspects, with their meanings.
@@ -71,26 +71,46 @@ SUSPECT_COLUMNS = FrameSpec(
     ),
 )
 
-#: Weights of agreement, evidence for the consensus and against gold, and findings.
-_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
-#: What a part of the score is where nothing is known.
+#: Kinds of mismatch of two ways of writing one value.
+STYLE = ("json_type", "number_format", "date_format", "writing", "word_order", "abbreviation")
+#: Kinds of mismatch of a value and the same with more detail.
+DETAIL = (
+    "extra_text", "partial_text", "truncated", "date_precision", "time_of_day", "rounding",
+    "unit_missing",
+)  # fmt: skip
+#: Support by the PDF where nothing is known.
 _UNKNOWN = 0.5
+#: From how many suspects of one field in a document, and which share of its values, they are taken
+#: for another convention.
+_MANY, _LARGE_SHARE = 3, 0.5
 _SPURIOUS_ITEM = re.compile(r"\[\+\d+\]")
 #: Reasons of rows in which the predicted value is a container in place of the field.
 _BROKEN = ("type_mismatch", "branch_mismatch")
 
 
-class _Suspect(NamedTuple):
-    """A suspected place; the first columns of the frame."""
+class _Place(NamedTuple):
+    """A place at which runs agree against gold."""
 
-    document: str
-    schema: str
     path: str
     field: str
     kind: str
     gold: Any
     consensus: Any
+    agreeing: int
+
+
+class _Suspect(NamedTuple):
+    """A place of a document; `common` says that the field is suspected in many places of it."""
+
+    document: str
+    schema: str
     runs: int
+    common: bool
+    path: str
+    field: str
+    kind: str
+    gold: Any
+    consensus: Any
     agreeing: int
 
 
@@ -99,7 +119,7 @@ def suspects(
     dataset: Dataset | None = None,
     *,
     min_runs: int = 2,
-    min_share: float = 0.6,
+    min_share: float = 0.5,
     progress: bool = False,
 ) -> pd.DataFrame:
     r"""Find places where gold may be wrong, because the runs agree on something else.
@@ -114,8 +134,7 @@ def suspects(
     min_runs : int, optional
         Valid outputs that a document needs, 1 or more; documents with fewer are left out.
     min_share : float, optional
-        Smallest share of a document's valid outputs that must agree, in (0, 1]. With one half or
-        less, two values can reach it; the one of more runs is taken.
+        Smallest share of a document's valid outputs that must agree, in (0, 1].
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -135,21 +154,31 @@ def suspects(
     *Votes.* Every valid output of a document has one vote per place; an output that is not JSON has
     none. The consensus is the predicted value that, in the place of gold, most of the runs that
     fail there would pass, by the metrics of the field and the offline judge. Of several such
-    values the most frequent one is taken, then the first by its JSON text.
+    values the most frequent one is taken, then the first by its JSON text. At least `min_share` of
+    the runs must agree on it, and more than agree with gold.
 
     *Items.* The spurious items of the runs are aligned with each other as an evaluation aligns
     them with gold. Two items are the same if all of their fields pass, or if they are objects and
-    their similarity reaches the ``align_threshold`` of the array.
+    their similarity reaches the ``align_threshold`` of the array. An item is not missing if gold
+    has it with fewer fields, or as a text.
 
-    *Score.* With :math:`k` of :math:`n` runs agreeing,
+    *Style.* Where the two values differ in writing only (`STYLE`: case, punctuation, format of
+    numbers and dates, word order, abbreviation), there is no suspect unless the audit has a
+    finding there.
 
-    .. math:: 0.4 \frac{k}{n + 1} + 0.3 c + 0.2 (1 - g) + 0.1 f
+    *Score.* With :math:`k` of :math:`n` runs agreeing, it begins with
+
+    .. math:: \frac{k}{n + 1} \cdot \frac{1 + c - g}{2}
 
     where :math:`c` and :math:`g` say how well the PDF supports the consensus and gold: 0 if the
     value is not there, (1 + evidence score) / 2 if it is (see `find_evidence`; the mean over the
-    leaves of an object or array), and 1/2 if that is unknown: no PDF, no text layer, null, or a
-    value that cannot be searched. :math:`f` is 1 if the audit has a finding at the path, else 0,
-    and 1/2 without a dataset. The score ranks; it is not a probability.
+    leaves of an object or array), and 1/2 if that is unknown: no value, no PDF, no text layer, or a
+    value that cannot be searched. It is halved if one value is the other with more detail
+    (`DETAIL`), and halved if at least 3 values, and half of all values, of the field in that
+    document are suspects of the same kind: such a field is likely to follow another convention.
+    It then moves half of the way to 1 if the audit has a finding at the path. The score is in [0,
+    1), rises with agreement, evidence for the consensus and findings, and falls with evidence for
+    gold. It ranks; it is not a probability.
 
     Runs of one model make the same mistakes, so their agreement says less than that of different
     models.
@@ -171,7 +200,8 @@ def suspects(
     _check_options(evs, dataset, min_runs, min_share)
     summary = evs.summary
     valid = summary[summary["outcome"] == "evaluated"]
-    runs_of = {name: sorted(rows["run"]) for name, rows in valid.groupby("document", sort=False)}
+    groups = valid.groupby("document", sort=False)
+    runs_of = {str(name): sorted(rows["run"]) for name, rows in groups}
     chosen = {name: runs for name, runs in runs_of.items() if len(runs) >= min_runs}
     if not chosen:
         most = max(map(len, runs_of.values()), default=0)
@@ -181,29 +211,49 @@ def suspects(
         )
     if dataset is not None:
         _refuse_unknown(chosen, dataset)
-    fields, items = evs.fields, evs.matches
-    failing, arrays_of = _failing_rows(fields), _arrays_of(fields, items)
-    items_of = dict(list(items.groupby("document", sort=False)))
-    failing_of = dict(list(failing.groupby("document", sort=False)))
+    fields, matches = (
+        dict(list(_of_outputs(frame, valid).groupby("document", sort=False)))
+        for frame in (evs.fields, evs.matches)
+    )
     profile = PROFILES.get(evs.meta["profile"], PROFILES["paper"])
     comparisons: dict[int, _Comparison] = {}
     found: list[_Suspect] = []
     for name in progress_bar(list(chosen), shown=progress, desc="suspects", unit="document"):
         runs = chosen[name]
         schema = _schema_of(evs, dataset, runs[0], name)
-        comparison = comparisons.setdefault(
-            id(schema), _Comparison(schema, Scorer(profile, _JUDGE))
-        )
-        votes = _Votes(comparison, len(runs), math.ceil(min_share * len(runs) - 1e-9))
-        of_items = items_of.get(name, items[:0])
-        arrays = arrays_of.get(name, {})
-        ids = (name, valid.loc[valid["document"] == name, "schema"].iloc[0])
-        if name in failing_of:
-            rows = failing_of[name]
-            rows = rows[rows["run"].isin(runs) & ~rows["path"].isin(arrays)]
-            found += _of_fields(rows, votes, ids)
-        found += _of_items(of_items[of_items["run"].isin(runs)], arrays, votes, ids)
+        if id(schema) not in comparisons:
+            comparisons[id(schema)] = _Comparison(schema, Scorer(profile, _JUDGE))
+        votes = _Votes(comparisons[id(schema)], len(runs), math.ceil(min_share * len(runs) - 1e-9))
+        schema_id = valid.loc[valid["document"] == name, "schema"].iloc[0]
+        if name in fields:  # a schema may score nothing
+            of_items = matches.get(name, evs.matches[:0])
+            found += _of_document(name, schema_id, fields[name], of_items, votes)
     return _ranked(found, dataset)
+
+
+def _of_outputs(frame: pd.DataFrame, outputs: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of some outputs."""
+    keys = ["run", "document"]
+    wanted = pd.MultiIndex.from_frame(outputs[keys])
+    return frame[pd.MultiIndex.from_frame(frame[keys]).isin(wanted)]
+
+
+def _of_document(
+    document: str, schema: str, fields: pd.DataFrame, matches: pd.DataFrame, votes: _Votes
+) -> Iterator[_Suspect]:
+    """Find the suspects of one document; all runs are valid."""
+    arrays = _arrays(fields, matches)
+    places = Counter(fields.drop_duplicates("path")["field"])
+    of_gold = matches[matches["gold_index"].notna()].drop_duplicates(["path", "gold_index"])
+    for path, items in of_gold.groupby("path").size().items():
+        if path in arrays:
+            places[f"{arrays[path]['field']}[]"] += items
+    rows = [*_of_fields(fields, arrays, votes), *_of_items(matches, arrays, votes)]
+    many = Counter((row.field, row.kind) for row in rows)
+    for row in rows:
+        count = many[row.field, row.kind]
+        common = count >= _MANY and count >= _LARGE_SHARE * places[row.field]
+        yield _Suspect(document, schema, votes.runs, common, *row)
 
 
 _JUDGE = OfflineJudge()
@@ -244,8 +294,9 @@ def _schema_of(evs: Evaluations, dataset: Dataset | None, run: str, document: st
             "the results were loaded or unpickled, so their schemas are not available; pass "
             "dataset="
         )
-    listing = dataset.listing.set_index("document")
-    return parse_schema(dataset.schema(listing.loc[document, "schema"]))
+    listing = dataset.listing
+    schema_id = listing.loc[listing["document"] == document, "schema"].iloc[0]
+    return parse_schema(dataset.schema(schema_id))
 
 
 # --- votes ------------------------------------------------------------------------------------
@@ -303,7 +354,7 @@ class _Comparison:
         assert best is not None  # noqa: S101 - there is a value
         return distinct[best[1]], int(best[0][0])
 
-    def groups(self, array: Node, node: Node, lists: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    def groups(self, array: Node, node: Node, lists: Sequence[list[Any]]) -> list[list[Any]]:
         """Group the items of several lists that are the same; one of each list at most."""
         ordered = sorted(lists, key=len, reverse=True)
         groups = [[item] for item in ordered[0]]
@@ -316,13 +367,20 @@ class _Comparison:
             groups += [[item] for j, item in enumerate(items) if j not in joined]
         return groups
 
-    def known(self, array: Node, node: Node, gold: list[Any], items: list[Any]) -> set[int]:
-        """Return which items gold has as a text in place of an object, or the reverse."""
-        return {
-            j
-            for i, j in self._aligned(node, gold, items)
-            if never_match(gold[i], items[j]) and self.same(array, node, gold[i], items[j])
-        }
+    def known(self, node: Node, missed: list[Any], paired: list[Any], items: list[Any]) -> set[int]:
+        """Return which items gold has with fewer fields, or as a text."""
+        texts = [squash(item) for item in (*missed, *paired) if isinstance(item, str)]
+        found = set()
+        for j, item in enumerate(items):
+            longest = max(leaf_texts(item), key=len, default="") if isinstance(item, dict) else ""
+            name = squash(longest)
+            if name and any(name in text for text in texts):
+                found.add(j)
+        for i, j in self._aligned(node, missed, items):
+            part = _restricted(items[j], missed[i])
+            if holds_something(part) and self.compare(node, missed[i], part).matched:
+                found.add(j)
+        return found
 
     def same(self, array: Node, node: Node, one: Any, two: Any) -> bool:
         """Say whether two items are the same thing, though single fields may differ."""
@@ -348,35 +406,44 @@ class _Votes(NamedTuple):
     needed: int
 
 
+def _of_fields(fields: pd.DataFrame, arrays: Mapping[str, Any], votes: _Votes) -> Iterator[_Place]:
+    """Find the places that gold leaves empty, or at which the runs agree against it."""
+    failing = _failing_rows(fields)
+    failing = failing[~failing["path"].isin(arrays)]
+    supporters = _supporters(fields)
+    for path, rows in failing.groupby("path", sort=False):
+        needed = max(votes.needed, supporters.get(str(path), 0) + 1)
+        if len(rows) < needed:
+            continue
+        first = rows.iloc[0]
+        node = votes.comparison.node(first["schema_path"])
+        if node is None:
+            continue
+        consensus, agreeing = votes.comparison.consensus(node, rows["predicted"].tolist())
+        if agreeing < needed or not _says_something(consensus):
+            continue
+        kind = "differs_from_gold" if first["gold_state"] == PRESENT else "empty_in_gold"
+        yield _Place(str(path), first["field"], kind, first["gold"], consensus, agreeing)
+
+
 def _failing_rows(fields: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in which a run gives a value that fails, one per run and place."""
     rows = fields[
         fields["outcome"].isin(["hallucination", "incorrect"])
-        & fields["passed"].eq(False).fillna(False)
+        & fields["passed"].eq(other=False).fillna(value=False)
         & ~fields["reason"].isin(_BROKEN)
         & fields["schema_path"].notna()
     ]
-    rows = rows.drop_duplicates(["run", "document", "path"])
+    rows = rows.drop_duplicates(["run", "path"])
     spurious = [_SPURIOUS_ITEM.search(BRACKETED.sub("", path)) is not None for path in rows["path"]]
     return rows[[not is_spurious for is_spurious in spurious]]
 
 
-def _of_fields(rows: pd.DataFrame, votes: _Votes, ids: tuple[str, str]) -> Iterator[_Suspect]:
-    """Find the places that gold leaves empty, or at which the runs agree against it."""
-    for path, group in rows.groupby("path", sort=False):
-        if len(group) < votes.needed:
-            continue
-        first = group.iloc[0]
-        node = votes.comparison.node(first["schema_path"])
-        values = group["predicted"].tolist()
-        if node is None:
-            continue
-        consensus, agreeing = votes.comparison.consensus(node, values)
-        if agreeing < votes.needed or not _says_something(consensus):
-            continue
-        kind = "differs_from_gold" if first["gold_state"] == "present" else "empty_in_gold"
-        about = path, first["field"], kind, first["gold"], consensus
-        yield _Suspect(*ids, *about, votes.runs, agreeing)
+def _supporters(fields: pd.DataFrame) -> dict[str, int]:
+    """Count the runs that pass at each place, by all metrics of the field."""
+    passed = fields["passed"].fillna(value=False).astype(bool)
+    passes = passed.groupby([fields["path"], fields["run"]]).all()
+    return {str(path): int(count) for path, count in passes.groupby(level=0).sum().items()}
 
 
 def _says_something(value: Any) -> bool:
@@ -389,59 +456,61 @@ def _is_blank(text: str) -> bool:
     return not text.strip() or is_placeholder(text)
 
 
-def _arrays_of(fields: pd.DataFrame, matches: pd.DataFrame) -> dict[str, dict[str, pd.Series[Any]]]:
-    """Return one row of ``fields`` for each array that has items, by document and path."""
-    keys = ["document", "path"]
-    with_items = pd.MultiIndex.from_frame(matches[keys].drop_duplicates())
-    rows = fields[pd.MultiIndex.from_frame(fields[keys]).isin(with_items)]
-    rows = rows[rows["schema_path"].notna()]
+def _arrays(fields: pd.DataFrame, matches: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return one row of ``fields`` for each array that has items, by path."""
+    rows = fields[fields["path"].isin(matches["path"].unique()) & fields["schema_path"].notna()]
     # a run without the array does not show what a union is for it
-    rows = rows.sort_values("predicted_state", key=lambda s: s.ne("present"), kind="stable")
-    arrays: dict[str, dict[str, pd.Series[Any]]] = defaultdict(dict)
-    for _, row in rows.drop_duplicates(keys).iterrows():
-        arrays[row["document"]][row["path"]] = row
-    return arrays
+    rows = rows.sort_values("predicted_state", key=lambda s: s.ne(PRESENT), kind="stable")
+    records: list[dict[Any, Any]] = rows.drop_duplicates("path").to_dict("records")
+    return {row["path"]: row for row in records}
 
 
 def _of_items(
-    rows: pd.DataFrame, arrays: dict[str, pd.Series[Any]], votes: _Votes, ids: tuple[str, str]
-) -> Iterator[_Suspect]:
-    """Find the items that most runs have and gold lacks; one suspect if gold has no item at all."""
-    for path, group in rows.groupby("path", sort=False):
-        about = arrays.get(path)
-        if about is None:
+    matches: pd.DataFrame, arrays: Mapping[str, dict[str, Any]], votes: _Votes
+) -> Iterator[_Place]:
+    """Find the items that most runs have and gold lacks; one place if gold has no item at all."""
+    for path, rows in matches.groupby("path", sort=False):
+        about = arrays.get(str(path))
+        node = about and votes.comparison.node(about["schema_path"])
+        if not about or not node:
             continue
-        node = votes.comparison.node(about["schema_path"])
-        array = None if node is None else resolve_union(node, about["gold"], about["predicted"])
-        if array is None or array.kind != "array":
+        array = resolve_union(node, about["gold"], about["predicted"])
+        spurious = rows[rows["status"] == "spurious"]
+        if array.kind != "array" or spurious["run"].nunique() < votes.needed:
             continue
-        of_gold = group[group["gold_index"].notna()]
-        gold = of_gold[of_gold["run"] == of_gold["run"].min()]["gold"].tolist()
-        spurious = group[group["status"] == "spurious"]
         lists = [
             list(zip(items["predicted_index"], items["predicted"], strict=True))
             for _, items in spurious.groupby("run")
         ]
-        new = list(_new_items(array, gold, lists, votes))
-        about = (about["field"], "empty_in_gold", about["gold"])
-        if gold:
+        of_gold = rows[rows["gold_index"].notna()].sort_values(
+            "status", key=lambda s: s != "missed"
+        )
+        gold = of_gold.drop_duplicates("gold_index")
+        missed = gold["status"] == "missed"
+        sides = gold["gold"][missed].tolist(), gold["gold"][~missed].tolist()
+        new = list(_new_items(array, *sides, lists, votes))
+        if len(gold):
             for item, agreeing in new:
                 key, value = _keyed(array, item)
-                field = f"{about[0]}[]"
-                yield _Suspect(
-                    *ids, f"{path}{key}[-]", field, "item_missing_in_gold", None, value,
-                    votes.runs, agreeing,
-                )  # fmt: skip
+                field = f"{about['field']}[]"
+                kind = "item_missing_in_gold"
+                yield _Place(f"{path}{key}[-]", field, kind, None, value, agreeing)
         elif new:
             agreeing = min(count for _, count in new)
-            yield _Suspect(*ids, path, *about, _joined(array, new), votes.runs, agreeing)
+            value = _joined(array, new)
+            yield _Place(str(path), about["field"], "empty_in_gold", about["gold"], value, agreeing)
 
 
 def _new_items(
-    array: Node, gold: list[Any], lists: list[list[tuple[int, Any]]], votes: _Votes
+    array: Node,
+    missed: list[Any],
+    paired: list[Any],
+    lists: list[list[tuple[int, Any]]],
+    votes: _Votes,
 ) -> Iterator[tuple[Any, int]]:
-    """Yield the items that enough runs have, and how many; those of ``prefixItems`` by position."""
+    """Yield the items that most runs have, and how many; those of ``prefixItems`` by position."""
     prefix, comparison = len(array.children.prefix), votes.comparison
+    needed = max(votes.needed, votes.runs // 2 + 1)
     for place in range(prefix + 1):
         node = array.item(place)
         if node is None:
@@ -450,11 +519,9 @@ def _new_items(
             [_item(array, item) for at, item in items if min(at, prefix) == place]
             for items in lists
         ]
-        if sum(map(bool, chosen)) < votes.needed:
-            continue
-        groups = [g for g in comparison.groups(array, node, chosen) if len(g) >= votes.needed]
+        groups = [g for g in comparison.groups(array, node, chosen) if len(g) >= needed]
         items = [comparison.consensus(node, group)[0] for group in groups]
-        known = comparison.known(array, node, gold, items)
+        known = comparison.known(node, missed, paired, items)
         for at, (item, group) in enumerate(zip(items, groups, strict=True)):
             if at not in known and _says_something(_keyed(array, item)[1]):
                 yield item, len(group)
@@ -480,32 +547,41 @@ def _joined(array: Node, items: list[tuple[Any, int]]) -> Any:
     return dict(entries)
 
 
+def _restricted(item: Any, gold: Any) -> Any:
+    """Return an object without the keys that have no value in gold."""
+    if not isinstance(item, dict) or not isinstance(gold, dict):
+        return None
+    return {key: value for key, value in item.items() if holds_something(gold.get(key))}
+
+
 # --- evidence -----------------------------------------------------------------------------------
 
 
 def _ranked(found: list[_Suspect], dataset: Dataset | None) -> pd.DataFrame:
-    """Add evidence, findings and score, and sort."""
+    """Add evidence, findings and score, leave out differences of style, and sort."""
     by_document: dict[str, list[_Suspect]] = defaultdict(list)
     for suspect in found:
         by_document[suspect.document].append(suspect)
     findings = None if dataset is None else _findings(dataset, by_document)
-    rows = []
+    records = []
     for document, places in by_document.items():
         index = None if dataset is None else _pdf_text(dataset, document)
         for place in places:
-            gold_page, for_gold = _evidence(place.gold, index)
-            page, for_consensus = _evidence(place.consensus, index)
             here = None if findings is None else ", ".join(findings[document, place.path])
-            scores = place.agreeing / (place.runs + 1), for_consensus, 1 - for_gold, _flag(here)
-            score = sum(weight * part for weight, part in zip(_WEIGHTS, scores, strict=True))
             difference = _difference(place)
-            rows.append((*place, gold_page, page, here, difference, score))
-    frame = SUSPECT_COLUMNS.from_rows(rows)
+            if difference in STYLE and not here:
+                continue
+            gold_page, of_gold = _evidence(place.gold, index)
+            page, of_consensus = _evidence(place.consensus, index)
+            score = place.agreeing / (place.runs + 1) * (1 + of_consensus - of_gold) / 2
+            score /= (2 if difference in DETAIL else 1) * (2 if place.common else 1)
+            records.append(
+                place._asdict()
+                | {"gold_page": gold_page, "consensus_page": page, "findings": here}
+                | {"difference": difference, "score": (1 + score) / 2 if here else score}
+            )
+    frame = SUSPECT_COLUMNS.from_records(records)
     return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
-
-
-def _flag(findings: str | None) -> float:
-    return _UNKNOWN if findings is None else float(bool(findings))
 
 
 def _difference(place: _Suspect) -> str | None:
