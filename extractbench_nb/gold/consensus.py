@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
@@ -132,7 +133,8 @@ def suspects(
         Where gold and PDFs are: adds findings of the audit and evidence from the PDFs. Without it
         these columns are missing.
     min_runs : int, optional
-        Valid outputs that a document needs, 1 or more; documents with fewer are left out.
+        Smallest number of runs that must agree, 1 or more. Documents with fewer valid outputs are
+        left out.
     min_share : float, optional
         Smallest share of a document's valid outputs that must agree, in (0, 1].
     progress : bool, optional
@@ -154,8 +156,8 @@ def suspects(
     *Votes.* Every valid output of a document has one vote per place; an output that is not JSON has
     none. The consensus is the predicted value that, in the place of gold, most of the runs that
     fail there would pass, by the metrics of the field and the offline judge. Of several such
-    values the most frequent one is taken, then the first by its JSON text. At least `min_share` of
-    the runs must agree on it, and more than agree with gold.
+    values the most frequent one is taken, then the first by its JSON text. At least `min_runs` runs
+    and `min_share` of all must agree on it, and more than agree with gold.
 
     *Items.* The spurious items of the runs are aligned with each other as an evaluation aligns
     them with gold. Two items are the same if all of their fields pass, or if they are objects and
@@ -174,7 +176,7 @@ def suspects(
     value is not there, (1 + evidence score) / 2 if it is (see `find_evidence`; the mean over the
     leaves of an object or array), and 1/2 if that is unknown: no value, no PDF, no text layer, or a
     value that cannot be searched. It is halved if one value is the other with more detail
-    (`DETAIL`), and halved if at least 3 values, and half of all values, of the field in that
+    (`DETAIL`; not if gold ends within a word), and halved if at least 3 values, and half of all values, of the field in that
     document are suspects of the same kind: such a field is likely to follow another convention.
     It then moves half of the way to 1 if the audit has a finding at the path. The score is in [0,
     1), rises with agreement, evidence for the consensus and findings, and falls with evidence for
@@ -223,7 +225,8 @@ def suspects(
         schema = _schema_of(evs, dataset, runs[0], name)
         if id(schema) not in comparisons:
             comparisons[id(schema)] = _Comparison(schema, Scorer(profile, _JUDGE))
-        votes = _Votes(comparisons[id(schema)], len(runs), math.ceil(min_share * len(runs) - 1e-9))
+        needed = max(min_runs, math.ceil(min_share * len(runs) - 1e-9))
+        votes = _Votes(comparisons[id(schema)], len(runs), needed)
         schema_id = valid.loc[valid["document"] == name, "schema"].iloc[0]
         if name in fields:  # a schema may score nothing
             of_items = matches.get(name, evs.matches[:0])
@@ -432,11 +435,12 @@ def _failing_rows(fields: pd.DataFrame) -> pd.DataFrame:
         fields["outcome"].isin(["hallucination", "incorrect"])
         & fields["passed"].eq(other=False).fillna(value=False)
         & ~fields["reason"].isin(_BROKEN)
+        & ~(fields["reason"].eq("gold_type_mismatch") & fields["field"].str.endswith("[]"))
         & fields["schema_path"].notna()
     ]
     rows = rows.drop_duplicates(["run", "path"])
-    spurious = [_SPURIOUS_ITEM.search(BRACKETED.sub("", path)) is not None for path in rows["path"]]
-    return rows[[not is_spurious for is_spurious in spurious]]
+    of_gold = [_SPURIOUS_ITEM.search(BRACKETED.sub("", path)) is None for path in rows["path"]]
+    return rows[np.array(of_gold, dtype=bool)]
 
 
 def _supporters(fields: pd.DataFrame) -> dict[str, int]:
@@ -574,7 +578,8 @@ def _ranked(found: list[_Suspect], dataset: Dataset | None) -> pd.DataFrame:
             gold_page, of_gold = _evidence(place.gold, index)
             page, of_consensus = _evidence(place.consensus, index)
             score = place.agreeing / (place.runs + 1) * (1 + of_consensus - of_gold) / 2
-            score /= (2 if difference in DETAIL else 1) * (2 if place.common else 1)
+            detailed = difference in DETAIL and not _is_cut(place.gold, place.consensus)
+            score /= (2 if detailed else 1) * (2 if place.common else 1)
             records.append(
                 place._asdict()
                 | {"gold_page": gold_page, "consensus_page": page, "findings": here}
@@ -582,6 +587,14 @@ def _ranked(found: list[_Suspect], dataset: Dataset | None) -> pd.DataFrame:
             )
     frame = SUSPECT_COLUMNS.from_records(records)
     return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+
+def _is_cut(gold: Any, consensus: Any) -> bool:
+    """Whether gold is a text that ends within a word of the consensus."""
+    if not isinstance(gold, str) or not isinstance(consensus, str):
+        return False
+    rest = consensus.removeprefix(gold)
+    return rest != consensus and gold[-1:].isalnum() and rest[:1].isalnum()
 
 
 def _difference(place: _Suspect) -> str | None:
