@@ -197,7 +197,7 @@ def audit(
     ds: Dataset,
     *,
     kinds: str | Iterable[str] | None = None,
-    documents: Iterable[str] | None = None,
+    documents: str | Iterable[str] | None = None,
     progress: bool = False,
 ) -> Audit:
     """Search a dataset for possible errors in its annotation.
@@ -212,7 +212,7 @@ def audit(
     kinds : str or iterable of str, optional
         Names of the kinds to look for, as in `Audit.kinds()`; all of them by default. PDFs are read
         only if a kind needs them.
-    documents : iterable of str, optional
+    documents : str or iterable of str, optional
         Ids of the documents to check; all of them by default.
     progress : bool, optional
         Whether to show a progress bar.
@@ -269,12 +269,13 @@ def audit(
     )
 
 
-def _chosen(ds: Dataset, documents: Iterable[str] | None) -> pd.DataFrame:
+def _chosen(ds: Dataset, documents: str | Iterable[str] | None) -> pd.DataFrame:
     """Return the listing of the chosen documents, in the dataset's order."""
     listing = ds.listing
     if documents is None:
         return listing
-    wanted, known = list(documents), listing["document"].tolist()
+    wanted = [documents] if isinstance(documents, str) else list(documents)
+    known = listing["document"].tolist()
     for name in wanted:
         if name not in known:
             raise InputError(f"documents: {ds.name!r} has no {name!r}; {nearest(name, known)}")

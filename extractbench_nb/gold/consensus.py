@@ -175,12 +175,15 @@ def suspects(
     where :math:`c` and :math:`g` say how well the PDF supports the consensus and gold: 0 if the
     value is not there, (1 + evidence score) / 2 if it is (see `find_evidence`; the mean over the
     leaves of an object or array), and 1/2 if that is unknown: no value, no PDF, no text layer, or a
-    value that cannot be searched. It is halved if one value is the other with more detail
-    (`DETAIL`; not if gold ends within a word), and halved if at least 3 values, and half of all values, of the field in that
-    document are suspects of the same kind: such a field is likely to follow another convention.
-    It then moves half of the way to 1 if the audit has a finding at the path. The score is in [0,
-    1), rises with agreement, evidence for the consensus and findings, and falls with evidence for
-    gold. It ranks; it is not a probability.
+    value that cannot be searched. This is
+
+    - halved if one value is the other with more detail (`DETAIL`; not if gold ends within a word);
+    - halved if at least 3 values, and half of all values, of the field in that document are
+      suspects of the same kind: such a field is likely to follow another convention;
+    - moved half of the way to 1 if the audit has a finding at the path.
+
+    The score is in [0, 1). It rises with agreement, evidence for the consensus and findings, and
+    falls with evidence for gold. It ranks; it is not a probability.
 
     Runs of one model make the same mistakes, so their agreement says less than that of different
     models.
@@ -218,15 +221,13 @@ def suspects(
         for frame in (evs.fields, evs.matches)
     )
     profile = PROFILES.get(evs.meta["profile"], PROFILES["paper"])
-    comparisons: dict[int, _Comparison] = {}
     found: list[_Suspect] = []
     for name in progress_bar(list(chosen), shown=progress, desc="suspects", unit="document"):
         runs = chosen[name]
         schema = _schema_of(evs, dataset, runs[0], name)
-        if id(schema) not in comparisons:
-            comparisons[id(schema)] = _Comparison(schema, Scorer(profile, _JUDGE))
+        comparison = _Comparison(schema, Scorer(profile, _JUDGE))
         needed = max(min_runs, math.ceil(min_share * len(runs) - 1e-9))
-        votes = _Votes(comparisons[id(schema)], len(runs), needed)
+        votes = _Votes(comparison, len(runs), needed)
         schema_id = valid.loc[valid["document"] == name, "schema"].iloc[0]
         if name in fields:  # a schema may score nothing
             of_items = matches.get(name, evs.matches[:0])
@@ -306,7 +307,7 @@ def _schema_of(evs: Evaluations, dataset: Dataset | None, run: str, document: st
 
 
 class _Comparison:
-    """Compares values by the metrics of a schema's nodes.
+    """Compares the values of one document by the metrics of a schema's nodes.
 
     Results are remembered by the identity of values, so all values are kept alive.
     """
