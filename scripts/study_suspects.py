@@ -3,7 +3,7 @@
 Simulated runs read the right gold and make mistakes of their own, and, with `shared`, mistakes
 that all of them make. They are evaluated against gold in which errors of one kind were planted.
 
-    python scripts/study_suspects.py
+    python -m scripts.study_suspects
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ PLANTED = {
     "drop_items": 0.06,
 }
 STRENGTH = 0.3
+RUNS = 4
 
 
 def outputs_of(dataset: Dataset, runs: int, seed: int) -> pd.DataFrame:
@@ -92,21 +93,25 @@ def hits(found: pd.DataFrame, record: pd.DataFrame) -> list[bool]:
 
 
 def planted_errors(
-    dataset: Dataset, corruption: str, *, runs: int = 4, shared: float = 0.0, seed: int = 0
+    dataset: Dataset,
+    corruption: str,
+    outputs: pd.DataFrame,
+    *,
+    evidence: bool = True,
+    seed: int = 0,
 ) -> dict[str, object]:
     """Plant errors of one kind, and count those that the suspects show.
 
     Returns the numbers of planted errors, of those found, of suspects, and of the errors found
-    among as many suspects of the highest rank as there are errors.
+    among as many suspects of the highest rank as there are errors. Without `evidence`, PDFs and
+    audit are left out.
     """
     with tempfile.TemporaryDirectory() as folder:
-        read, rate = dataset, PLANTED[corruption]
-        if shared:
-            read, _ = plant(dataset, Path(folder) / "read", "substitute", shared, seed + 1000)
-        planted, record = plant(dataset, Path(folder) / "planted", corruption, rate, seed)
-        outputs = outputs_of(read, runs, seed)
+        planted, record = plant(
+            dataset, Path(folder) / "planted", corruption, PLANTED[corruption], seed
+        )
         evs = xb.evaluate_runs(outputs, dataset=planted, progress=False)
-        found = suspects(evs, planted)
+        found = suspects(evs, planted if evidence else None)
     shown = hits(found, record)
     return {
         "corruption": corruption,
@@ -117,13 +122,22 @@ def planted_errors(
     }
 
 
+def outputs_with_shared_mistakes(
+    dataset: Dataset, runs: int, rate: float, seed: int
+) -> pd.DataFrame:
+    """Simulate runs that read the same wrong value at a share of the places."""
+    with tempfile.TemporaryDirectory() as folder:
+        read, _ = plant(dataset, Path(folder) / "read", "substitute", rate, seed + 1000)
+        return outputs_of(read, runs, seed)
+
+
 def study(dataset: Dataset, *, seeds: int, shared: float) -> pd.DataFrame:
     """Add up the counts over seeds; one row per kind of error, and one of all."""
-    counts = pd.DataFrame(
-        planted_errors(dataset, name, shared=shared, seed=seed)
-        for name in PLANTED
-        for seed in range(seeds)
-    )
+    rows = []
+    for seed in range(seeds):
+        outputs = outputs_with_shared_mistakes(dataset, RUNS, shared, seed)
+        rows += [planted_errors(dataset, name, outputs, seed=seed) for name in PLANTED]
+    counts = pd.DataFrame(rows)
     table = counts.groupby("corruption", sort=False).sum()
     table.loc["all"] = table.sum()
     table["recall"] = table["found"] / table["planted"]

@@ -18,7 +18,7 @@ import extractbench_nb as xb
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold import SUSPECT_COLUMNS, SUSPECT_KINDS, suspects
-from scripts.study_suspects import planted_errors
+from scripts.study_suspects import outputs_of, planted_errors
 
 SAMPLE = xb.load_dataset("sample")
 NIGHT = "moss drift tidal turbines"
@@ -394,12 +394,27 @@ def test_recorded_runs() -> None:
         assert [field, DIFFERS] in top
 
 
+@pytest.fixture(scope="module")
+def outputs() -> pd.DataFrame:
+    return outputs_of(SAMPLE, 4, 1)
+
+
 @pytest.mark.parametrize(
-    "corruption, recall, precision_at_k",
-    [("changed_digit", 0.7, 0.6), ("omit", 0.7, 0.6), ("drop_items", 0.6, 0.6)],
+    "corruption, recall",
+    [
+        ("typo", 0.6),
+        ("dropped_word", 0.5),
+        ("truncation", 0.6),
+        ("changed_digit", 0.7),
+        ("sign", 0.8),
+        ("substitute", 0.7),
+        ("null_out", 0.6),
+        ("omit", 0.6),
+        ("drop_items", 0.5),
+    ],
 )
-def test_planted_errors(corruption: str, recall: float, precision_at_k: float) -> None:
-    counts = planted_errors(SAMPLE, corruption, seed=1)
+def test_planted_errors(corruption: str, recall: float, outputs: pd.DataFrame) -> None:
+    counts = planted_errors(SAMPLE, corruption, outputs, evidence=False, seed=1)
     assert counts["planted"] >= 10
     assert counts["found"] >= recall * counts["planted"]
-    assert counts["top"] >= precision_at_k * counts["planted"]
+    assert counts["found"] >= 0.3 * counts["suspects"]
