@@ -3,7 +3,7 @@
 Simulated runs read the right gold and make mistakes of their own, and, with `shared`, mistakes
 that all of them make. They are evaluated against gold in which errors of one kind were planted.
 
-    python -m scripts.study_suspects
+    python scripts/study_suspects.py
 """
 
 from __future__ import annotations

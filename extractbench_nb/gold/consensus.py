@@ -15,7 +15,14 @@ import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import BRACKETED, bracketed, canonical_unordered, leaf_texts, scalars
+from extractbench_nb._json import (
+    BRACKETED,
+    bracketed,
+    canonical_unordered,
+    json_text,
+    leaf_texts,
+    scalars,
+)
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.engine.assignment import OptimalAligner
@@ -165,8 +172,8 @@ def suspects(
     has it with fewer fields, or as a text.
 
     *Style.* Where the two values differ in writing only (`STYLE`: case, punctuation, format of
-    numbers and dates, word order, abbreviation), there is no suspect unless the audit has a
-    finding there.
+    numbers and dates, word order, abbreviation), and the offline judge accepts one for the other,
+    there is no suspect unless the audit has a finding there.
 
     *Score.* With :math:`k` of :math:`n` runs agreeing, it begins with
 
@@ -261,6 +268,8 @@ def _of_document(
 
 
 _JUDGE = OfflineJudge()
+#: Score of the offline judge from which two texts mean the same.
+_SAME = 0.7
 
 
 def _check_options(evs: object, dataset: object, min_runs: object, min_share: object) -> None:
@@ -574,7 +583,7 @@ def _ranked(found: list[_Suspect], dataset: Dataset | None) -> pd.DataFrame:
         for place in places:
             here = None if findings is None else ", ".join(findings[document, place.path])
             difference = _difference(place)
-            if difference in STYLE and not here:
+            if difference in STYLE and not here and _mean_the_same(place.gold, place.consensus):
                 continue
             gold_page, of_gold = _evidence(place.gold, index)
             page, of_consensus = _evidence(place.consensus, index)
@@ -588,6 +597,11 @@ def _ranked(found: list[_Suspect], dataset: Dataset | None) -> pd.DataFrame:
             )
     frame = SUSPECT_COLUMNS.from_records(records)
     return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+
+def _mean_the_same(gold: Any, consensus: Any) -> bool:
+    """Whether the offline judge accepts one value for the other: 1.25 is not 12.5."""
+    return _JUDGE.compare(json_text(gold), json_text(consensus)).score >= _SAME
 
 
 def _is_cut(gold: Any, consensus: Any) -> bool:

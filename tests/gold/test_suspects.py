@@ -119,6 +119,14 @@ CASES: dict[str, tuple[Any, Any, list[Any], list[tuple[Any, ...]]]] = {
         obj(a=EXACT), {"a": "A-1204"}, [{"a": "A-1240"}] * 2,
         [("$.a", DIFFERS, "A-1204", "A-1240", 2)],
     ),
+    "a point that matters": (
+        obj(a=EXACT), {"a": "K-1.25"}, [{"a": "K-12.5"}] * 2,
+        [("$.a", DIFFERS, "K-1.25", "K-12.5", 2)],
+    ),
+    "the same words in an order that matters": (
+        obj(a=EXACT), {"a": "Rovers 2, City 1"}, [{"a": "Rovers 1, City 2"}] * 2,
+        [("$.a", DIFFERS, "Rovers 2, City 1", "Rovers 1, City 2", 2)],
+    ),
     "a difference of style": (
         obj(a=ENUM), {"a": "conference paper"}, [{"a": "Conference Paper"}] * 3, [],
     ),
