@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,7 @@ from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY, with_details
-from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.evaluation.rules import RULES
 
 if TYPE_CHECKING:
@@ -202,8 +202,20 @@ class Source(Protocol):
         ...
 
 
-Reevaluate = Callable[[str, str], Evaluation]
-CheckRules = Callable[[], CheckedRules | None]
+class Origin(Protocol):
+    """The inputs of a batch, for what needs more than its frames."""
+
+    def evaluation(self, run: str, document: str) -> Evaluation:
+        """Evaluate an output again."""
+        ...
+
+    def inputs(self, run: str, document: str) -> Inputs:
+        """Read what was compared for an output."""
+        ...
+
+    def rules(self) -> CheckedRules | None:
+        """Check the rules that are registered now."""
+        ...
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -230,13 +242,12 @@ class Evaluations:
 
     _source: Source
     _meta: Mapping[str, Any]
-    _reevaluate: Reevaluate | None = None
-    _check_rules: CheckRules | None = None
+    _origin: Origin | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the results, without the inputs; rules are checked before."""
-        kept = {"_source": self._source, "_meta": self._meta, "_reevaluate": None}
-        return kept | {"_check_rules": None, "_checked": (None, self._rules())}
+        kept = {"_source": self._source, "_meta": self._meta, "_origin": None}
+        return kept | {"_checked": (None, self._rules())}
 
     @property
     def fields(self) -> pd.DataFrame:
@@ -280,7 +291,7 @@ class Evaluations:
             return checked.frame()
         if isinstance(self._source, FolderSource) and self._source.has_rules():
             return self._frame(BATCH_RULES.name)
-        if RULES and self._check_rules is None:
+        if RULES and self._origin is None:
             raise InputError(
                 "the results were stored without rules and their inputs are not available; call "
                 "evaluate_runs(..., resume=folder), which evaluates nothing again, or "
@@ -292,9 +303,9 @@ class Evaluations:
         """Return the outcomes of the rules that are registered now; None without inputs."""
         registered = tuple(RULES.values())
         kept: tuple[Any, CheckedRules | None] = self.__dict__.get("_checked", (None, None))
-        if self._check_rules is None or kept[0] == registered:
+        if self._origin is None or kept[0] == registered:
             return kept[1]
-        found = self._check_rules()
+        found = self._origin.rules()
         self.__dict__["_checked"] = registered, found
         return found
 
@@ -353,6 +364,40 @@ class Evaluations:
         InputError
             No such output, or its inputs are not available: the results were loaded or unpickled.
         """
+        run, document = self._named(run, document)
+        if self._origin is None:
+            raise _without_inputs(run, document)
+        summary = self.summary
+        row = summary["run"].eq(run) & summary["document"].eq(document)
+        labels = {"run": run, "document": document, "schema": summary.loc[row, "schema"].iloc[0]}
+        return self._origin.evaluation(run, document).labelled(**labels)
+
+    def inputs(self, run: str | int, document: str | int) -> Inputs:
+        """Return what was compared for one output, without evaluating it again.
+
+        Parameters
+        ----------
+        run, document : str or int
+            Values of ``summary["run"]`` and ``summary["document"]``.
+
+        Returns
+        -------
+        Inputs
+            The parsed schema, gold, the predicted value (the text if it does not parse, None if
+            there is none), and the parser's message if it does not parse.
+
+        Raises
+        ------
+        InputError
+            No such output, its inputs are not available (see `evaluation`), or gold cannot be read.
+        """
+        run, document = self._named(run, document)
+        if self._origin is None:
+            raise _without_inputs(run, document)
+        return self._origin.inputs(run, document)
+
+    def _named(self, run: str | int, document: str | int) -> tuple[str, str]:
+        """Check the names of an output."""
         run, document = str(run), str(document)
         runs, documents = self.summary["run"], self.summary["document"]
         if run not in runs.tolist():
@@ -361,15 +406,7 @@ class Evaluations:
         if document not in of_run:
             hint = nearest(document, of_run)
             raise InputError(f"run {run!r} has no document {document!r}; {hint}")
-        if self._reevaluate is None:
-            raise InputError(
-                f"the inputs of run {run!r}, document {document!r} are not available, because the "
-                "results were loaded or unpickled; results of evaluate_runs(..., resume=folder) "
-                "have theirs"
-            )
-        schema = self.summary.loc[(runs == run) & (documents == document), "schema"].iloc[0]
-        evaluation = self._reevaluate(run, document)
-        return evaluation.labelled(run=run, document=document, schema=schema)
+        return run, document
 
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.
@@ -453,6 +490,13 @@ class Evaluations:
     def _title(self) -> str:
         counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in _COUNTED)
         return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"
+
+
+def _without_inputs(run: str, document: str) -> InputError:
+    return InputError(
+        f"the inputs of run {run!r}, document {document!r} are not available, because the results "
+        "were loaded or unpickled; results of evaluate_runs(..., resume=folder) have theirs"
+    )
 
 
 def _more(by_run: pd.DataFrame) -> list[str]:

@@ -7,17 +7,17 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
-from extractbench_nb.batch.inputs import Documents, Plan, own_columns, read_runs
+from extractbench_nb._json import private_copy, read_document
+from extractbench_nb.batch.inputs import Cell, Documents, Plan, own_columns, read_runs
 from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.batch.rows import OWN_SUMMARY
-from extractbench_nb.batch.rules import check_batch
+from extractbench_nb.batch.rules import CheckedRules, check_batch
 from extractbench_nb.batch.storage import (
     FolderStorage,
     MemoryStorage,
@@ -43,8 +43,8 @@ from extractbench_nb.batch.workers import (
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import check_models, choose_alignment, evaluate
-from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.evaluation.api import check_models, choose_alignment, evaluate, read_predicted
+from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.schema.parse import SchemaSource
@@ -274,8 +274,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
     meta = _meta_of(description) | counts | versions
-    again = partial(_evaluate_again, plan, options)
-    return Evaluations(source, meta, again, partial(check_batch, plan))
+    return Evaluations(source, meta, _Origin(plan, options))
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
@@ -291,13 +290,34 @@ def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | 
     return None
 
 
-def _evaluate_again(plan: Plan, options: dict[str, Any], run: str, document: str) -> Evaluation:
-    wanted = (run, document)
-    cell = next(cell for cell in plan.cells if (cell.run, cell.document) == wanted)
-    if cell.predicted is None:
-        raise InputError(f"{cell.name}: it has no output to evaluate")
-    schema = plan.schemas[cell.schema_key]
-    return evaluate(schema, plan.gold(cell), cell.predicted, **options)
+@dataclass(frozen=True)
+class _Origin:
+    """The inputs of a batch, and how they were evaluated."""
+
+    plan: Plan
+    options: Mapping[str, Any]
+
+    def evaluation(self, run: str, document: str) -> Evaluation:
+        """Evaluate an output again."""
+        cell = self._cell(run, document)
+        if cell.predicted is None:
+            raise InputError(f"{cell.name}: it has no output to evaluate")
+        schema = self.plan.schemas[cell.schema_key]
+        return evaluate(schema, self.plan.gold(cell), cell.predicted, **self.options)
+
+    def inputs(self, run: str, document: str) -> Inputs:
+        """Read what was compared for an output."""
+        cell = self._cell(run, document)
+        gold = private_copy(read_document(self.plan.gold(cell), "gold"), "gold")
+        return Inputs(self.plan.schemas[cell.schema_key], gold, *read_predicted(cell.predicted))
+
+    def rules(self) -> CheckedRules | None:
+        """Check the rules that are registered now."""
+        return check_batch(self.plan)
+
+    def _cell(self, run: str, document: str) -> Cell:
+        wanted = (run, document)
+        return next(cell for cell in self.plan.cells if (cell.run, cell.document) == wanted)
 
 
 def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from extractbench_nb.evaluation.rules import RULES
 from extractbench_nb.gold.annotations import ANNOTATIONS, DECISIONS, Annotations
 from extractbench_nb.gold.annotators import AnnotatorAgreement, agreement
 from extractbench_nb.gold.checks import audit
+from extractbench_nb.gold.consensus import SUSPECT_COLUMNS, SUSPECT_KINDS, suspects
 from extractbench_nb.gold.correction_frame import corrections, save_corrections
 from extractbench_nb.gold.findings import KINDS, Audit, Kind, sample_findings
 from extractbench_nb.gold.rules import check_rules
@@ -14,6 +15,8 @@ __all__ = [
     "DECISIONS",
     "KINDS",
     "RULES",
+    "SUSPECT_COLUMNS",
+    "SUSPECT_KINDS",
     "Annotations",
     "AnnotatorAgreement",
     "Audit",
@@ -27,4 +30,5 @@ __all__ = [
     "history",
     "sample_findings",
     "save_corrections",
+    "suspects",
 ]

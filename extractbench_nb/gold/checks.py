@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._json import json_type
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import undeclared
-from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.warnings import violations
 from extractbench_nb.gold import entries
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
@@ -192,7 +194,11 @@ _QUOTED_SHARE = 0.5
 
 
 def audit(
-    ds: Dataset, *, kinds: str | Iterable[str] | None = None, progress: bool = False
+    ds: Dataset,
+    *,
+    kinds: str | Iterable[str] | None = None,
+    documents: str | Iterable[str] | None = None,
+    progress: bool = False,
 ) -> Audit:
     """Search a dataset for possible errors in its annotation.
 
@@ -206,6 +212,8 @@ def audit(
     kinds : str or iterable of str, optional
         Names of the kinds to look for, as in `Audit.kinds()`; all of them by default. PDFs are read
         only if a kind needs them.
+    documents : str or iterable of str, optional
+        Ids of the documents to check; all of them by default.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -217,7 +225,7 @@ def audit(
     Raises
     ------
     InputError
-        A kind is unknown, or `ds` is not a dataset.
+        A kind or a document is unknown, or `ds` is not a dataset.
 
     Notes
     -----
@@ -239,7 +247,7 @@ def audit(
     if not isinstance(ds, Dataset):
         raise InputError(f"ds: pass a Dataset as load_dataset returns it, found {ds!r:.80}")
     wanted = chosen_kinds(kinds)
-    rows = list(ds.listing.itertuples(index=False))
+    rows = list(_chosen(ds, documents).itertuples(index=False))
     shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
@@ -259,6 +267,19 @@ def audit(
     return Audit(
         ds.name, AUDIT_COLUMNS.from_rows(finding_rows), AUDITED_COLUMNS.from_rows(document_rows)
     )
+
+
+def _chosen(ds: Dataset, documents: str | Iterable[str] | None) -> pd.DataFrame:
+    """Return the listing of the chosen documents, in the dataset's order."""
+    listing = ds.listing
+    if documents is None:
+        return listing
+    wanted = [documents] if isinstance(documents, str) else list(documents)
+    known = listing["document"].tolist()
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"documents: {ds.name!r} has no {name!r}; {nearest(name, known)}")
+    return listing[listing["document"].isin(wanted)]
 
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:

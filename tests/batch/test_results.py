@@ -232,6 +232,22 @@ def test_pickles(frame_of, same):
     assert again.meta == evs.meta
     with pytest.raises(xb.InputError, match="inputs of run 'r', document 'd' are not available"):
         again.evaluation("r", "d")
+    with pytest.raises(xb.InputError, match="inputs of run 'r', document 'd' are not available"):
+        again.inputs("r", "d")
+
+
+def test_inputs_of_one_cell(frame_of):
+    evs = evaluate_runs(
+        frame_of(("r", "d", GOOD), ("s", "d", None), ("t", "d", "{")), progress=False
+    )
+    whole = evs.evaluation("r", "d").inputs
+    found = evs.inputs("r", "d")
+    assert found[1:] == whole[1:]
+    assert found.schema is whole.schema
+    assert evs.inputs("s", "d")[2:] == (None, None)
+    assert evs.inputs("t", "d")[2:] == evs.evaluation("t", "d").inputs[2:]
+    with pytest.raises(xb.InputError, match="run 'r' has no document 'e'; expected d"):
+        evs.inputs("r", "e")
 
 
 def test_evaluation_of_one_cell(frame_of):

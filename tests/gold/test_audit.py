@@ -318,6 +318,19 @@ def test_an_unknown_kind_is_an_error() -> None:
         audit(SAMPLE, kinds=["placeholders"])
 
 
+def test_documents_choose() -> None:
+    names = SAMPLE.listing["document"].tolist()
+    for chosen, expected in (
+        ([names[5], names[2]], [names[2], names[5]]),
+        (names[3], [names[3]]),
+        ([], []),
+    ):
+        found = audit(SAMPLE, documents=chosen, kinds="malformed_date")
+        assert found.documents["document"].tolist() == expected
+    with pytest.raises(InputError, match="documents: 'sample' has no 'solvane_credit'"):
+        audit(SAMPLE, documents=["solvane_credit"])
+
+
 @pytest.mark.parametrize("ds", ["sample", Path("sample"), None])
 def test_what_is_no_dataset_is_an_error(ds: Any) -> None:
     with pytest.raises(InputError, match="pass a Dataset as load_dataset returns it, found"):

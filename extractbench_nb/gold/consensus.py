@@ -1,0 +1,655 @@
+"""`suspects`: places where the outputs of several runs agree with each other, but not with gold."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb._concurrency import progress_bar
+from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import (
+    BRACKETED,
+    bracketed,
+    canonical_unordered,
+    json_text,
+    leaf_texts,
+    scalars,
+)
+from extractbench_nb.batch.results import Evaluations
+from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.engine.assignment import OptimalAligner
+from extractbench_nb.engine.pairing import holds_something, resolve_union
+from extractbench_nb.engine.profiles import PROFILES
+from extractbench_nb.engine.scoring import Scorer
+from extractbench_nb.engine.similarity import MapItem, PairScore, pass_threshold
+from extractbench_nb.errors import InputError, MissingPdfError, nearest
+from extractbench_nb.evaluation.mismatches import KIND_NAMES, mismatch_kind
+from extractbench_nb.gold.checks import audit
+from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.language.text import is_placeholder
+from extractbench_nb.pdf.evidence import look_up
+from extractbench_nb.pdf.text import PdfText, index_of, squash
+from extractbench_nb.schema.nodes import PRESENT, Children, Node, Schema
+from extractbench_nb.schema.parse import parse_schema
+
+#: The kinds of suspects, with their meanings.
+SUSPECT_KINDS = {
+    "empty_in_gold": "gold has no value, and most runs give the same one",
+    "differs_from_gold": "gold has a value, and most runs give the same other one",
+    "item_missing_in_gold": "most runs have an array item that gold lacks",
+}
+
+SUSPECT_COLUMNS = FrameSpec(
+    "suspects",
+    "one row per suspected place of gold, the highest score first",
+    (
+        Column("document", "string", "document id"),
+        Column("schema", "string", "schema id"),
+        Column("path", "string", "instance path in gold; `$.lines[-]` is a new item of `$.lines`"),
+        Column("field", "string", "the path without indices"),
+        Column("kind", "string", "what is suspected", ", ".join(SUSPECT_KINDS)),
+        Column("gold", "object", "gold's value; None where it has none", nullable=True),
+        Column("consensus", "object", "the value that most runs agree on"),
+        Column("runs", "int64", "runs with a valid output of the document", "1 and up"),
+        Column("agreeing", "int64", "of these, runs that agree on the consensus", "1 to runs"),
+        Column("gold_page", "Int64", "page of the PDF with gold's value", "1 and up", True),
+        Column("consensus_page", "Int64", "page of the PDF with the consensus", "1 and up", True),
+        Column(
+            "findings",
+            "string",
+            "kinds of `audit` at the path, joined by commas; empty if none, missing if not audited",
+            nullable=True,
+        ),
+        Column(
+            "difference",
+            "string",
+            "kind of mismatch of gold and consensus, if both are scalars",
+            ", ".join(KIND_NAMES),
+            nullable=True,
+        ),
+        Column("score", "float64", "rank: agreement, evidence and findings together", "0 to 1"),
+    ),
+)
+
+#: Kinds of mismatch of two ways of writing one value.
+STYLE = ("json_type", "number_format", "date_format", "writing", "word_order", "abbreviation")
+#: Kinds of mismatch of a value and the same with more detail.
+DETAIL = (
+    "extra_text", "partial_text", "truncated", "date_precision", "time_of_day", "rounding",
+    "unit_missing",
+)  # fmt: skip
+#: Support by the PDF where nothing is known.
+_UNKNOWN = 0.5
+#: From how many suspects of one field in a document, and which share of its values, they are taken
+#: for another convention.
+_MANY, _LARGE_SHARE = 3, 0.5
+_SPURIOUS_ITEM = re.compile(r"\[\+\d+\]")
+#: Reasons of rows in which the predicted value is a container in place of the field.
+_BROKEN = ("type_mismatch", "branch_mismatch")
+
+
+class _Place(NamedTuple):
+    """A place at which runs agree against gold."""
+
+    path: str
+    field: str
+    kind: str
+    gold: Any
+    consensus: Any
+    agreeing: int
+
+
+class _Suspect(NamedTuple):
+    """A place of a document; `common` says that the field is suspected in many places of it."""
+
+    document: str
+    schema: str
+    runs: int
+    common: bool
+    path: str
+    field: str
+    kind: str
+    gold: Any
+    consensus: Any
+    agreeing: int
+
+
+def suspects(
+    evs: Evaluations,
+    dataset: Dataset | None = None,
+    *,
+    min_runs: int = 2,
+    min_share: float = 0.5,
+    progress: bool = False,
+) -> pd.DataFrame:
+    r"""Find places where gold may be wrong, because the runs agree on something else.
+
+    Parameters
+    ----------
+    evs : Evaluations
+        Results of several runs on the same documents.
+    dataset : Dataset, optional
+        Where gold and PDFs are: adds findings of the audit and evidence from the PDFs. Without it
+        these columns are missing.
+    min_runs : int, optional
+        Smallest number of runs that must agree, 1 or more. Documents with fewer valid outputs are
+        left out.
+    min_share : float, optional
+        Smallest share of a document's valid outputs that must agree, in (0, 1].
+    progress : bool, optional
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per suspected place (see `SUSPECT_COLUMNS`), by descending score.
+
+    Raises
+    ------
+    InputError
+        No document has `min_runs` valid outputs, an option is out of range, a document is not in
+        the dataset, or the schemas are not available: `evs` was loaded and there is no dataset.
+
+    Notes
+    -----
+    *Votes.* Every valid output of a document has one vote per place; an output that is not JSON has
+    none. The consensus is the predicted value that, in the place of gold, most of the runs that
+    fail there would pass, by the metrics of the field and the offline judge. Of several such
+    values the most frequent one is taken, then the first by its JSON text. At least `min_runs` runs
+    and `min_share` of all must agree on it, and more than agree with gold.
+
+    *Items.* The spurious items of the runs are aligned with each other as an evaluation aligns
+    them with gold. Two items are the same if all of their fields pass, or if they are objects and
+    their similarity reaches the ``align_threshold`` of the array. An item is not missing if gold
+    has it with fewer fields, or as a text.
+
+    *Style.* Where the two values differ in writing only (`STYLE`: case, punctuation, format of
+    numbers and dates, word order, abbreviation), and the offline judge accepts one for the other,
+    there is no suspect unless the audit has a finding there.
+
+    *Score.* With :math:`k` of :math:`n` runs agreeing, it begins with
+
+    .. math:: \frac{k}{n + 1} \cdot \frac{1 + c - g}{2}
+
+    where :math:`c` and :math:`g` say how well the PDF supports the consensus and gold: 0 if the
+    value is not there, (1 + evidence score) / 2 if it is (see `find_evidence`; the mean over the
+    leaves of an object or array), and 1/2 if that is unknown: no value, no PDF, no text layer, or a
+    value that cannot be searched. This is
+
+    - halved if one value is the other with more detail (`DETAIL`; not if gold ends within a word);
+    - halved if at least 3 values, and half of all values, of the field in that document are
+      suspects of the same kind: such a field is likely to follow another convention;
+    - moved half of the way to 1 if the audit has a finding at the path.
+
+    The score is in [0, 1). It rises with agreement, evidence for the consensus and findings, and
+    falls with evidence for gold. It ranks; it is not a probability.
+
+    Runs of one model make the same mistakes, so their agreement says less than that of different
+    models.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.gold import suspects
+    >>> schema = {"type": "object", "properties": {"total": {"type": "number"}}}
+    >>> totals = [1240, 1240, 1204]
+    >>> runs = pd.DataFrame({"run": ["a", "b", "c"], "document": "invoice"})
+    >>> runs["predicted"] = [{"total": total} for total in totals]
+    >>> runs["schema"], runs["gold"] = [schema] * 3, [{"total": 1204}] * 3
+    >>> found = suspects(xb.evaluate_runs(runs, progress=False))
+    >>> found[["path", "gold", "consensus", "runs", "agreeing"]].values.tolist()
+    [['$.total', 1204, 1240, 3, 2]]
+    """
+    _check_options(evs, dataset, min_runs, min_share)
+    summary = evs.summary
+    valid = summary[summary["outcome"] == "evaluated"]
+    groups = valid.groupby("document", sort=False)
+    runs_of = {str(name): sorted(rows["run"]) for name, rows in groups}
+    chosen = {name: runs for name, runs in runs_of.items() if len(runs) >= min_runs}
+    if not chosen:
+        most = max(map(len, runs_of.values()), default=0)
+        raise InputError(
+            f"no document has {min_runs} valid outputs, the most is {most}; evaluate more runs "
+            "together, or pass a smaller min_runs"
+        )
+    if dataset is not None:
+        _refuse_unknown(chosen, dataset)
+    fields, matches = (
+        dict(list(_of_outputs(frame, valid).groupby("document", sort=False)))
+        for frame in (evs.fields, evs.matches)
+    )
+    profile = PROFILES.get(evs.meta["profile"], PROFILES["paper"])
+    found: list[_Suspect] = []
+    for name in progress_bar(list(chosen), shown=progress, desc="suspects", unit="document"):
+        runs = chosen[name]
+        schema = _schema_of(evs, dataset, runs[0], name)
+        comparison = _Comparison(schema, Scorer(profile, _JUDGE))
+        needed = max(min_runs, math.ceil(min_share * len(runs) - 1e-9))
+        votes = _Votes(comparison, len(runs), needed)
+        schema_id = valid.loc[valid["document"] == name, "schema"].iloc[0]
+        if name in fields:  # a schema may score nothing
+            of_items = matches.get(name, evs.matches[:0])
+            found += _of_document(name, schema_id, fields[name], of_items, votes)
+    return _ranked(found, dataset)
+
+
+def _of_outputs(frame: pd.DataFrame, outputs: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of some outputs."""
+    keys = ["run", "document"]
+    wanted = pd.MultiIndex.from_frame(outputs[keys])
+    return frame[pd.MultiIndex.from_frame(frame[keys]).isin(wanted)]
+
+
+def _of_document(
+    document: str, schema: str, fields: pd.DataFrame, matches: pd.DataFrame, votes: _Votes
+) -> Iterator[_Suspect]:
+    """Find the suspects of one document; all runs are valid."""
+    arrays = _arrays(fields, matches)
+    places = Counter(fields.drop_duplicates("path")["field"])
+    of_gold = matches[matches["gold_index"].notna()].drop_duplicates(["path", "gold_index"])
+    for path, items in of_gold.groupby("path").size().items():
+        if path in arrays:
+            places[f"{arrays[path]['field']}[]"] += items
+    rows = [*_of_fields(fields, arrays, votes), *_of_items(matches, arrays, votes)]
+    many = Counter((row.field, row.kind) for row in rows)
+    for row in rows:
+        count = many[row.field, row.kind]
+        common = count >= _MANY and count >= _LARGE_SHARE * places[row.field]
+        yield _Suspect(document, schema, votes.runs, common, *row)
+
+
+_JUDGE = OfflineJudge()
+#: Score of the offline judge from which two texts mean the same.
+_SAME = 0.7
+
+
+def _check_options(evs: object, dataset: object, min_runs: object, min_share: object) -> None:
+    if not isinstance(evs, Evaluations):
+        raise InputError(
+            f"evs is a {type(evs).__name__}; expected the results of evaluate_runs or "
+            "load_evaluations"
+        )
+    if dataset is not None and not isinstance(dataset, Dataset):
+        raise InputError(
+            f"dataset: pass a Dataset as load_dataset returns it, found {dataset!r:.80}"
+        )
+    if type(min_runs) is not int or min_runs < 1:
+        raise InputError(f"min_runs={min_runs!r}; expected a whole number, 1 or more")
+    is_number = isinstance(min_share, int | float) and not isinstance(min_share, bool)
+    if not is_number or not 0 < min_share <= 1:  # type: ignore[operator]
+        raise InputError(f"min_share={min_share!r}; expected a number in (0, 1]")
+
+
+def _refuse_unknown(documents: Iterable[str], dataset: Dataset) -> None:
+    known = dataset.listing["document"].tolist()
+    for name in documents:
+        if name not in known:
+            raise InputError(
+                f"dataset {dataset.name!r} has no document {name!r}; {nearest(name, known)}"
+            )
+
+
+def _schema_of(evs: Evaluations, dataset: Dataset | None, run: str, document: str) -> Schema:
+    """Return the schema of a document: that of the evaluation, else that of the dataset."""
+    with suppress(InputError):
+        return evs.inputs(run, document).schema
+    if dataset is None:
+        raise InputError(
+            "the results were loaded or unpickled, so their schemas are not available; pass "
+            "dataset="
+        )
+    listing = dataset.listing
+    schema_id = listing.loc[listing["document"] == document, "schema"].iloc[0]
+    return parse_schema(dataset.schema(schema_id))
+
+
+# --- votes ------------------------------------------------------------------------------------
+
+
+class _Comparison:
+    """Compares the values of one document by the metrics of a schema's nodes.
+
+    Results are remembered by the identity of values, so all values are kept alive.
+    """
+
+    def __init__(self, schema: Schema, scorer: Scorer) -> None:
+        self.schema = schema
+        self._aligner = OptimalAligner(scorer)
+        self._nodes: dict[str, Node | None] = {}
+        self._arrays: dict[int, Node] = {}
+        self._kept: list[Any] = []
+
+    def node(self, schema_path: str) -> Node | None:
+        """Return the node of a schema path; recursive references are followed as far as needed."""
+        if schema_path not in self._nodes:
+            stack, found = [self.schema.root], None
+            while stack and found is None:
+                node = stack.pop()
+                if node.schema_path == schema_path:
+                    found = node
+                elif schema_path.startswith((f"{node.schema_path}.", f"{node.schema_path}[")):
+                    stack.extend(reversed(list(node.children)))
+            self._nodes[schema_path] = found
+        return self._nodes[schema_path]
+
+    def compare(self, node: Node, one: Any, two: Any) -> PairScore:
+        """Compare two values, the first in the place of gold."""
+        self._kept += [one, two]
+        return self._aligner.compare(node, one, two)
+
+    def consensus(self, node: Node, values: Sequence[Any]) -> tuple[Any, int]:
+        """Return the value that most values agree with, and how many do."""
+        texts = [canonical_unordered(value) for value in values]
+        counts = Counter(texts)
+        distinct = dict(zip(texts, values, strict=True))
+        best: tuple[tuple[float, ...], str] | None = None
+        for text in sorted(distinct):
+            scores = {
+                other: PairScore(1.0, True)
+                if other == text
+                else self.compare(node, distinct[text], distinct[other])
+                for other in distinct
+            }
+            agreeing = sum(counts[other] for other, score in scores.items() if score.matched)
+            similarity = sum(counts[other] * score.similarity for other, score in scores.items())
+            rank = (agreeing, counts[text], similarity)
+            if best is None or rank > best[0]:
+                best = rank, text
+        assert best is not None  # noqa: S101 - there is a value
+        return distinct[best[1]], int(best[0][0])
+
+    def groups(self, array: Node, node: Node, lists: Sequence[list[Any]]) -> list[list[Any]]:
+        """Group the items of several lists that are the same; one of each list at most."""
+        ordered = sorted(lists, key=len, reverse=True)
+        groups = [[item] for item in ordered[0]]
+        for items in ordered[1:]:
+            firsts, joined = [group[0] for group in groups], set()
+            for i, j in self._aligned(node, firsts, items):
+                if self.same(array, node, firsts[i], items[j]):
+                    groups[i].append(items[j])
+                    joined.add(j)
+            groups += [[item] for j, item in enumerate(items) if j not in joined]
+        return groups
+
+    def known(self, node: Node, missed: list[Any], paired: list[Any], items: list[Any]) -> set[int]:
+        """Return which items gold has with fewer fields, or as a text."""
+        texts = [squash(item) for item in (*missed, *paired) if isinstance(item, str)]
+        found = set()
+        for j, item in enumerate(items):
+            longest = max(leaf_texts(item), key=len, default="") if isinstance(item, dict) else ""
+            name = squash(longest)
+            if name and any(name in text for text in texts):
+                found.add(j)
+        for i, j in self._aligned(node, missed, items):
+            part = _restricted(items[j], missed[i])
+            if holds_something(part) and self.compare(node, missed[i], part).matched:
+                found.add(j)
+        return found
+
+    def same(self, array: Node, node: Node, one: Any, two: Any) -> bool:
+        """Say whether two items are the same thing, though single fields may differ."""
+        score = self.compare(node, one, two)
+        alike = score.similarity >= pass_threshold(array, "align_threshold", 0.5)
+        return score.matched or (alike and (isinstance(one, dict) or isinstance(two, dict)))
+
+    def _aligned(self, node: Node, one: list[Any], two: list[Any]) -> list[tuple[int, int]]:
+        if id(node) not in self._arrays:
+            self._kept.append(node)
+            self._arrays[id(node)] = replace(
+                node, kind="array", loaded=Children(items=node), loader=None, _choices={}
+            )
+        self._kept += [one, two]
+        return self._aligner(self._arrays[id(node)], one, two)
+
+
+class _Votes(NamedTuple):
+    """How the values of a document's runs are compared, their number, and how many must agree."""
+
+    comparison: _Comparison
+    runs: int
+    needed: int
+
+
+def _of_fields(fields: pd.DataFrame, arrays: Mapping[str, Any], votes: _Votes) -> Iterator[_Place]:
+    """Find the places that gold leaves empty, or at which the runs agree against it."""
+    failing = _failing_rows(fields)
+    failing = failing[~failing["path"].isin(arrays)]
+    supporters = _supporters(fields)
+    for path, rows in failing.groupby("path", sort=False):
+        needed = max(votes.needed, supporters.get(str(path), 0) + 1)
+        if len(rows) < needed:
+            continue
+        first = rows.iloc[0]
+        node = votes.comparison.node(first["schema_path"])
+        if node is None:
+            continue
+        consensus, agreeing = votes.comparison.consensus(node, rows["predicted"].tolist())
+        if agreeing < needed or not _says_something(consensus):
+            continue
+        kind = "differs_from_gold" if first["gold_state"] == PRESENT else "empty_in_gold"
+        yield _Place(str(path), first["field"], kind, first["gold"], consensus, agreeing)
+
+
+def _failing_rows(fields: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in which a run gives a value that fails, one per run and place."""
+    rows = fields[
+        fields["outcome"].isin(["hallucination", "incorrect"])
+        & fields["passed"].eq(other=False).fillna(value=False)
+        & ~fields["reason"].isin(_BROKEN)
+        & ~(fields["reason"].eq("gold_type_mismatch") & fields["field"].str.endswith("[]"))
+        & fields["schema_path"].notna()
+    ]
+    rows = rows.drop_duplicates(["run", "path"])
+    of_gold = [_SPURIOUS_ITEM.search(BRACKETED.sub("", path)) is None for path in rows["path"]]
+    return rows[np.array(of_gold, dtype=bool)]
+
+
+def _supporters(fields: pd.DataFrame) -> dict[str, int]:
+    """Count the runs that pass at each place, by all metrics of the field."""
+    passed = fields["passed"].fillna(value=False).astype(bool)
+    passes = passed.groupby([fields["path"], fields["run"]]).all()
+    return {str(path): int(count) for path, count in passes.groupby(level=0).sum().items()}
+
+
+def _says_something(value: Any) -> bool:
+    """Whether a value is more than null, blanks and placeholders."""
+    texts = (isinstance(leaf, str) and _is_blank(leaf) for leaf in scalars(value))
+    return holds_something(value) and not all(texts)
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip() or is_placeholder(text)
+
+
+def _arrays(fields: pd.DataFrame, matches: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return one row of ``fields`` for each array that has items, by path."""
+    rows = fields[fields["path"].isin(matches["path"].unique()) & fields["schema_path"].notna()]
+    # a run without the array does not show what a union is for it
+    rows = rows.sort_values("predicted_state", key=lambda s: s.ne(PRESENT), kind="stable")
+    records: list[dict[Any, Any]] = rows.drop_duplicates("path").to_dict("records")
+    return {row["path"]: row for row in records}
+
+
+def _of_items(
+    matches: pd.DataFrame, arrays: Mapping[str, dict[str, Any]], votes: _Votes
+) -> Iterator[_Place]:
+    """Find the items that most runs have and gold lacks; one place if gold has no item at all."""
+    for path, rows in matches.groupby("path", sort=False):
+        about = arrays.get(str(path))
+        node = about and votes.comparison.node(about["schema_path"])
+        if not about or not node:
+            continue
+        array = resolve_union(node, about["gold"], about["predicted"])
+        spurious = rows[rows["status"] == "spurious"]
+        if array.kind != "array" or spurious["run"].nunique() < votes.needed:
+            continue
+        lists = [
+            list(zip(items["predicted_index"], items["predicted"], strict=True))
+            for _, items in spurious.groupby("run")
+        ]
+        of_gold = rows[rows["gold_index"].notna()].sort_values(
+            "status", key=lambda s: s != "missed"
+        )
+        gold = of_gold.drop_duplicates("gold_index")
+        missed = gold["status"] == "missed"
+        sides = gold["gold"][missed].tolist(), gold["gold"][~missed].tolist()
+        new = list(_new_items(array, *sides, lists, votes))
+        if len(gold):
+            for item, agreeing in new:
+                key, value = _keyed(array, item)
+                field = f"{about['field']}[]"
+                kind = "item_missing_in_gold"
+                yield _Place(f"{path}{key}[-]", field, kind, None, value, agreeing)
+        elif new:
+            agreeing = min(count for _, count in new)
+            value = _joined(array, new)
+            yield _Place(str(path), about["field"], "empty_in_gold", about["gold"], value, agreeing)
+
+
+def _new_items(
+    array: Node,
+    missed: list[Any],
+    paired: list[Any],
+    lists: list[list[tuple[int, Any]]],
+    votes: _Votes,
+) -> Iterator[tuple[Any, int]]:
+    """Yield the items that most runs have, and how many; those of ``prefixItems`` by position."""
+    prefix, comparison = len(array.children.prefix), votes.comparison
+    needed = max(votes.needed, votes.runs // 2 + 1)
+    for place in range(prefix + 1):
+        node = array.item(place)
+        if node is None:
+            continue
+        chosen = [
+            [_item(array, item) for at, item in items if min(at, prefix) == place]
+            for items in lists
+        ]
+        groups = [g for g in comparison.groups(array, node, chosen) if len(g) >= needed]
+        items = [comparison.consensus(node, group)[0] for group in groups]
+        known = comparison.known(node, missed, paired, items)
+        for at, (item, group) in enumerate(zip(items, groups, strict=True)):
+            if at not in known and _says_something(_keyed(array, item)[1]):
+                yield item, len(group)
+
+
+def _item(array: Node, item: Any) -> Any:
+    """Return an item; one of a flattened map of arrays with its key."""
+    return MapItem(*item) if array.flattened else item
+
+
+def _keyed(array: Node, item: Any) -> tuple[str, Any]:
+    """Return the path step of the key above an item of a flattened map, and the item."""
+    return (bracketed(item.key), item.item) if array.flattened else ("", item)
+
+
+def _joined(array: Node, items: list[tuple[Any, int]]) -> Any:
+    """Return an array of items, or a map of arrays."""
+    if not array.flattened:
+        return [item for item, _ in items]
+    entries: dict[str, list[Any]] = defaultdict(list)
+    for item, _ in items:
+        entries[item.key].append(item.item)
+    return dict(entries)
+
+
+def _restricted(item: Any, gold: Any) -> Any:
+    """Return an object without the keys that have no value in gold."""
+    if not isinstance(item, dict) or not isinstance(gold, dict):
+        return None
+    return {key: value for key, value in item.items() if holds_something(gold.get(key))}
+
+
+# --- evidence -----------------------------------------------------------------------------------
+
+
+def _ranked(found: list[_Suspect], dataset: Dataset | None) -> pd.DataFrame:
+    """Add evidence, findings and score, leave out differences of style, and sort."""
+    by_document: dict[str, list[_Suspect]] = defaultdict(list)
+    for suspect in found:
+        by_document[suspect.document].append(suspect)
+    findings = None if dataset is None else _findings(dataset, by_document)
+    records = []
+    for document, places in by_document.items():
+        index = None if dataset is None else _pdf_text(dataset, document)
+        for place in places:
+            here = None if findings is None else ", ".join(findings[document, place.path])
+            difference = _difference(place)
+            if difference in STYLE and not here and _mean_the_same(place.gold, place.consensus):
+                continue
+            gold_page, of_gold = _evidence(place.gold, index)
+            page, of_consensus = _evidence(place.consensus, index)
+            score = place.agreeing / (place.runs + 1) * (1 + of_consensus - of_gold) / 2
+            detailed = difference in DETAIL and not _is_cut(place.gold, place.consensus)
+            score /= (2 if detailed else 1) * (2 if place.common else 1)
+            records.append(
+                place._asdict()
+                | {"gold_page": gold_page, "consensus_page": page, "findings": here}
+                | {"difference": difference, "score": (1 + score) / 2 if here else score}
+            )
+    frame = SUSPECT_COLUMNS.from_records(records)
+    return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+
+def _mean_the_same(gold: Any, consensus: Any) -> bool:
+    """Whether the offline judge accepts one value for the other: 1.25 is not 12.5."""
+    return _JUDGE.compare(json_text(gold), json_text(consensus)).score >= _SAME
+
+
+def _is_cut(gold: Any, consensus: Any) -> bool:
+    """Whether gold is a text that ends within a word of the consensus."""
+    if not isinstance(gold, str) or not isinstance(consensus, str):
+        return False
+    rest = consensus.removeprefix(gold)
+    return rest != consensus and gold[-1:].isalnum() and rest[:1].isalnum()
+
+
+def _difference(place: _Suspect) -> str | None:
+    """Return the kind of mismatch of two scalars."""
+    values = place.gold, place.consensus
+    if any(value is None or isinstance(value, dict | list) for value in values):
+        return None
+    return mismatch_kind(*values)
+
+
+def _findings(dataset: Dataset, documents: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+    """Return the kinds of findings of the audit by document and path."""
+    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for document, path, kind in (
+        audit(dataset, documents=documents)
+        .findings[["document", "path", "kind"]]
+        .itertuples(index=False)
+    ):
+        if kind not in kinds[document, path]:
+            kinds[document, path].append(kind)
+    return kinds
+
+
+def _pdf_text(dataset: Dataset, document: str) -> PdfText | None:
+    """Return the text of a document's PDF; None if it is absent or cannot be read."""
+    try:
+        return index_of(dataset.pdf_path(document))
+    except (MissingPdfError, InputError):
+        return None
+
+
+def _evidence(value: Any, index: PdfText | None) -> tuple[int | None, float]:
+    """Return the page with a value (most of its leaves), and how well the PDF supports it."""
+    if index is None:
+        return None, _UNKNOWN
+    found = [g for g in look_up(scalars(value), index) if g.grounded is not None]
+    if not found:
+        return None, _UNKNOWN
+    there = [(g.score or 0.0, g.page) for g in found if g.grounded]
+    support = sum((1 + score) / 2 for score, _ in there) / len(found)
+    if 2 * len(there) < len(found):
+        return None, support
+    return max(there, key=lambda hit: hit[0])[1], support
