@@ -134,14 +134,14 @@ def main() -> None:
         rows = [row for job in jobs for row in job.result()]
     table = pd.DataFrame(rows)
     head = ["outputs", "confidences", "documents", "unit", "error", "remaining", "covered", "width"]
-    print("|", " | ".join([*head, "unsafe thresholds"]), "|")  # noqa: T201
-    print("|---" * (len(head) + 1) + "|")  # noqa: T201
+    print("|", " | ".join([*head, "unsafe thresholds"]), "|")
+    print("|---" * (len(head) + 1) + "|")
     for row in table.to_dict("records"):
         cells = [f"{c:.3f}" if isinstance(c, float) else str(c) for c in row.values()]
-        print("|", " | ".join(cells), "|")  # noqa: T201
+        print("|", " | ".join(cells), "|")
     trials = given.trials * len(table)
-    print(f"\nAll: {table['covered'].mean():.4f} of {trials} trials")  # noqa: T201
-    print(f"Lowest: {table['covered'].min():.3f}")  # noqa: T201
+    print(f"\nAll: {table['covered'].mean():.4f} of {trials} trials")
+    print(f"Lowest: {table['covered'].min():.3f}")
 
 
 if __name__ == "__main__":

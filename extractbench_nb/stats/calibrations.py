@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,10 +113,8 @@ class Calibration:
 
     def __repr__(self) -> str:
         """Write accuracy, mean confidence and discrimination of the first groups."""
-        lines = [
-            f"Calibration of {plural(int(self._scores['n'].sum()), 'confidence')}; "
-            f"{plural(self.without, 'counted value')} without one"
-        ]
+        count = plural(int(self._scores["n"].sum()), "confidence")
+        lines = [f"Calibration of {count}; {plural(self.without, 'counted value')} without one"]
         for row in self._scores.head(_SHOWN).to_dict("records"):
             name = " / ".join(one_line(str(row[column]), 40) for column in self.by)
             accuracy = with_range(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
@@ -281,7 +280,7 @@ def _points(
         inside = binned == at
         own, documents = stated[inside], cluster[inside]
         levels = Levels.of(np.zeros(len(own)), documents, np.ones(len(own)), ~right[inside])
-        low, high = levels.quantiles(lambda u, w, e, k=levels: _accuracies(k, u, w, e), drawing)
+        low, high = levels.quantiles(partial(_accuracies, levels), drawing)
         point = {"bin": at, "lowest": own.min(), "highest": own.max(), "n": len(own)}
         point |= {"documents": levels.documents, "confidence": own.mean()}
         points.append(point | {"accuracy": right[inside].mean(), "low": low, "high": high})
@@ -333,7 +332,7 @@ def _scores(
     ideal = float((wrong * recalibrated**2 + (units - wrong) * (1 - recalibrated) ** 2).sum())
     ideal, uncertainty = ideal / size, accuracy * (1 - accuracy)
     auroc = float(_auroc(units - wrong, wrong))
-    ends = {}
+    ends: dict[str, Any] = {}
 
     def measures(u: Numbers, w: Numbers, e: Numbers) -> tuple[Numbers, Numbers]:
         low, high = _accuracies(levels, u, w, e)

@@ -230,7 +230,7 @@ def _align_ids(rows: pd.DataFrame, read: pd.DataFrame, name: str) -> None:
 # --- agreement between runs -----------------------------------------------------------------------
 
 
-def run_agreement(  # noqa: PLR0913 - options, all but the first by name
+def run_agreement(
     runs: Any,
     *,
     dataset: Documents | None = None,

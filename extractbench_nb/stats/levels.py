@@ -79,7 +79,5 @@ class Levels:
         """
         parts = [measure(*parts) for parts in self.resampled(drawing)]
         low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
-        return tuple(  # type: ignore[return-value]
-            np.quantile(values, level, axis=0)
-            for values, level in zip((low, high), drawing.tails, strict=True)
-        )
+        below, above = drawing.tails
+        return np.quantile(low, below, axis=0), np.quantile(high, above, axis=0)

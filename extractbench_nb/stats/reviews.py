@@ -16,7 +16,14 @@ from extractbench_nb.stats.confidences import (
     judged_values,
     read_confidences,
 )
-from extractbench_nb.stats.intervals import DIGITS, Drawing, Numbers, number, with_range
+from extractbench_nb.stats.intervals import (
+    DIGITS,
+    Drawing,
+    Numbers,
+    check_share,
+    number,
+    with_range,
+)
 from extractbench_nb.stats.levels import Levels
 
 REVIEW_COLUMNS = FrameSpec(
@@ -213,9 +220,7 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     [[1, 'd0', True], [2, 'd1', False]]
     """
     drawing = Drawing(confidence, resamples, seed)
-    is_number = isinstance(budget, int | float | np.number) and not isinstance(budget, bool)
-    if not is_number or not 0 <= budget <= 1:
-        raise InputError(f"budget={budget!r}; it is a share from 0 to 1, as 0.2")
+    check_share("budget", budget)
     if unit not in UNITS:
         raise InputError(f"unit is {unit!r}; {nearest(unit, UNITS)}")
     values = judged_values(evaluations, confidences)
@@ -234,11 +239,11 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     )
     curve = REMAINING_COLUMNS.build(
         {
-            "budget": budgets,
-            "remaining": found,
-            "low": np.minimum(low, found),
-            "high": np.maximum(high, found),
-            "random": (1 - budgets) * found[0],
+            "budget": budgets.tolist(),
+            "remaining": found.tolist(),
+            "low": np.minimum(low, found).tolist(),
+            "high": np.maximum(high, found).tolist(),
+            "random": ((1 - budgets) * found[0]).tolist(),
         }
     )
     at = int(np.searchsorted(budgets, budget))
@@ -247,7 +252,9 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
         float(budget),
         levels.documents,
         float(found[0]),
-        *(float(curve[name].iloc[at]) for name in ("remaining", "low", "high")),
+        float(curve["remaining"].iloc[at]),
+        float(curve["low"].iloc[at]),
+        float(curve["high"].iloc[at]),
         values.without,
         values.unused,
         drawing,

@@ -12,7 +12,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import judged_values
-from extractbench_nb.stats.intervals import Drawing, Numbers, number
+from extractbench_nb.stats.intervals import Drawing, Numbers, check_share, number
 from extractbench_nb.stats.levels import Levels
 
 RISK_COLUMNS = FrameSpec(
@@ -179,7 +179,8 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     (0.9, 0.9, 0.017)
     """
     drawing = Drawing(confidence, resamples, seed)
-    if isinstance(target, bool) or not isinstance(target, int | float) or not 0 < target < 1:
+    check_share("target", target)
+    if target in (0, 1):
         raise InputError(f"target={target!r}; it lies between 0 and 1, as 0.05")
     if exchangeable not in EXCHANGEABLE:
         raise InputError(f"exchangeable is {exchangeable!r}; {nearest(exchangeable, EXCHANGEABLE)}")
@@ -204,13 +205,13 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     thresholds = np.array([stated[1 - stated <= level].min() for level in levels.values[at]])
     curve = RISK_COLUMNS.build(
         {
-            "threshold": thresholds,
-            "coverage": coverage[at],
+            "threshold": thresholds.tolist(),
+            "coverage": coverage[at].tolist(),
             "accepted": [(stated >= threshold).sum() for threshold in thresholds],
             "documents": [rows["cluster"][stated >= t].nunique() for t in thresholds],
-            "risk": np.clip(errors[at] / units[at], 0, 1),
-            "upper": upper,
-            "attainable": attainable,
+            "risk": np.clip(errors[at] / units[at], 0, 1).tolist(),
+            "upper": upper.tolist(),
+            "attainable": attainable.tolist(),
         }
     )
     chosen = _chosen(curve, target)
