@@ -154,7 +154,7 @@ def judged_values(evaluations: object, confidences: object = None) -> JudgedValu
     used.discard(-1)
     if not used:
         path = next((path for path in read["path"] if path != "$"), "$")
-        hint = nearest(path, _own_paths(rows)[:1_000])
+        hint = nearest(path, set(_own_paths(rows)))
         raise InputError(f"confidences: none belongs to a value of fields; path {path!r}: {hint}")
     rows["confidence"] = np.array([confidence for _, confidence in matched], dtype=np.float64)
     rows["cluster"] = pd.factorize(rows["document"].astype(object), use_na_sentinel=False)[0]

@@ -231,18 +231,13 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
             "the results have a single document with confidences; a plan needs two or more"
         )
     budgets = np.unique([*np.linspace(0, 1, _BUDGETS + 1), budget])
-    units, wrong = levels.totals()
-    found = _remaining(units[None], wrong[None], budgets)[0] / levels.documents
-    low, high = levels.quantiles(
-        lambda u, w, e: _with_extra(_remaining(u, w, budgets), e, levels.documents, budgets),
-        drawing,
-    )
+    found, low, high = remaining_errors(levels, budgets, drawing)
     curve = REMAINING_COLUMNS.build(
         {
             "budget": budgets.tolist(),
             "remaining": found.tolist(),
-            "low": np.minimum(low, found).tolist(),
-            "high": np.maximum(high, found).tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
             "random": ((1 - budgets) * found[0]).tolist(),
         }
     )
@@ -284,6 +279,19 @@ def _levels_of_documents(values: JudgedValues) -> Levels:
     share = 1 / outputs.groupby("cluster")["wrong"].transform("size")
     amounts = np.ones(len(outputs)), share * outputs["wrong"]
     return Levels.of(outputs["confidence"], outputs["cluster"], *amounts)
+
+
+def remaining_errors(
+    levels: Levels, budgets: Numbers, drawing: Drawing
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the remaining error by budget, and its interval."""
+    units, wrong = levels.totals()
+    found = _remaining(units[None], wrong[None], budgets)[0] / levels.documents
+    low, high = levels.quantiles(
+        lambda u, w, e: _with_extra(_remaining(u, w, budgets), e, levels.documents, budgets),
+        drawing,
+    )
+    return found, np.minimum(low, found), np.maximum(high, found)
 
 
 def _remaining(units: Numbers, wrong: Numbers, budgets: Numbers) -> Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -95,11 +96,10 @@ class RiskCoverage:
         count = plural(int(self._curve["accepted"].max()), "value")
         lines = [f"Risk by coverage of {count}: error {number(self.error)}, AURC {self.aurc:.3f}"]
         if self.threshold is None:
-            attainable = number(self._curve["attainable"].min())
             lines.append(
                 f"  no threshold has a risk of at most {self.target:g} with confidence "
-                f"{self.drawing.percent}; the lowest bound that this sample could give is "
-                f"{attainable}"
+                f"{self.drawing.percent}; the lowest bound is {number(self._curve['upper'].min())}, "
+                f"and {number(self._curve['attainable'].min())} if all values were right"
             )
         else:
             lines.append(
@@ -161,9 +161,9 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     The bound of one threshold is N. Gaffke's (2005) for the mean of bounded values of documents;
     with ``exchangeable="field"`` it is that of Clopper and Pearson for a binomial. The search over
     thresholds is corrected by fixed-sequence testing (A. N. Angelopoulos et al., Learn then test,
-    arXiv:2110.01052, 2021): thresholds are tried from the highest down, from the first with enough
-    values to meet the target if all were right (verdicts are not used for that), and the search
-    ends at the first that fails. So with probability `confidence` over samples the error of new
+    arXiv:2110.01052, 2021): thresholds are tried from the highest down, from the first whose bound
+    would be half of the target if all values were right (verdicts are not used for that), and the
+    search ends at the first that fails. So with probability `confidence` over samples the error of new
     values at the threshold is at most `target`, if new documents come from the same source.
 
     Examples
@@ -187,36 +187,11 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     values = judged_values(evaluations, confidences)
     rows = values.known
     stated, wrong = rows["confidence"].to_numpy(dtype=np.float64), rows["wrong"].to_numpy()
-    cluster = rows["cluster"].to_numpy()
-    weight = np.ones(len(rows))
-    if exchangeable == "field":
-        cluster = np.arange(len(rows))
-    else:
-        weight /= np.bincount(cluster)[cluster]
-    # the highest confidence first
-    levels = Levels.of(1 - stated, cluster, weight, weight * wrong)
-    units, errors = (np.cumsum(amounts) for amounts in levels.totals())
-    coverage = units / units[-1]
-    steps = np.arange(1, len(rows) + 1) / len(rows)
-    sums = np.interp(steps, np.append(0, coverage), np.append(0, errors / units[-1]))
-    at = np.unique(np.searchsorted(coverage, np.arange(1, _POINTS + 1) / _POINTS - 1e-9))
-    at = at[at < len(coverage)]
-    upper, attainable = _upper_bounds(levels, at, drawing)
-    thresholds = np.array([stated[1 - stated <= level].min() for level in levels.values[at]])
-    curve = RISK_COLUMNS.build(
-        {
-            "threshold": thresholds.tolist(),
-            "coverage": coverage[at].tolist(),
-            "accepted": [(stated >= threshold).sum() for threshold in thresholds],
-            "documents": [rows["cluster"][stated >= t].nunique() for t in thresholds],
-            "risk": np.clip(errors[at] / units[at], 0, 1).tolist(),
-            "upper": upper.tolist(),
-            "attainable": attainable.tolist(),
-        }
-    )
-    chosen = _chosen(curve, target)
+    documents = rows["cluster"].to_numpy()
+    curve, aurc = accepted_errors(stated, wrong, documents, exchangeable, drawing)
+    chosen = chosen_row(curve, target)
     return RiskCoverage(
-        float((sums / steps).mean()),
+        aurc,
         float(curve["risk"].iloc[-1]),
         float(target),
         None if chosen is None else float(chosen["threshold"]),
@@ -229,6 +204,42 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
         drawing,
         curve,
     )
+
+
+def accepted_errors(
+    stated: Numbers,
+    wrong: npt.NDArray[np.bool_],
+    documents: npt.NDArray[Any],
+    exchangeable: str,
+    drawing: Drawing,
+) -> tuple[pd.DataFrame, float]:
+    """Return the curve (`RISK_COLUMNS`) and the area below it."""
+    weight, cluster = np.ones(len(stated)), np.arange(len(stated))
+    if exchangeable == "document":
+        cluster = pd.factorize(documents)[0]
+        weight /= np.bincount(cluster)[cluster]
+    # the highest confidence first
+    levels = Levels.of(1 - stated, cluster, weight, weight * wrong)
+    units, errors = (np.cumsum(amounts) for amounts in levels.totals())
+    coverage = units / units[-1]
+    steps = np.arange(1, len(stated) + 1) / len(stated)
+    sums = np.interp(steps, np.append(0, coverage), np.append(0, errors / units[-1]))
+    at = np.unique(np.searchsorted(coverage, np.arange(1, _POINTS + 1) / _POINTS - 1e-9))
+    at = at[at < len(coverage)]
+    upper, attainable = _upper_bounds(levels, at, drawing)
+    inside = [1 - stated <= level for level in levels.values[at]]
+    curve = RISK_COLUMNS.build(
+        {
+            "threshold": [stated[mask].min() for mask in inside],
+            "coverage": coverage[at].tolist(),
+            "accepted": [mask.sum() for mask in inside],
+            "documents": [len(np.unique(documents[mask])) for mask in inside],
+            "risk": np.clip(errors[at] / units[at], 0, 1).tolist(),
+            "upper": upper.tolist(),
+            "attainable": attainable.tolist(),
+        }
+    )
+    return curve, float((sums / steps).mean())
 
 
 def _upper_bounds(
@@ -246,9 +257,10 @@ def _upper_bounds(
     return np.quantile(found, level, axis=0), np.quantile(ideal, level, axis=0)
 
 
-def _chosen(curve: pd.DataFrame, target: float) -> pd.Series | None:
+def chosen_row(curve: pd.DataFrame, target: float) -> pd.Series | None:
     """Return the last threshold of the sequence of tests that all reject a risk above a target."""
-    testable = curve[curve["attainable"] <= target]
+    first = np.flatnonzero(curve["attainable"] <= target / 2)
+    testable = curve.iloc[first[0] :] if len(first) else curve[curve["attainable"] <= target]
     fails = np.flatnonzero(testable["upper"] > target)
     passed = testable.iloc[: fails[0]] if len(fails) else testable
     return None if passed.empty else passed.iloc[-1]
