@@ -1,6 +1,6 @@
 """Measure how often the interval of `review_plan` contains the true remaining error.
 
-    python scripts/validate_review_plan.py [--trials 200]
+    python scripts/validate_review_plan.py [--trials 400]
 
 A simulated model answers for the documents of the sample dataset, with many seeds. Its evaluated
 outputs are the population. Each trial draws documents from it, fits a plan on their values and
@@ -126,15 +126,16 @@ def regime(own: Values, size: int, trials: int, budget: float) -> list[dict[str,
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--trials", type=int, default=400)
+    parser.add_argument("--outputs", nargs="+", choices=[*PROFILES], default=[*PROFILES])
     parser.add_argument("--budget", type=float, default=0.2)
     given = parser.parse_args()
     head = ["outputs", "confidences", "documents", "unit", "error", "remaining", "covered"]
     print("|", " | ".join([*head, "width", "unsafe thresholds"]), "|")
     print("|---|---|---:|---|---:|---:|---:|---:|---:|", flush=True)
     found = []
-    for name, profile in PROFILES.items():
-        wrong, document = population(profile)
+    for name in given.outputs:
+        wrong, document = population(PROFILES[name])
         for kind, size in product(KINDS[:1] if name.startswith("all") else KINDS, SIZES):
             stated = confidences(wrong, kind, np.random.default_rng(KINDS.index(kind)))
             for row in regime(Values(wrong, document, stated), size, given.trials, given.budget):

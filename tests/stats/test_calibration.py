@@ -104,17 +104,18 @@ def test_what_holds_for_any_values(values: list[tuple[int, bool, int]], bins: in
     assert row(backwards)["ece"] == pytest.approx(scores["ece"])
 
 
-def test_ece_of_calibrated_confidences_is_biased_and_the_debiased_one_is_not() -> None:
+def test_ece_of_calibrated_confidences_is_biased_and_the_debiased_one_less() -> None:
     found = [row(xb.stats.calibration(*sample(200, 50, seed), **FAST)) for seed in range(30)]
     ece, debiased = (np.mean([one[name] for one in found]) for name in ("ece", "ece_debiased"))
     assert ece > 0.06
-    assert debiased < 0.4 * ece
+    assert debiased < 0.65 * ece
 
 
 @pytest.mark.parametrize("right", [True, False])
 def test_one_class_has_no_auroc_and_an_interval_that_is_not_a_point(right: bool) -> None:
     scores = row(xb.stats.calibration(*frames([0.9, 0.8], [right] * 2, [0, 1]), **FAST))
-    assert pd.isna(scores["auroc"]) and pd.isna(scores["auroc_low"])
+    assert pd.isna(scores["auroc"])
+    assert pd.isna(scores["auroc_low"])
     assert scores["accuracy"] == float(right)
     assert scores["accuracy_high"] - scores["accuracy_low"] > 0.5
 
@@ -215,21 +216,23 @@ def test_dependent_fields_have_wider_bounds() -> None:
 
 
 def test_thresholds_keep_their_promise() -> None:
-    """100 samples of 60 documents with errors in common; 5 % allowed, bounded at 10 of 100."""
+    """60 samples of good and bad documents: 5 % unsafe plus three standard errors are 8."""
     rng, unsafe, found = np.random.default_rng(5), 0, 0
-    for _ in range(100):
-        quality = rng.beta(9, 1, 60).repeat(5)
-        stated = np.clip(quality + rng.normal(0, 0.1, 300), 0, 1)
-        right = rng.random(300) < quality
-        sampled = frames(stated, right, np.repeat(range(60), 5))
+
+    def draw(documents: int, values: int) -> tuple[np.ndarray, np.ndarray]:
+        quality = np.where(rng.random(documents) < 0.7, 0.99, 0.6).repeat(values)
+        return quality, np.clip(quality + rng.normal(0, 0.2, len(quality)), 0, 1)
+
+    for _ in range(60):
+        quality, stated = draw(100, 4)
+        sampled = frames(stated, rng.random(400) < quality, np.repeat(range(100), 4))
         risk = xb.stats.risk_coverage(*sampled, target=0.1, **FAST)
         if risk.threshold is not None:
             found += 1
-            new = rng.beta(9, 1, 20_000)
-            accepted = np.clip(new + rng.normal(0, 0.1, 20_000), 0, 1) >= risk.threshold
-            unsafe += (1 - new[accepted]).mean() > 0.1
-    assert found > 20
-    assert unsafe <= 10
+            quality, stated = draw(20_000, 1)
+            unsafe += (1 - quality[stated >= risk.threshold]).mean() > 0.1
+    assert found > 30
+    assert unsafe <= 8
 
 
 @pytest.mark.parametrize("target", [0, 1, -0.1, "5%", None, True, float("nan")])
@@ -313,7 +316,7 @@ def test_omitted_values_count_for_documents_only() -> None:
 
 @pytest.mark.parametrize("budget", [-0.1, 1.1, 20, "20%", None, True, float("nan")])
 def test_a_bad_budget(budget: Any) -> None:
-    with pytest.raises(InputError, match="budget=.*it is a share from 0 to 1"):
+    with pytest.raises(InputError, match=r"budget=.*it is a share from 0 to 1"):
         xb.stats.review_plan(sample(10, 5)[0], budget, sample(10, 5)[1])
 
 
@@ -322,9 +325,7 @@ def test_bad_units_and_too_few_documents() -> None:
     with pytest.raises(InputError, match="unit is 'fields'; did you mean 'field'"):
         xb.stats.review_plan(fields, 0.2, stated, unit="fields")
     with pytest.raises(InputError, match="a single document with confidences"):
-        xb.stats.review_plan(
-            *[frame.assign(document="d") for frame in (fields,)], 0.2, stated.assign(document="d")
-        )
+        xb.stats.review_plan(fields.assign(document="d"), 0.2, stated.assign(document="d"))
     with pytest.raises(InputError, match="bins=1"):
         xb.stats.calibration(fields, stated, bins=1)
 
@@ -338,10 +339,9 @@ REGIMES = {
 }
 
 
-@pytest.mark.parametrize("kind", REGIMES)
-@pytest.mark.parametrize("documents", [10, 35])
+@pytest.mark.parametrize("documents, kind", [(10, "useless"), (20, "informative"), (35, "perfect")])
 def test_the_interval_covers_the_error_that_remains(documents: int, kind: str) -> None:
-    """60 samples with errors in common by document: 95 % less three standard errors are 52.
+    """40 samples with errors in common by document: 95 % less three standard errors are 34.
 
     scripts/validate_review_plan.py measures the coverage in more regimes, with more trials.
     """
@@ -352,15 +352,15 @@ def test_the_interval_covers_the_error_that_remains(documents: int, kind: str) -
         stated = REGIMES[kind](rng, wrong)
         return frames(stated.ravel(), ~wrong.ravel(), np.repeat(range(size), 8))
 
-    whole = draw(4000)
+    whole = draw(1500)
     for unit in ("document", "field"):
         truth = xb.stats.review_plan(whole[0], 0.2, whole[1], unit=unit, resamples=100).remaining
         covered = 0
-        for _ in range(60):
+        for _ in range(40):
             fields, stated = draw(documents)
             plan = xb.stats.review_plan(fields, 0.2, stated, unit=unit, **FAST)
             covered += plan.low <= truth <= plan.high
-        assert covered >= 52
+        assert covered >= 34
 
 
 def test_weights_are_uniform_on_the_simplex() -> None:

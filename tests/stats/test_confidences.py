@@ -150,8 +150,7 @@ def changed(**columns: Any) -> pd.DataFrame:
         (GOOD.iloc[:0], "confidences has no rows"),
         (
             changed(confidence=[0.9, 1.1, 0.8, 0.7]),
-            "row 1 (run 'r', document 'e', path '$.a'): confidence is 1.1; expected a number from "
-            "0 to 1 (divide percentages by 100)",
+            "path '$.a'): confidence is 1.1; expected a number from 0 to 1 (divide percentages",
         ),
         (changed(confidence=[0.9, -0.1, 0.8, 0.7]), "confidence is -0.1; expected"),
         (changed(confidence=[0.9, np.nan, 0.8, 0.7]), "confidence is nan; expected a number"),
