@@ -22,7 +22,6 @@ from extractbench_nb.schema.parse import parse_schema
 from extractbench_nb.stats.confidences import CONFIDENCE_COLUMNS
 
 _MOST_LEVELS = 250
-_MOST_UNIONS = 20
 _AROUND = 20
 
 
@@ -108,13 +107,13 @@ def split_confidences(
     return SplitOutput(result, frame)
 
 
-def _alternatives(node: Node, unions: int = _MOST_UNIONS) -> Iterator[Node]:
+def _alternatives(node: Node) -> Iterator[Node]:
     """Yield the nodes that a value can have: the branches of a union, else the node."""
-    if node.kind != "union" or not unions:
+    if node.kind != "union":
         yield node
         return
     for branch in node.children.branches:
-        yield from _alternatives(branch, unions - 1)
+        yield from _alternatives(branch)
 
 
 def _below(nodes: list[Node], key: str) -> list[Node]:

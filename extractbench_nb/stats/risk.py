@@ -98,8 +98,9 @@ class RiskCoverage:
         if self.threshold is None:
             lines.append(
                 f"  no threshold has a risk of at most {self.target:g} with confidence "
-                f"{self.drawing.percent}; the lowest bound is {number(self._curve['upper'].min())}, "
-                f"and {number(self._curve['attainable'].min())} if all values were right"
+                f"{self.drawing.percent}; the lowest bound is "
+                f"{number(self._curve['upper'].min())}, and "
+                f"{number(self._curve['attainable'].min())} if all values were right"
             )
         else:
             lines.append(
@@ -163,8 +164,8 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     thresholds is corrected by fixed-sequence testing (A. N. Angelopoulos et al., Learn then test,
     arXiv:2110.01052, 2021): thresholds are tried from the highest down, from the first whose bound
     would be half of the target if all values were right (verdicts are not used for that), and the
-    search ends at the first that fails. So with probability `confidence` over samples the error of new
-    values at the threshold is at most `target`, if new documents come from the same source.
+    search ends at the first that fails. So with probability `confidence` over samples the error of
+    new values at the threshold is at most `target`, if new documents come from the same source.
 
     Examples
     --------
