@@ -6,21 +6,22 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb._json import BRACKETED, member
-from extractbench_nb.batch.inputs import Documents
-from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.api import read_predicted
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import Numbers
+
+if TYPE_CHECKING:
+    from extractbench_nb.batch.inputs import Documents
 
 CONFIDENCE_COLUMNS = FrameSpec(
     "confidences",
@@ -59,7 +60,7 @@ def read_confidences(source: object) -> pd.DataFrame:
         raise InputError("confidences has no rows")
     ids = {name: frame[name].tolist() for name in _IDS if name in frame.columns}
     columns: dict[str, list[Any]] = {
-        name: [None if pd.isna(cell) else str(cell) for cell in cells]
+        name: [None if _is_absent(cell) else str(cell) for cell in cells]
         for name, cells in ids.items()
     }
     columns |= {name: [None] * len(frame) for name in _IDS if name not in columns}
@@ -75,6 +76,11 @@ def read_confidences(source: object) -> pd.DataFrame:
         seen.add(key)
     columns["confidence"] = frame["confidence"].tolist()
     return CONFIDENCE_COLUMNS.build(columns)
+
+
+def _is_absent(cell: Any) -> bool:
+    """Whether a cell is None or another missing value."""
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def _problem(value: Any) -> str | None:
@@ -165,8 +171,9 @@ def _nodes(fields: pd.DataFrame) -> pd.DataFrame:
     """Return one row per node that has a verdict: it passes if all its metrics pass."""
     rows = fields.reset_index(drop=True).copy(deep=False)
     for name in ("run", "document"):
-        if name not in rows.columns:
-            rows[name] = pd.array([None] * len(rows), dtype=TEXT)
+        given = rows[name].tolist() if name in rows.columns else [None] * len(rows)
+        texts = [None if _is_absent(cell) else str(cell) for cell in given]
+        rows[name] = pd.array(texts, dtype=TEXT)
     keys = ["run", "document", "path", "predicted_path"]
     passed = rows["passed"].astype("boolean")
     rows["wrong"] = ~passed.fillna(value=True)
@@ -287,6 +294,8 @@ def run_agreement(
     >>> run_agreement(runs)[["run", "path", "confidence"]].values.tolist()
     [['1', '$.a', 0.5], ['2', '$.a', 0.5], ['3', '$.a', 0.0]]
     """
+    from extractbench_nb.batch.run import evaluate_runs
+
     refuse_missing(runs, ("run", "document", "predicted"), "runs")
     if dataset is None:
         refuse_missing(runs, ("schema",), "runs")
@@ -295,12 +304,14 @@ def run_agreement(
     for document, group in runs.groupby("document", sort=False):
         cells = group.to_dict("records")
         for own in cells:
+            if _is_absent(own["predicted"]) or len(cells) < _FEWEST_RUNS:
+                continue
             value, problem = read_predicted(own["predicted"])
-            if problem or len(cells) < _FEWEST_RUNS or value is None:
+            if problem or value is None:
                 continue
             others[str(own["run"]), str(document)] = len(cells) - 1
             base = {name: own[name] for name in ("schema", "domain") if name in own}
-            base |= {"document": document, "gold": json.dumps(value)}
+            base |= {"document": document, "gold": json.dumps(value, default=str)}
             pairs += [
                 {**base, "run": json.dumps([str(own["run"]), str(cell["run"])])}
                 | {"predicted": cell["predicted"]}

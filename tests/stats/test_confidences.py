@@ -179,6 +179,13 @@ def test_bad_confidences(frame: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_names_may_be_numbers() -> None:
+    fields = FIELDS.assign(run=[1, 1, 2, 2])
+    frame = changed(run=["1", "1", "2", "2"])
+    for one in (frame, frame.assign(run=frame["run"].astype(int))):
+        assert len(judged_values(fields, one).known) == 4
+
+
 def test_the_callers_frames_stay_as_they_are() -> None:
     fields, frame = FIELDS.copy(), GOOD.copy()
     xb.stats.review_plan(fields, 0.5, frame, resamples=100)
@@ -228,7 +235,9 @@ def test_an_output_that_is_not_json_agrees_with_none() -> None:
     assert agreed(frame, "r2") == {}
 
 
-@pytest.mark.parametrize("outputs", [({"total": 1},), ("{", "["), (None, None)])
+@pytest.mark.parametrize(
+    "outputs", [({"total": 1},), ("{", "["), (None, pd.NA), (None, float("nan"))]
+)
 def test_no_agreement_without_two_runs(outputs: tuple[Any, ...]) -> None:
     with pytest.raises(InputError, match="no document has outputs of two runs"):
         run_agreement(runs(*outputs))
