@@ -267,11 +267,8 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
     elif completion.finish_reason == _FILTERED:
         error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
     if completion.text is not None and len(completion.text) <= _LONGEST:
-        raw = completion.text
-        for name, value in os.environ.items():  # a server may quote a key
-            if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
-                raw = raw.replace(value, "[hidden]")
-    meta = {
+        raw = _without_keys(completion.text)
+    meta: dict[str, Any] = {
         "finish_reason": completion.finish_reason,
         "prompt_tokens": completion.prompt_tokens,
         "completion_tokens": completion.completion_tokens,
@@ -282,7 +279,19 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
         "input": document_input,
         "attempts": attempts,
     }
+    if request.logprobs:  # their tokens would spell a hidden key
+        pairs = completion.logprobs or () if raw == completion.text else ()
+        tokens, logs = [text for text, _ in pairs], [log for _, log in pairs]
+        meta["logprobs"] = {"tokens": tokens, "logprobs": logs} if pairs else None
     return Output(raw, meta)
+
+
+def _without_keys(text: str) -> str:
+    """Hide the values of API keys, which a server may quote."""
+    for name, value in os.environ.items():
+        if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
+            text = text.replace(value, "[hidden]")
+    return text
 
 
 def reason_of(failure: Failure, *, structured: bool) -> str:

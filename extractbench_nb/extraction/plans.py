@@ -98,6 +98,7 @@ class Options:
     temperature: float | None
     max_tokens: int | None
     document_input: str
+    logprobs: bool = False
 
     def __post_init__(self) -> None:
         """Check mode and document_input."""
@@ -116,10 +117,14 @@ class Options:
     def check(self) -> None:
         """Check, offline, that the model supports this mode, or raise `InputError`."""
         check_model(self.settings, otherwise=NO_KEY)
-        if not self.is_structured:
-            return
         model = self.settings.model
-        if "response_format" not in (litellm().get_supported_openai_params(model=model) or ()):
+        supported = litellm().get_supported_openai_params(model=model) or ()
+        if self.logprobs and "logprobs" not in supported:
+            raise InputError(
+                f"logprobs=True: LiteLLM knows no log-probabilities of {model!r}; leave it out, "
+                "and use the agreement between runs (xb.stats.run_agreement)"
+            )
+        if self.is_structured and "response_format" not in supported:
             raise InputError(
                 f"mode='structured': LiteLLM knows no response format for {model!r} and would "
                 "drop the schema; use mode='prompt'"
@@ -148,6 +153,7 @@ class Options:
                 "temperature": self.temperature,
                 "max_tokens": self.max_tokens,
                 "response_format": _STRICT_IF_POSSIBLE if self.is_structured else None,
+                **({"logprobs": True} if self.logprobs else {}),
             },
             dataset=dataset,
             documents={},
@@ -169,6 +175,7 @@ class Options:
             schema_name="extraction",
             demanded=self.is_structured,
             file_tokens=_file_tokens(task.pdf, self.settings.model) if limited else 0,
+            logprobs=self.logprobs,
         )
 
 

@@ -213,6 +213,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     retry_wait: float = Settings.retry_wait,
     budget_usd: float | None = None,
     api_base: str | None = None,
+    logprobs: bool = False,
     resume: bool = True,
     progress: bool = True,
 ) -> Run:
@@ -260,6 +261,9 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         is charged its maximum cost.
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
+    logprobs : bool, optional
+        Request the log-probabilities of the tokens and keep them in the meta files, for
+        `token_confidences`. Where a key was hidden in a text, they are not kept.
     resume : bool, optional
         Resume the run in the folder. Documents with an output are not sent again, unless their
         ``.raw.txt`` was removed, or their call failed for a passing reason: rate_limited, timeout,
@@ -308,7 +312,8 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         api_base=api_base,
         **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
     )
-    options = Options(settings, Prompt(mode, prompt), temperature, max_tokens, document_input)
+    prompts = Prompt(mode, prompt)
+    options = Options(settings, prompts, temperature, max_tokens, document_input, logprobs)
     path = folder_path(folder)
     chosen, ids = choose_documents(documents, dataset)
     begun = begun_run(path, ids, resume=resume)

@@ -7,6 +7,7 @@ closed, and matplotlib's settings stay unchanged; matplotlib itself is imported 
 figure is drawn.
 """
 
+from extractbench_nb.plots.confidences import reliability, remaining_error, risk_coverage
 from extractbench_nb.plots.dataset import complexity, compression, documents, findings, tokens
 from extractbench_nb.plots.evaluated import (
     attempts,
@@ -46,8 +47,11 @@ __all__ = [
     "modes",
     "outcomes",
     "permutations",
+    "reliability",
+    "remaining_error",
     "reproduction",
     "results",
+    "risk_coverage",
     "sensitivity",
     "tokens",
     "validity",

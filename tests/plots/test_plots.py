@@ -65,6 +65,7 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     costs = runs.summary.assign(cost_usd=lambda f: f["run"].rank() * 0.002, latency_seconds=3.0)
     priced = xb.stats.frontier(costs, resamples=200)
     lengths = xb.extraction.validity_by_length(tried, xb.load_dataset("sample"))
+    fields, stated = confident()
     kept = xb.tables.keep_curves(
         xb.tables.made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1]
     )
@@ -85,12 +86,49 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
         "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
         "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
+        "reliability": lambda ax: plots.reliability(xb.stats.calibration(fields, stated), ax=ax),
+        "remaining_error": lambda ax: plots.remaining_error(
+            xb.stats.review_plan(fields, 0.3, stated), ax=ax
+        ),
         "reproduction": lambda ax: plots.reproduction(reproduced(), ax=ax),
         "results": lambda ax: plots.results(COUNTS, ax=ax),
+        "risk_coverage": lambda ax: plots.risk_coverage(
+            xb.stats.risk_coverage(fields, stated, target=0.2), ax=ax
+        ),
         "sensitivity": lambda ax: plots.sensitivity(corrupted, ax=ax),
         "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
         "validity": lambda ax: plots.validity(lengths, ax=ax),
     }
+
+
+@cache
+def confident() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Values of 60 documents, and their confidences."""
+    rng = np.random.default_rng(0)
+    ids = {"document": np.repeat([f"d{i}" for i in range(60)], 5)}
+    ids["path"] = [f"$.a{i}" for i in range(300)]
+    stated = rng.beta(4, 2, 300)
+    columns = {"predicted_path": None, "predicted_state": "present", "counted": True}
+    columns |= {"field": rng.choice(["total", "a_rather_long_field.name"], 300)}
+    fields = pd.DataFrame({**ids, **columns, "passed": rng.random(300) < np.sqrt(stated)})
+    return fields, pd.DataFrame({**ids, "confidence": stated})
+
+
+def test_figures_of_confidences_show_their_frames(ax: Axes) -> None:
+    fields, stated = confident()
+    found = xb.stats.calibration(fields, stated, by="field")
+    plots.reliability(found, ax=ax)
+    lines = [line.get_xydata() for line in ax.lines[1:]]
+    assert len(lines) == 2
+    drawn = np.concatenate(lines)
+    assert drawn == pytest.approx(100 * found.bins[["confidence", "accuracy"]].to_numpy())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "a_rather_long_field.name",
+        "total",
+    ]
+    many = xb.stats.calibration(fields, stated, by="document", bins=2, resamples=100)
+    with pytest.raises(InputError, match="calibration has 60 groups"):
+        plots.reliability(many)
 
 
 @cache

@@ -16,6 +16,7 @@ from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.display.palette import LIGHT
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.plots.drawing import distinct
+from tests.plots.test_plots import confident
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
@@ -120,6 +121,15 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
     "attempts": lambda ax: plots.attempts(outputs(), ax=ax),
     "attempts of runs": lambda ax: plots.attempts(outputs(), by=["run", "domain"], ax=ax),
     "validity": lambda ax: plots.validity(by_length(), ax=ax),
+    "reliability": lambda ax: plots.reliability(
+        xb.stats.calibration(*confident(), by="field", resamples=100), ax=ax
+    ),
+    "remaining_error": lambda ax: plots.remaining_error(
+        xb.stats.review_plan(confident()[0], 0.3, confident()[1], resamples=100), ax=ax
+    ),
+    "risk_coverage": lambda ax: plots.risk_coverage(
+        xb.stats.risk_coverage(*confident(), target=0.3, resamples=100), ax=ax
+    ),
     "validity of runs": lambda ax: plots.validity(by_length("run"), ax=ax),
 }
 

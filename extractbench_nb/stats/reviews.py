@@ -1,0 +1,338 @@
+"""`review_plan`: what to check by hand within a budget, and the error that is left."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb.display.text import plural
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.stats.confidences import (
+    JudgedValues,
+    judged_values,
+    read_confidences,
+)
+from extractbench_nb.stats.intervals import (
+    DIGITS,
+    Drawing,
+    Numbers,
+    check_share,
+    number,
+    with_range,
+)
+from extractbench_nb.stats.levels import Levels
+
+REVIEW_COLUMNS = FrameSpec(
+    "ranked",
+    "one row per document or value, the first to check at the top",
+    (
+        Column("rank", "int64", "place in the order of review", "1 and up"),
+        Column("run", "string", "run", nullable=True),
+        Column("document", "string", "document", nullable=True),
+        Column("path", "string", "instance path in the output; missing: a document", "", True),
+        Column("confidence", "float64", "its confidence; of a document, their mean", "0 to 1"),
+        Column("review", "bool", "whether it is within the budget"),
+    ),
+)
+
+REMAINING_COLUMNS = FrameSpec(
+    "curve",
+    "one row per budget, ascending",
+    (
+        Column("budget", "float64", "share of documents or values that are checked", "0 to 1"),
+        Column("remaining", "float64", "expected share of wrong values after review", "0 to 1"),
+        Column("low", "float64", "lower end of its interval", "0 to 1"),
+        Column("high", "float64", "upper end", "0 to 1"),
+        Column("random", "float64", "the same for a random choice of what is checked", "0 to 1"),
+    ),
+)
+
+UNITS = ("document", "field")
+_BUDGETS = 20
+_FEWEST = 2
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ReviewPlan:
+    """An order of review and the error that remains after it. Made by `review_plan`.
+
+    Attributes
+    ----------
+    unit : str
+        What is checked, ``document`` or ``field``.
+    budget : float
+        Share of them that is checked, 0 to 1.
+    documents : int
+        Documents that the plan was fitted on.
+    error : float
+        Share of wrong values before review, the mean over documents, 0 to 1.
+    remaining, low, high : float
+        Expected share of wrong values after review, and its interval.
+    without, unused : int
+        Counted values without a confidence, and confidences without a value.
+    drawing : Drawing
+        Confidence of the interval, number of resamples and seed.
+    """
+
+    unit: str
+    budget: float
+    documents: int
+    error: float
+    remaining: float
+    low: float
+    high: float
+    without: int
+    unused: int
+    drawing: Drawing
+    _curve: pd.DataFrame
+    _ranked: pd.DataFrame
+
+    @property
+    def curve(self) -> pd.DataFrame:
+        """The remaining error by budget; see `ReviewPlan.columns()`. A copy."""
+        return self._curve.copy()
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The documents or values that the plan was fitted on, in the order of review. A copy."""
+        return self._ranked.copy()
+
+    @staticmethod
+    def columns() -> pd.DataFrame:
+        """Describe every column of `ranked` and `curve`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per column: column, dtype, values, nullable, meaning, frame.
+        """
+        return describe_frames([REVIEW_COLUMNS, REMAINING_COLUMNS])
+
+    def apply(self, confidences: pd.DataFrame) -> pd.DataFrame:
+        """Choose what to check among new outputs, which need no gold.
+
+        Parameters
+        ----------
+        confidences : pandas.DataFrame
+            Confidences of the new outputs, made in the same way as those of the plan.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per document or value, least confident first; ``review`` marks those within the
+            budget, rounded down. Equal confidences are in a random order, which the seed decides.
+
+        Raises
+        ------
+        InputError
+            A confidence is not a number from 0 to 1 or is there twice, or none has a path although
+            the unit is ``field``.
+        """
+        return _ranked(read_confidences(confidences), self.unit, self.budget, self.drawing.seed)
+
+    def __repr__(self) -> str:
+        """Write the budget and the error before and after review."""
+        found = with_range(self.remaining, self.low, self.high)
+        random = (1 - self.budget) * self.error
+        return (
+            f"Review of {100 * self.budget:.4g} % of the {self.unit}s, least confident first: "
+            f"error {number(self.error)} before, {found} after ({self.drawing.percent} interval; "
+            f"{number(random)} if chosen at random); from {plural(self.documents, 'document')}"
+        )
+
+
+def review_plan(  # noqa: PLR0913 - options, all but the first by name
+    evaluations: object,
+    budget: float = 0.2,
+    confidences: pd.DataFrame | None = None,
+    *,
+    unit: str = "document",
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> ReviewPlan:
+    """Plan a review by hand, and estimate the error that remains after it.
+
+    The plan is fitted on outputs that have gold. It is used on new outputs that have confidences
+    and no gold: ``plan.apply(confidences)``.
+
+    Parameters
+    ----------
+    evaluations : results of a batch, pandas.DataFrame, mapping or list
+        Results with `fields` of two documents or more, evaluated against gold. Several runs of a
+        document are averaged; pass those of one run for a plan for that run.
+    budget : float, optional
+        Share of documents or values that can be checked, 0 to 1.
+    confidences : pandas.DataFrame, optional
+        See `calibration`.
+    unit : {"document", "field"}, optional
+        Whether whole outputs are checked, those with the lowest mean confidence first, or single
+        values. A review finds and corrects all errors of what is checked.
+    confidence : float, optional
+        Of the interval, between 0 and 1.
+    resamples : int, optional
+        Random weights of the documents, 100 and up.
+    seed : int, optional
+        The same seed gives the same interval and order.
+
+    Returns
+    -------
+    ReviewPlan
+        ``remaining`` with its interval ``low`` to ``high``, ``curve`` with the same for other
+        budgets, and ``ranked``, the order of review.
+
+    Raises
+    ------
+    InputError
+        As for `calibration`; `budget` is not from 0 to 1; `unit` is unknown; there is a single
+        document; the unit is ``field`` and no confidence has a path.
+
+    Notes
+    -----
+    The error of a document is the share of its values that are wrong: of all counted values with
+    ``unit="document"``, of the values that have a confidence with ``unit="field"`` (nobody can
+    check an omitted value by its confidence). The remaining error is the mean over documents of
+    what is wrong and not checked. It is the long-run mean for documents from the same source, and
+    not a bound for one small batch.
+
+    The order depends on the confidences alone, so verdicts are not used twice. The interval
+    resamples documents with random weights, and chooses what is checked anew each time, because the
+    threshold of the budget is a quantile of the sample. One additional document, with everything
+    right for the lower end and everything wrong for the upper, makes it valid for few documents and
+    rare errors (N. Gaffke, 2005; see docs/review.md for the coverage in simulations). With few
+    documents the interval is wide: 10 documents without an error do not exclude an error of 0.3.
+
+    Examples
+    --------
+    >>> fields = pd.DataFrame({"document": [f"d{i}" for i in range(40)], "path": "$.a",
+    ...     "predicted_path": None, "predicted_state": "present", "field": "a", "counted": True,
+    ...     "passed": [i >= 10 for i in range(40)]})
+    >>> stated = pd.DataFrame({"document": fields["document"],
+    ...                        "confidence": [i / 40 for i in range(40)]})
+    >>> plan = review_plan(fields, 0.2, stated)
+    >>> plan.error, plan.remaining
+    (0.25, 0.05)
+    >>> plan.apply(stated.head(5))[["rank", "document", "review"]].values.tolist()[:2]
+    [[1, 'd0', True], [2, 'd1', False]]
+    """
+    drawing = Drawing(confidence, resamples, seed)
+    check_share("budget", budget)
+    if unit not in UNITS:
+        raise InputError(f"unit is {unit!r}; {nearest(unit, UNITS)}")
+    values = judged_values(evaluations, confidences)
+    ranked = _ranked(values.confidences, unit, budget, seed)
+    levels = _levels_of_documents(values) if unit == "document" else _levels_of_fields(values)
+    if levels.documents < _FEWEST:
+        raise InputError(
+            "the results have a single document with confidences; a plan needs two or more"
+        )
+    budgets = np.unique([*np.linspace(0, 1, _BUDGETS + 1), budget])
+    found, low, high = remaining_errors(levels, budgets, drawing)
+    curve = REMAINING_COLUMNS.build(
+        {
+            "budget": budgets.tolist(),
+            "remaining": found.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "random": ((1 - budgets) * found[0]).tolist(),
+        }
+    )
+    at = int(np.searchsorted(budgets, budget))
+    return ReviewPlan(
+        unit,
+        float(budget),
+        levels.documents,
+        float(found[0]),
+        float(curve["remaining"].iloc[at]),
+        float(curve["low"].iloc[at]),
+        float(curve["high"].iloc[at]),
+        values.without,
+        values.unused,
+        drawing,
+        curve,
+        ranked,
+    )
+
+
+def _levels_of_fields(values: JudgedValues) -> Levels:
+    """Return each value as a unit; its error is its share of the values of its document."""
+    rows = values.known
+    share = 1 / rows.groupby("cluster")["wrong"].transform("size")
+    return Levels.of(rows["confidence"], rows["cluster"], np.ones(len(rows)), share * rows["wrong"])
+
+
+def _levels_of_documents(values: JudgedValues) -> Levels:
+    """Return each output as a unit; its error is its share of the outputs of its document."""
+    keys = ["run", "document"]
+    stated = values.confidences.groupby(keys, dropna=False)["confidence"].mean()
+    counted = values.rows[values.rows["counted"]]
+    outputs = counted.groupby(keys, dropna=False).agg(
+        cluster=("cluster", "first"), wrong=("wrong", "mean")
+    )
+    outputs = outputs.join(stated, how="inner")
+    if outputs.empty:
+        raise InputError("fields: no output with a confidence has a counted value")
+    share = 1 / outputs.groupby("cluster")["wrong"].transform("size")
+    amounts = np.ones(len(outputs)), share * outputs["wrong"]
+    return Levels.of(outputs["confidence"], outputs["cluster"], *amounts)
+
+
+def remaining_errors(
+    levels: Levels, budgets: Numbers, drawing: Drawing
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the remaining error by budget, and its interval."""
+    units, wrong = levels.totals()
+    found = _remaining(units[None], wrong[None], budgets)[0] / levels.documents
+    low, high = levels.quantiles(
+        lambda u, w, e: _with_extra(_remaining(u, w, budgets), e, levels.documents, budgets),
+        drawing,
+    )
+    return found, np.minimum(low, found), np.maximum(high, found)
+
+
+def _remaining(units: Numbers, wrong: Numbers, budgets: Numbers) -> Numbers:
+    """Return the sum of errors that are not checked, by row and budget.
+
+    Levels come in the order of review. Within a level, what is checked is a random part.
+    """
+    checked = np.cumsum(units, axis=1)
+    checked /= checked[:, -1:]
+    left = wrong.sum(axis=1, keepdims=True) - np.cumsum(wrong, axis=1)
+    rows = [
+        np.interp(budgets, np.append(0, x), np.append(total, y))
+        for x, y, total in zip(checked, left, wrong.sum(axis=1), strict=True)
+    ]
+    found: Numbers = np.maximum(np.round(rows, DIGITS), 0)
+    return found
+
+
+def _with_extra(
+    left: Numbers, extra: Numbers, documents: int, budgets: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return the remaining error with an additional document that is all right, and all wrong."""
+    # nothing remains if everything is checked
+    worst = extra[:, None] * (budgets < 1)
+    return left / documents, (left + worst) / documents
+
+
+def _ranked(read: pd.DataFrame, unit: str, budget: float, seed: int) -> pd.DataFrame:
+    """Order outputs or values by confidence; equal ones in an order that the seed decides."""
+    rows = read
+    if unit == "document":
+        keys = ["run", "document"]
+        rows = read.groupby(keys, dropna=False, sort=False)["confidence"].mean().reset_index()
+        rows["path"] = None
+    elif read["path"].eq("$").all():
+        raise InputError(
+            "unit is 'field', but no confidence has a path; pass a column path, or unit='document'"
+        )
+    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows["confidence"]))
+    rows = rows.iloc[order].reset_index(drop=True)
+    rank = np.arange(1, len(rows) + 1)
+    # 0.1 * 30 is slightly more than 3
+    reviewed = math.floor(round(budget * len(rows), 9))
+    return REVIEW_COLUMNS.from_records(rows.assign(rank=rank, review=rank <= reviewed))
