@@ -212,7 +212,8 @@ class Evaluations:
     missing : pandas.DataFrame
         Run and document of the outputs that another run has and this one does not.
     meta : dict
-        Profile, judge, alignment, versions, counts.
+        Profile, judge, alignment, versions, counts; `settings`, on which verdicts depend, and
+        `schemas`, the digests of the schemas by label.
     """
 
     _source: Source
