@@ -135,7 +135,9 @@ class Regressions:
             documents and models is escaped.
         """
         head = f"### Extraction gate: {self.verdict}\n\n{markdown_cell(self.reason, 1_000)}\n"
+        # a zero-width space: GitHub would notify the user that a document's name mentions
         notes = "".join(f"- {markdown_cell(note, 400)}\n" for note in self.notes)
+        notes = notes.replace("@", "@&#8203;")
         rows = _listed(self._fields)
         table = [_MARKDOWN_HEAD] if len(rows) and most else []
         room = _MOST_CHARACTERS - len(head) - len(notes)
@@ -314,8 +316,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     ...     given = {"schema": [schema] * len(runs), "gold": [{"year": 2024}] * len(runs)}
     ...     return evaluate_runs(runs.assign(**given), progress=False)
     >>> found = regressions(evaluated([2024] * 8), evaluated([2024, 2024] + [2025] * 6))
-    >>> found.verdict, found.summary["difference"], round(found.summary["p_value"], 5)
-    ('fail', -0.75, 0.03125)
+    >>> found.verdict, found.summary[["difference", "p_value"]].tolist()
+    ('fail', [-0.75, 0.03125])
     >>> found.fields.loc[0, ["document", "path", "verdict", "was", "is"]].tolist()
     ['d2', '$.year', 'regressed', 2024, 2025]
     """
