@@ -93,16 +93,26 @@ class Plan:
 
 
 def schema_digests(plan: Plan) -> dict[str, list[str]]:
-    """Return the digests of the schemas of each label.
-
-    Titles, descriptions and the order of keys leave no trace: they are no rules.
-    """
-    digests = {}
-    for key, schema in plan.schemas.items():
-        text = canonical(_without_notes(schema.document))
-        digests[key] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """Return the digests of the schemas of each label."""
+    digests = {key: scoring_digest(schema.document) for key, schema in plan.schemas.items()}
     pairs = sorted({(cell.schema, digests[cell.schema_key]) for cell in plan.cells})
     return {label: [digest for _, digest in same] for label, same in groupby(pairs, itemgetter(0))}
+
+
+def scoring_digest(schema: Any) -> str:
+    """Hash a schema; titles, descriptions and the order of keys leave no trace: they are no rules.
+
+    Examples
+    --------
+    >>> scoring_digest({"type": "string", "title": "Name"}) == scoring_digest({"type": "string"})
+    True
+    """
+    return content_digest(_without_notes(schema))
+
+
+def content_digest(value: Any) -> str:
+    """Hash a JSON value; the order of keys leaves no trace."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _NOTES = ("title", "description", "$comment", "examples")

@@ -162,7 +162,8 @@ def test_wheel_holds_the_package_and_the_sample(wheel: Path):
     shipped = "extractbench_nb/_sample/"
     assert {n.removeprefix(shipped) for n in names if n.startswith(shipped)} == sample
 
-    assert {n.split("/")[0] for n in names} == {"extractbench_nb", wheel_info(wheel)}
+    plugin = "extractbench_nb_pytest.py"
+    assert {n.split("/")[0] for n in names} == {"extractbench_nb", plugin, wheel_info(wheel)}
     assert f"{wheel_info(wheel)}/licenses/LICENSE" in names
 
 

@@ -1,0 +1,120 @@
+"""How often the gate finds a planted drop, and fails on noise: the table in docs/gate.md.
+
+    python scripts/validate_gate.py [--trials 200]
+
+Runs of one quality are made from the sample's gold with `corrupt_mixed`, with independent errors in
+each. A trial draws documents with replacement and one output per document and side; the verdict is
+that of `xb.regressions`. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import extractbench_nb as xb
+from extractbench_nb.simulation.profiles import MIXTURE
+from extractbench_nb.stats.compare import compare_runs
+from extractbench_nb.stats.regressions import VERDICTS, decide
+
+SIZES = (10, 35, 100, 300)
+DROPS = (0.0, 0.02, 0.05, 0.1)
+INVALID = (0.0, 0.03)
+BASE, TOLERANCE, OUTPUTS = 0.9, 0.002, 40
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def pool(severity: float, outputs: int, seed: str) -> Numbers:
+    """Return pass rates of independent outputs, one row per document of the sample."""
+    dataset = xb.load_dataset("sample")
+    rates = {name: min(1.0, severity * rate) for name, rate in MIXTURE.items()}
+    rows = []
+    for document in dataset.listing.itertuples():
+        schema, gold = dataset.schema(document.schema), dataset.gold(document.document)
+        parsed = xb.parse_schema(schema)
+        made = (
+            xb.simulation.corrupt_mixed(parsed, gold, rates, seed=f"{seed}/{k}").value
+            for k in range(outputs)
+        )
+        rows.append([xb.evaluate(parsed, gold, value).summary["pass_rate"] for value in made])
+    return np.array(rows)
+
+
+def pool_of_quality(mean: float, seed: str) -> Numbers:
+    """Return a pool with a given mean pass rate, found by bisection on the severity."""
+    low, high = 0.0, 2.0
+    for _ in range(12):
+        severity = (low + high) / 2
+        scores = pool(severity, OUTPUTS, seed)
+        if abs(scores.mean() - mean) < TOLERANCE:
+            break
+        low, high = (severity, high) if scores.mean() > mean else (low, severity)
+    return scores
+
+
+def trial(
+    sides: tuple[Numbers, Numbers], size: int, invalid: float, rng: np.random.Generator, **how: Any
+) -> str:
+    """Return the verdict on two runs over documents drawn with replacement."""
+    drawn = rng.integers(0, len(sides[0]), size)
+    tables = {}
+    # of one pool, both sides never take the same output
+    picks = rng.integers(0, OUTPUTS, size)
+    other = (picks + rng.integers(1, OUTPUTS, size)) % OUTPUTS
+    for name, scores, which in zip(("baseline", "candidate"), sides, (picks, other), strict=True):
+        is_invalid = rng.random(size) < invalid
+        tables[name] = pd.DataFrame(
+            {
+                "document": [f"d{i}" for i in range(size)],
+                "outcome": np.where(is_invalid, "invalid", "evaluated"),
+                "pass_rate": scores[drawn, which],
+            }
+        )
+    max_drop = how.pop("max_drop", 0.02)
+    compared = compare_runs(tables, measures="pass_rate", baseline="baseline", **how)
+    return decide(compared.differences.iloc[0], max_drop, complete=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--resamples", type=int, default=1999)
+    parser.add_argument("--max-drop", type=float, default=0.02)
+    options = parser.parse_args()
+    pools = {drop: pool_of_quality(BASE - drop, f"drop {drop}") for drop in DROPS}
+    means = ", ".join(f"{drop:g}: {scores.mean():.4f}" for drop, scores in pools.items())
+    print(f"mean pass rate by planted drop: {means}")
+    noise = pools[0.0][:, 0::2] - pools[0.0][:, 1::2]
+    print(f"standard deviation of a document's difference without a drop: {noise.std():.3f}")
+    print(f"{options.trials} trials each, max_drop {options.max_drop:g}, in percent:")
+    print("fail / inconclusive / pass")
+    for invalid in INVALID:
+        print(f"\noutputs that are not JSON, each side: {invalid:.0%}\n")
+        heads = "".join(f" {size} |" for size in SIZES)
+        print(f"| planted drop \\ documents |{heads}\n|---|{'--:|' * len(SIZES)}")
+        for drop, scores in pools.items():
+            cells = []
+            for size in SIZES:
+                rng = np.random.default_rng([size, round(1000 * drop), round(100 * invalid)])
+                verdicts = [
+                    trial(
+                        (pools[0.0], scores),
+                        size,
+                        invalid,
+                        rng,
+                        resamples=options.resamples,
+                        max_drop=options.max_drop,
+                    )
+                    for _ in range(options.trials)
+                ]
+                shares = (verdicts.count(v) / options.trials for v in VERDICTS)
+                passed, failed, open_ = (f"{100 * share:.1f}" for share in shares)
+                cells.append(f"{failed} / {open_} / {passed}")
+            print(f"| {drop:g} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
