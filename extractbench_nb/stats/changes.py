@@ -166,7 +166,10 @@ def _field_changes(joined: pd.DataFrame) -> pd.DataFrame:
 
     A row that only one side has is a key or an item that it invented: such a row fails.
     """
-    counted = joined["counted_is"].fillna(joined["counted_was"]).astype(bool)
+    # an absent field of an item is counted only where it was invented
+    counted = pd.Series(False, index=joined.index)
+    for side in _TIMES:
+        counted |= joined[f"counted_{side}"].astype("boolean").fillna(value=False).astype(bool)
     passed = [joined[f"passed_{side}"].astype("boolean") for side in _TIMES]
     scores = [
         joined[f"score_{side}"].astype("Float64").to_numpy(np.float64, na_value=np.nan)

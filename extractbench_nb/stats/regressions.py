@@ -140,7 +140,7 @@ class Regressions:
         notes = notes.replace("@", "@&#8203;")
         rows = _listed(self._fields)
         table = [_MARKDOWN_HEAD] if len(rows) and most else []
-        room = _MOST_CHARACTERS - len(head) - len(notes)
+        room = _MOST_CHARACTERS - len(head) - len(notes) - len(_MARKDOWN_HEAD) - _ROOM
         for row in rows.head(most).to_dict("records"):
             line = f"| {' | '.join(_markdown_cells(row))} |\n"
             room -= len(line)
@@ -181,7 +181,8 @@ class Regressions:
 
 
 _SHOWN = 10
-_MOST_CHARACTERS = 60_000
+#: Of a summary; what its last line takes.
+_MOST_CHARACTERS, _ROOM = 60_000, 100
 _MARKDOWN_HEAD = (
     "| document | field | was | is | gold | value was | value is |\n|---|---|---|---|---|---|---|\n"
 )
