@@ -44,15 +44,15 @@ def pool(severity: float, outputs: int, seed: str) -> Numbers:
 
 
 def pool_of_quality(mean: float, seed: str) -> Numbers:
-    """Return a pool with a given mean pass rate, found by bisection on the severity."""
+    """Return a pool with about a given mean pass rate, found by bisection on the severity."""
     low, high = 0.0, 2.0
-    for _ in range(12):
+    for _ in range(8):
         severity = (low + high) / 2
-        scores = pool(severity, OUTPUTS, seed)
-        if abs(scores.mean() - mean) < TOLERANCE:
+        found = pool(severity, OUTPUTS // 4, seed).mean()
+        if abs(found - mean) < TOLERANCE:
             break
-        low, high = (severity, high) if scores.mean() > mean else (low, severity)
-    return scores
+        low, high = (severity, high) if found > mean else (low, severity)
+    return pool(severity, OUTPUTS, seed)
 
 
 def trial(
@@ -86,7 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     pools = {drop: pool_of_quality(BASE - drop, f"drop {drop}") for drop in DROPS}
     means = ", ".join(f"{drop:g}: {scores.mean():.4f}" for drop, scores in pools.items())
-    print(f"mean pass rate by planted drop: {means}")
+    print(f"mean pass rate by planted drop: {means}", flush=True)
     noise = pools[0.0][:, 0::2] - pools[0.0][:, 1::2]
     print(f"standard deviation of a document's difference without a drop: {noise.std():.3f}")
     print(f"{options.trials} trials each, max_drop {options.max_drop:g}, in percent:")

@@ -199,16 +199,17 @@ class GoldenCase:
         __tracebackhide__ = True
         path = self.folder / BASELINE
         was = defaultdict(list)
+        stored = self._stored(ev)
         try:
-            for row in self._stored(ev)["fields"]:
+            for row in stored["fields"]:
                 node = _Node(**{**row, "score": float(row["score"])})
                 was[node.path, node.metric].append(node)
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{str(path)!r} is damaged; {_UPDATE}") from None
         worse, improved = [], False
         for node in _nodes(ev):
-            stored = was[node.path, node.metric]
-            before = stored.pop(0) if stored else None
+            same = was[node.path, node.metric]
+            before = same.pop(0) if same else None
             score = 1.0 if before is None else before.score or 0.0
             if node.score is None or node.score < score - SAME or _lost(before, node):
                 worse.append((before, node))
