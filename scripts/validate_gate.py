@@ -23,7 +23,9 @@ from extractbench_nb.stats.regressions import VERDICTS, decide
 SIZES = (10, 35, 100, 300)
 DROPS = (0.0, 0.02, 0.05, 0.1)
 INVALID = (0.0, 0.03)
-BASE, TOLERANCE, OUTPUTS = 0.9, 0.002, 40
+OUTPUTS = 40
+#: Severities of the errors of the baseline, and of outputs that are worse.
+SEVERITY, WORSE = 0.035, 0.12
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -43,37 +45,35 @@ def pool(severity: float, outputs: int, seed: str) -> Numbers:
     return np.array(rows)
 
 
-def pool_of_quality(mean: float, seed: str) -> Numbers:
-    """Return a pool with about a given mean pass rate, found by bisection on the severity."""
-    low, high = 0.0, 2.0
-    for _ in range(8):
-        severity = (low + high) / 2
-        found = pool(severity, OUTPUTS // 4, seed).mean()
-        if abs(found - mean) < TOLERANCE:
-            break
-        low, high = (severity, high) if found > mean else (low, severity)
-    return pool(severity, OUTPUTS, seed)
-
-
 def trial(
-    sides: tuple[Numbers, Numbers], size: int, invalid: float, rng: np.random.Generator, **how: Any
+    pools: tuple[Numbers, Numbers],
+    drop: float,
+    size: int,
+    invalid: float,
+    rng: np.random.Generator,
+    **how: Any,
 ) -> str:
-    """Return the verdict on two runs over documents drawn with replacement."""
-    drawn = rng.integers(0, len(sides[0]), size)
+    """Return the verdict on two runs over documents drawn with replacement.
+
+    The candidate's outputs are of the worse pool so often that their mean is lower by the drop.
+    """
+    base, worse = pools
+    share = drop / (base.mean() - worse.mean())
+    drawn = rng.integers(0, len(base), size)
+    first = rng.integers(0, OUTPUTS, size)
+    # both sides never take the same output
+    second = (first + rng.integers(1, OUTPUTS, size)) % OUTPUTS
+    is_worse = rng.random(size) < share
+    scores = {
+        "baseline": base[drawn, first],
+        "candidate": np.where(is_worse, worse[drawn, second], base[drawn, second]),
+    }
     tables = {}
-    # of one pool, both sides never take the same output
-    picks = rng.integers(0, OUTPUTS, size)
-    other = (picks + rng.integers(1, OUTPUTS, size)) % OUTPUTS
-    for name, scores, which in zip(("baseline", "candidate"), sides, (picks, other), strict=True):
-        is_invalid = rng.random(size) < invalid
-        tables[name] = pd.DataFrame(
-            {
-                "document": [f"d{i}" for i in range(size)],
-                "outcome": np.where(is_invalid, "invalid", "evaluated"),
-                "pass_rate": scores[drawn, which],
-            }
-        )
-    max_drop = how.pop("max_drop", 0.02)
+    for name, values in scores.items():
+        outcome = np.where(rng.random(size) < invalid, "invalid", "evaluated")
+        frame = {"document": [f"d{i}" for i in range(size)], "outcome": outcome}
+        tables[name] = pd.DataFrame(frame | {"pass_rate": values})
+    max_drop = how.pop("max_drop")
     compared = compare_runs(tables, measures="pass_rate", baseline="baseline", **how)
     return decide(compared.differences.iloc[0], max_drop, complete=True)
 
@@ -84,10 +84,10 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=1999)
     parser.add_argument("--max-drop", type=float, default=0.02)
     options = parser.parse_args()
-    pools = {drop: pool_of_quality(BASE - drop, f"drop {drop}") for drop in DROPS}
-    means = ", ".join(f"{drop:g}: {scores.mean():.4f}" for drop, scores in pools.items())
-    print(f"mean pass rate by planted drop: {means}", flush=True)
-    noise = pools[0.0][:, 0::2] - pools[0.0][:, 1::2]
+    pools = pool(SEVERITY, OUTPUTS, "base"), pool(WORSE, OUTPUTS, "worse")
+    base, worse = (scores.mean() for scores in pools)
+    print(f"mean pass rate of the baseline {base:.3f}, of worse outputs {worse:.3f}")
+    noise = pools[0][:, 0::2] - pools[0][:, 1::2]
     print(f"standard deviation of a document's difference without a drop: {noise.std():.3f}")
     print(f"{options.trials} trials each, max_drop {options.max_drop:g}, in percent:")
     print("fail / inconclusive / pass")
@@ -95,13 +95,14 @@ def main() -> None:
         print(f"\noutputs that are not JSON, each side: {invalid:.0%}\n")
         heads = "".join(f" {size} |" for size in SIZES)
         print(f"| planted drop \\ documents |{heads}\n|---|{'--:|' * len(SIZES)}")
-        for drop, scores in pools.items():
+        for drop in DROPS:
             cells = []
             for size in SIZES:
                 rng = np.random.default_rng([size, round(1000 * drop), round(100 * invalid)])
                 verdicts = [
                     trial(
-                        (pools[0.0], scores),
+                        pools,
+                        drop,
                         size,
                         invalid,
                         rng,
