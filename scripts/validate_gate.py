@@ -112,7 +112,7 @@ def main() -> None:
                     for _ in range(options.trials)
                 ]
                 shares = (verdicts.count(v) / options.trials for v in VERDICTS)
-                passed, failed, open_ = (f"{100 * share:.1f}" for share in shares)
+                passed, failed, open_ = (f"{100 * share:.3g}" for share in shares)
                 cells.append(f"{failed} / {open_} / {passed}")
             print(f"| {drop:g} | {' | '.join(cells)} |", flush=True)
 
