@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from extractbench_nb.stats.compare import compare_runs
     from extractbench_nb.stats.consistency import self_consistency
     from extractbench_nb.stats.judges import judge_agreement
+    from extractbench_nb.stats.regressions import regressions
     from extractbench_nb.widgets import (
         explore,
         keep_static,
@@ -120,6 +121,7 @@ __all__ = [
     "presets",
     "profiles",
     "read_outputs",
+    "regressions",
     "report",
     "rule",
     "self_consistency",
@@ -153,6 +155,7 @@ _LATER = {
     "stats.compare": ("compare_runs",),
     "stats.consistency": ("self_consistency",),
     "stats.judges": ("judge_agreement",),
+    "stats.regressions": ("regressions",),
     "widgets": ("explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}

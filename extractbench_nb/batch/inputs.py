@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from numbers import Integral
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -18,7 +20,7 @@ from pandas.api import types
 
 from extractbench_nb._files import reading
 from extractbench_nb._frames import Column, as_pandas
-from extractbench_nb._json import plain_levels, private_copy, read_document
+from extractbench_nb._json import canonical, plain_levels, private_copy, read_document
 from extractbench_nb.batch.rows import (
     SUMMARIES,
     is_time,
@@ -90,6 +92,45 @@ class Plan:
         assert self.dataset is not None  # noqa: S101 - such cells are made from a dataset only
         value = self.dataset.gold(cell.document)
         return json.dumps(value) if isinstance(value, str) else value
+
+
+def schema_digests(plan: Plan) -> dict[str, list[str]]:
+    """Return the digests of the schemas of each label."""
+    digests = {key: scoring_digest(schema.document) for key, schema in plan.schemas.items()}
+    pairs = sorted({(cell.schema, digests[cell.schema_key]) for cell in plan.cells})
+    return {label: [digest for _, digest in same] for label, same in groupby(pairs, itemgetter(0))}
+
+
+def scoring_digest(schema: Any) -> str:
+    """Hash a schema; titles, descriptions and the order of keys leave no trace: they are no rules.
+
+    Examples
+    --------
+    >>> scoring_digest({"type": "string", "title": "Name"}) == scoring_digest({"type": "string"})
+    True
+    """
+    return content_digest(_without_notes(schema))
+
+
+def content_digest(value: Any) -> str:
+    """Hash a JSON value; the order of keys leaves no trace."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_NOTES = ("title", "description", "$comment", "examples")
+
+
+def _without_notes(part: Any) -> Any:
+    """Leave out the keywords that only explain; a property of such a name holds a schema."""
+    if isinstance(part, list | tuple):
+        return [_without_notes(item) for item in part]
+    if not isinstance(part, Mapping):
+        return part
+    return {
+        key: _without_notes(value)
+        for key, value in part.items()
+        if key not in _NOTES or isinstance(value, Mapping | bool)
+    }
 
 
 # --- runs ---------------------------------------------------------------------------------------

@@ -237,7 +237,8 @@ class Evaluations:
     rules : pandas.DataFrame
         One row per run, document and cross-field rule; not frozen, see the property.
     meta : dict
-        Profile, judge, alignment, versions, counts.
+        Profile, judge, alignment, versions, counts; `settings`, on which verdicts depend, and
+        `schemas`, the digests of the schemas by label.
     """
 
     _source: Source

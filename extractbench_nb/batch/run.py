@@ -14,11 +14,19 @@ import pandas as pd
 
 from extractbench_nb._concurrency import progress_bar
 from extractbench_nb._json import private_copy, read_document
-from extractbench_nb.batch.inputs import Cell, Documents, Plan, own_columns, read_runs
+from extractbench_nb.batch.inputs import (
+    Cell,
+    Documents,
+    Plan,
+    own_columns,
+    read_runs,
+    schema_digests,
+)
 from extractbench_nb.batch.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.batch.rows import OWN_SUMMARY
 from extractbench_nb.batch.rules import CheckedRules, check_batch
 from extractbench_nb.batch.storage import (
+    SETTINGS,
     FolderStorage,
     MemoryStorage,
     open_storage,
@@ -259,6 +267,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             "outputs": len(plan.cells),
             "runs": len({cell.run for cell in plan.cells}),
             "documents": len({cell.document for cell in plan.cells}),
+            "schemas": schema_digests(plan),
         }
         evaluating = runner(context, workers, pool)
         source: Source
@@ -324,7 +333,9 @@ def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of ``Evaluations.meta`` that come from a batch's description."""
     names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
     entries = {name: description[name] for name in names}
-    return {"profile": description["profile"]["name"], **entries}
+    settings = {name: description.get(name) for name in SETTINGS}
+    inputs = {"schemas": description.get("schemas", {}), "settings": settings}
+    return {"profile": description["profile"]["name"], **entries, **inputs}
 
 
 def load_evaluations(folder: str | Path) -> Evaluations:

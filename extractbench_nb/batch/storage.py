@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 #: Changes when older folders cannot be read any more.
 FORMAT = 2
+#: The settings on which verdicts depend.
+SETTINGS = ("profile", "judge", "judge_options", "alignment", "alignment_options", "metrics")
 _LONGEST = 61
 
 
@@ -114,14 +116,14 @@ def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], f
             if changed:
                 raise InputError(f"{folder!r} was evaluated with another metric {changed[0]!r}")
         elif stored != value:
-            what, stored, asked = _first_difference(name.removesuffix("_options"), stored, value)
+            what, stored, asked = first_difference(name.removesuffix("_options"), stored, value)
             raise InputError(
                 f"{folder!r} was evaluated with {what} {_shown(stored)}, not with "
                 f"{_shown(asked)}; resume with the same settings, or use another folder"
             )
 
 
-def _first_difference(what: str, stored: Any, asked: Any) -> tuple[str, Any, Any]:
+def first_difference(what: str, stored: Any, asked: Any) -> tuple[str, Any, Any]:
     """Return the innermost name and values of the first difference between two settings."""
     parts: Iterable[tuple[Any, Any, Any]] = ()
     if isinstance(stored, dict) and isinstance(asked, dict):
@@ -130,7 +132,7 @@ def _first_difference(what: str, stored: Any, asked: Any) -> tuple[str, Any, Any
         parts = ((number, *pair) for number, pair in enumerate(zip_longest(stored, asked), 1))
     for key, ours, theirs in parts:
         if ours != theirs:
-            return _first_difference(what if key == "name" else f"{what} {key}", ours, theirs)
+            return first_difference(what if key == "name" else f"{what} {key}", ours, theirs)
     return what, stored, asked
 
 

@@ -1,4 +1,4 @@
-"""The commands: evaluate, report, batch, compare, construct, and lists of what is available."""
+"""The commands: evaluate, report, batch, compare, gate, construct, and lists of what is there."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from extractbench_nb._json import canonical
 from extractbench_nb._version import __version__
 from extractbench_nb.batch.rows import UNITS
 from extractbench_nb.cli.construction import construct
+from extractbench_nb.cli.gate import gate
 from extractbench_nb.cli.output import (
     OrderedGroup,
     json_option,
-    judge_option,
     one_line_errors,
     plain,
     print_frame,
@@ -25,9 +25,10 @@ from extractbench_nb.cli.output import (
     print_table,
     print_text,
     records,
+    scoring_options,
+    statistics_options,
 )
 from extractbench_nb.display.text import cut
-from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import scores_text
@@ -69,20 +70,6 @@ def commands() -> None:
     """Gather the commands."""
 
 
-_profile_option = click.option(
-    "--profile",
-    type=click.Choice(list(PROFILES)),
-    default="paper",
-    show_default=True,
-    help="The scoring rules; the command `profiles` shows them side by side.",
-)
-
-
-def _scoring_options(command: _Function) -> _Function:
-    """Add the options of every evaluation: profile, judge, and JSON output."""
-    return _profile_option(judge_option(json_option(command)))
-
-
 def _document_files(command: _Function) -> _Function:
     """Add the three files of one evaluation as arguments."""
     for name in ("predicted", "gold", "schema"):
@@ -110,7 +97,7 @@ _FAILURE = ("path", "outcome", "gold", "predicted")
 
 @commands.command()
 @_document_files
-@_scoring_options
+@scoring_options
 @click.option(
     "--fail-under",
     type=click.FloatRange(0, 1),
@@ -156,7 +143,7 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
     help="Folder for reports; each gets a folder of its own in it.",
 )
 @click.option("--name", help="Name of the report's folder; from time and content by default.")
-@_scoring_options
+@scoring_options
 def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> None:
     """Write a report on one document.
 
@@ -238,7 +225,7 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )
-@_scoring_options
+@scoring_options
 def batch(
     runs: str,
     *,
@@ -322,14 +309,7 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
     show_default=True,
     help="A score of the summary; repeatable.",
 )
-@click.option(
-    "--confidence",
-    default=0.95,
-    show_default=True,
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Confidence level of the intervals.",
-)
-@click.option("--seed", default=0, show_default=True, help="Seed of the resampling.")
+@statistics_options
 @json_option
 def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     """Compare runs, with confidence intervals.
@@ -367,6 +347,7 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     return summaries
 
 
+commands.add_command(gate)
 commands.add_command(construct)
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from extractbench_nb.display.text import document_json
+from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class OrderedGroup(click.Group):
@@ -35,6 +38,33 @@ judge_option = click.option(
     metavar="NAME",
     help="Decides whether two texts mean the same; 'offline' is deterministic.",
 )
+
+profile_option = click.option(
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    default="paper",
+    show_default=True,
+    help="The scoring rules; the command `profiles` shows them side by side.",
+)
+
+
+def scoring_options(command: _Function) -> _Function:
+    """Add the options of every evaluation: profile, judge, and JSON output."""
+    return profile_option(judge_option(json_option(command)))
+
+
+def statistics_options(command: _Function) -> _Function:
+    """Add the options of intervals: confidence and seed."""
+    confidence = click.option(
+        "--confidence",
+        default=0.95,
+        show_default=True,
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help="Confidence level of the intervals.",
+    )
+    seed = click.option("--seed", default=0, show_default=True, help="Seed of the resampling.")
+    return confidence(seed(command))
+
 
 #: Exit statuses: could not do what was asked; interrupted (as shells report SIGINT).
 FAILED, INTERRUPTED = 1, 130

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import unicodedata
 from math import isnan
 from typing import Any
@@ -127,3 +128,14 @@ def fitted(text: str, width: int) -> str:
             break
         start += character
     return start + "…"
+
+
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"})
+_MARKUP = re.compile(r"[\\*\[\]~$]|(?<!\w)_|_(?!\w)")
+
+
+def markdown_cell(text: str, limit: int) -> str:
+    """Escape a text for a cell: line ends, pipes, code, HTML and emphasis."""
+    line = " ".join(trimmed(text, limit).split())
+    marked = _MARKUP.sub(r"\\\g<0>", line).translate(_ENTITIES)
+    return re.sub(r"(https?|ftp|www)(?=:|\.)", r"\1&#8203;", marked, flags=re.IGNORECASE)

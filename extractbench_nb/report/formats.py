@@ -14,7 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.display.text import document_json, dollars, fitted, trimmed, value_text
+from extractbench_nb.display.text import (
+    document_json,
+    dollars,
+    fitted,
+    markdown_cell,
+    value_text,
+)
 from extractbench_nb.report.content import COUNTS, warning_groups
 from extractbench_nb.report.models import (
     ArrayBreakdown,
@@ -318,14 +324,3 @@ def markdown_text(rows: Iterable[FieldOutcome], limit: int) -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"})
-_MARKUP = re.compile(r"[\\*\[\]~$]|(?<!\w)_|_(?!\w)")
-
-
-def markdown_cell(text: str, limit: int) -> str:
-    """Escape a text for a cell: line ends, pipes, code, HTML and emphasis."""
-    line = " ".join(trimmed(text, limit).split())
-    marked = _MARKUP.sub(r"\\\g<0>", line).translate(_ENTITIES)
-    return re.sub(r"(https?|ftp|www)(?=:|\.)", r"\1&#8203;", marked, flags=re.IGNORECASE)

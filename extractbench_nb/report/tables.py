@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from extractbench_nb.display.text import cut, fitted, one_line, value_text
+from extractbench_nb.display.text import cut, fitted, markdown_cell, one_line, value_text
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.recorded import document_hash
-from extractbench_nb.report.formats import escaped_cell, markdown_cell
+from extractbench_nb.report.formats import escaped_cell
 from extractbench_nb.report.html import page
 
 _WIDTH = 120

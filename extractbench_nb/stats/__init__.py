@@ -8,6 +8,7 @@ from extractbench_nb.stats.confidences import run_agreement
 from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
 from extractbench_nb.stats.frontier import frontier
 from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
+from extractbench_nb.stats.regressions import Regressions, regressions
 from extractbench_nb.stats.reviews import ReviewPlan, review_plan
 from extractbench_nb.stats.risk import RiskCoverage, risk_coverage
 
@@ -16,6 +17,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "JudgeAgreement",
+    "Regressions",
     "ReviewPlan",
     "RiskCoverage",
     "SelfConsistency",
@@ -26,6 +28,7 @@ __all__ = [
     "difficulty",
     "frontier",
     "judge_agreement",
+    "regressions",
     "review_plan",
     "risk_coverage",
     "run_agreement",

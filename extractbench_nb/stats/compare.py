@@ -337,7 +337,7 @@ def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]
     return pd.Series(values)
 
 
-_MEASURES = ("pass_rate", "overall_score", "field_score")
+MEASURES = ("pass_rate", "overall_score", "field_score")
 
 
 def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
@@ -414,7 +414,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     drawing = Drawing(confidence, resamples, seed)
     names = (by,) if isinstance(by, str) else tuple(by)
     if measures is None:
-        measures = getattr(type(source), "measures", _MEASURES)
+        measures = getattr(type(source), "measures", MEASURES)
     asked = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")

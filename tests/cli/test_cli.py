@@ -30,6 +30,7 @@ COMMANDS = [
     "report",
     "batch",
     "compare",
+    "gate",
     "construct",
     "schema",
     "datasets",

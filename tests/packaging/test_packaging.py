@@ -139,18 +139,6 @@ def test_conda_environment_is_in_step():
 # --- the wheel -------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = out.glob("*.whl")
-    return built
-
-
 def test_wheel_holds_the_package_and_the_sample(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {p.relative_to(ROOT).as_posix() for p in (ROOT / "extractbench_nb").rglob("*.py")}
@@ -162,7 +150,8 @@ def test_wheel_holds_the_package_and_the_sample(wheel: Path):
     shipped = "extractbench_nb/_sample/"
     assert {n.removeprefix(shipped) for n in names if n.startswith(shipped)} == sample
 
-    assert {n.split("/")[0] for n in names} == {"extractbench_nb", wheel_info(wheel)}
+    plugin = "extractbench_nb_pytest.py"
+    assert {n.split("/")[0] for n in names} == {"extractbench_nb", plugin, wheel_info(wheel)}
     assert f"{wheel_info(wheel)}/licenses/LICENSE" in names
 
 

@@ -1,0 +1,129 @@
+"""The command `gate`: whether a candidate is worse than a baseline, as exit status and summary."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from extractbench_nb.cli.output import (
+    fail,
+    plain,
+    print_json,
+    print_text,
+    records,
+    scoring_options,
+    statistics_options,
+)
+from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.stats.compare import MEASURES
+
+if TYPE_CHECKING:
+    from extractbench_nb.stats.regressions import Regressions
+
+_FILE = click.Path(path_type=Path)
+#: Exit statuses of `gate`, those of diff: the candidate fails; the two cannot be compared.
+_REGRESSED, _NOT_COMPARED = 1, 2
+
+
+@click.command()
+@click.argument("baseline", type=_FILE)
+@click.argument("candidate", type=_FILE)
+@click.option(
+    "--max-drop",
+    default=0.02,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Accepted drop of the mean score, 0 to 1.",
+)
+@click.option(
+    "--measure",
+    default=MEASURES[0],
+    show_default=True,
+    type=click.Choice(MEASURES),
+    help="The score that decides.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is inconclusive too.")
+@click.option("--run", metavar="NAME", help="Run of CANDIDATE, if it has several.")
+@click.option("--baseline-run", metavar="NAME", help="Run of BASELINE, if it has several.")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Where schemas and gold are, if the folders hold outputs: sample, extractbench or a "
+    "folder.",
+)
+@click.option("--summary", type=_FILE, metavar="FILE", help="Write a Markdown summary there.")
+@click.option(
+    "--github", is_flag=True, help="Append the summary to the file named by GITHUB_STEP_SUMMARY."
+)
+@statistics_options
+@scoring_options
+def gate(
+    baseline: Path,
+    candidate: Path,
+    *,
+    strict: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Fail if a candidate is worse than a baseline.
+
+    BASELINE and CANDIDATE are what `batch --save-to` wrote; with --dataset, folders of outputs
+    (RUN/DOCUMENT.json). Exit status: 0 pass or inconclusive, 1 fail, 2 where the two cannot be
+    compared. fail: the score fell by more than the accepted drop, and the test says that this is no
+    chance. pass: the interval excludes such a drop. inconclusive: too few documents to say.
+    """
+    if options["dataset"] is None:
+        source = click.get_current_context().get_parameter_source
+        for name in ("profile", "judge"):
+            if source(name) == ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--{name} needs --dataset; saved results have theirs.")
+    try:
+        found = _compared(baseline, candidate, options)
+    except (ExtractBenchError, OSError) as error:
+        fail(str(error), _NOT_COMPARED)
+    if as_json:
+        about = {"verdict": found.verdict, "reason": found.reason, "notes": list(found.notes)}
+        scores = {str(name): plain(value) for name, value in found.summary.items()}
+        frames = {name: records(getattr(found, name)) for name in ("by_document", "fields")}
+        print_json({**about, "summary": scores, **frames})
+    else:
+        print_text(repr(found))
+    if found.verdict == "fail" or (strict and found.verdict == "inconclusive"):
+        sys.exit(_REGRESSED)
+
+
+def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regressions:
+    """Compare two folders, and write the summary."""
+    from extractbench_nb._files import write_texts
+    from extractbench_nb.batch.run import evaluate_runs
+    from extractbench_nb.benchmark.dataset import load_dataset
+    from extractbench_nb.stats.regressions import regressions
+
+    names = ("dataset", "summary", "github", "profile", "judge")
+    dataset, summary, github, *scoring = (options.pop(name) for name in names)
+    step = os.environ.get("GITHUB_STEP_SUMMARY")
+    if github and not step:
+        raise InputError("--github: the variable GITHUB_STEP_SUMMARY is not set")
+    sources: list[Any] = [baseline, candidate]
+    if dataset is None:
+        for folder in sources:
+            if folder.is_dir() and not (folder / "batch.json").exists():
+                raise InputError(
+                    f"no batch.json in {str(folder)!r}, so it holds no saved results; if it holds "
+                    "outputs, name their dataset with --dataset"
+                )
+    else:
+        gold, how = load_dataset(dataset), dict(zip(names[3:], scoring, strict=True))
+        sources = [evaluate_runs(s, dataset=gold, progress=False, **how) for s in sources]
+    found = regressions(*sources, **options)
+    if summary is not None:
+        write_texts({summary: found.to_markdown()})
+    if step and github:
+        with Path(step).open("a", encoding="utf-8") as file:
+            file.write(found.to_markdown() + "\n")
+    return found

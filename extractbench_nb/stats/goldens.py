@@ -1,0 +1,283 @@
+"""`GoldenCase`: gold and a stored baseline of one document, for tests that must not get worse."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb._files import write_texts
+from extractbench_nb._json import canonical, read_document
+from extractbench_nb.batch.inputs import content_digest, scoring_digest
+from extractbench_nb.display.text import document_json, one_line, plural
+from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.api import evaluate
+from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.stats.changes import SAME
+from extractbench_nb.stats.compare import MEASURES
+
+GOLD, SCHEMA, BASELINE = "gold.json", "schema.json", "baseline.json"
+_FORMAT = 1
+_UPDATE = "run pytest --update-baseline"
+_MOST, _INSIDE, _LONGEST = 20, 5, 100
+
+
+class GoldenError(AssertionError):
+    """An output is worse than the baseline of its golden case, or there is no baseline."""
+
+
+class _Node(NamedTuple):
+    """A counted row of ``fields``: what a baseline keeps of it."""
+
+    path: str
+    metric: str
+    outcome: str
+    score: float | None
+    predicted: Any
+
+    @property
+    def is_perfect(self) -> bool:
+        return self.score == 1 and self.outcome in _GOOD
+
+    def __str__(self) -> str:
+        score = "" if self.score is None else f" {self.score:.3g}"
+        return f"{self.outcome}{score}"
+
+
+_GOOD = ("correct", "both_absent")
+
+
+@dataclass(frozen=True, repr=False)
+class GoldenCase:
+    """A golden case: a folder with gold, a schema and the stored baseline.
+
+    The pytest fixture ``golden`` gives one by name.
+
+    Attributes
+    ----------
+    name : str
+        Its path in the folder of cases.
+    folder : pathlib.Path
+        Where ``gold.json`` and ``baseline.json`` are, and whatever else the case needs.
+    root : pathlib.Path
+        The folder of all cases. A case without ``schema.json`` has that of the nearest folder
+        above it, up to here.
+    update : bool
+        Whether `check` writes a new baseline.
+    record : callable
+        Takes the names and values of what is recorded in a JUnit report.
+    """
+
+    name: str
+    folder: Path
+    root: Path
+    update: bool = False
+    record: Callable[[str, object], None] = lambda _name, _value: None
+
+    @cached_property
+    def schema(self) -> Any:
+        """The JSON Schema of the case."""
+        above = (self.folder, *self.folder.parents)
+        for folder in above[: above.index(self.root) + 1]:
+            if (folder / SCHEMA).is_file():
+                return read_document(folder / SCHEMA, "schema")
+        raise InputError(
+            f"golden case {self.name!r} has no {SCHEMA}, neither in {str(self.folder)!r} nor above "
+            f"it up to {str(self.root)!r}"
+        )
+
+    @cached_property
+    def gold(self) -> Any:
+        """The correct output."""
+        return read_document(self.folder / GOLD, "gold")
+
+    def check(
+        self,
+        output: Any,
+        *,
+        profile: Any = "paper",
+        judge: Any = "offline",
+        alignment: Any = "optimal",
+    ) -> Evaluation:
+        """Evaluate an output, and raise if a counted field is worse than in the baseline.
+
+        Parameters
+        ----------
+        output : object
+            The model's output: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+        profile, judge, alignment : object, optional
+            See `evaluate`; the same as when the baseline was written.
+
+        Returns
+        -------
+        Evaluation
+            The result; nothing in it is worse than in the baseline.
+
+        Raises
+        ------
+        GoldenError
+            A field got worse: it passed, or had a higher score. Or a judge gave no verdict, or
+            there is no baseline, or it was made with other gold, another schema or other settings.
+        InputError
+            A file of the case cannot be read.
+        """
+        __tracebackhide__ = True
+        ev = evaluate(
+            self.schema, self.gold, output, profile=profile, judge=judge, alignment=alignment
+        )
+        for name in MEASURES:
+            self.record(f"{self.name}.{name}", round(float(ev.summary[name]), 6))
+        if self.update:
+            self._write(ev)
+            self.record("golden_updated", self.name)
+            return ev
+        improved, problems = self._compared(ev)
+        self.record(f"{self.name}.regressed", len(problems))
+        if problems:
+            raise GoldenError(self._message(ev, problems))
+        if improved:
+            self.record("golden_improved", self.name)
+        return ev
+
+    def __repr__(self) -> str:
+        """Write the name; failures of tests show it."""
+        return f"GoldenCase({self.name!r})"
+
+    def _about(self, ev: Evaluation) -> dict[str, Any]:
+        """Return what has to be equal for two results to be comparable."""
+        settings = {name: str(ev.meta[name]) for name in ("profile", "judge", "alignment")}
+        gold = content_digest(self.gold)
+        return {"schema": scoring_digest(self.schema), "gold": gold, **settings}
+
+    def _write(self, ev: Evaluation) -> None:
+        __tracebackhide__ = True
+        if ev.inputs.problem is not None:
+            problem = f"not JSON, so it is no baseline: {one_line(ev.inputs.problem, 200)}"
+            raise GoldenError(f"golden case {self.name!r}: the output is {problem}")
+        nodes = [node for node in _nodes(ev) if not node.is_perfect]
+        if any(node.score is None for node in nodes):
+            raise GoldenError(
+                f"golden case {self.name!r}: a judge gave no verdict; a baseline needs all of them"
+            )
+        content = {
+            "format": _FORMAT,
+            **self._about(ev),
+            "scores": {name: round(float(ev.summary[name]), 6) for name in MEASURES},
+            # all other counted fields pass with a score of 1
+            "fields": [node._asdict() | {"predicted": _kept(node.predicted)} for node in nodes],
+        }
+        text = json.dumps(content, indent=1, ensure_ascii=True) + "\n"
+        write_texts({self.folder / BASELINE: text})
+
+    def _stored(self, ev: Evaluation) -> dict[str, Any]:
+        """Read the baseline, and refuse one that was made from other inputs."""
+        __tracebackhide__ = True
+        path = self.folder / BASELINE
+        if not path.is_file():
+            raise GoldenError(f"golden case {self.name!r} has no {BASELINE}; {_UPDATE}")
+        stored = read_document(path, "baseline")
+        if not isinstance(stored, dict) or stored.get("format") != _FORMAT:
+            raise InputError(f"{str(path)!r} is not a baseline of this version; {_UPDATE}")
+        for name, value in self._about(ev).items():
+            if stored.get(name) != value:
+                other = f"{name} {stored.get(name)!r}, not with {value!r}"
+                if name in ("gold", "schema"):
+                    other = f"another {name}.json"
+                raise GoldenError(
+                    f"golden case {self.name!r}: the baseline was made with {other}; {_UPDATE}"
+                )
+        return stored
+
+    def _compared(self, ev: Evaluation) -> tuple[bool, list[tuple[_Node | None, _Node]]]:
+        """Return whether a node improved, and those that got worse with what they were."""
+        __tracebackhide__ = True
+        path = self.folder / BASELINE
+        was = defaultdict(list)
+        stored = self._stored(ev)
+        try:
+            for row in stored["fields"]:
+                node = _Node(**{**row, "score": float(row["score"])})
+                was[node.path, node.metric].append(node)
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{str(path)!r} is damaged; {_UPDATE}") from None
+        worse, improved = [], False
+        for node in _nodes(ev):
+            same = was[node.path, node.metric]
+            before = same.pop(0) if same else None
+            score = 1.0 if before is None else before.score or 0.0
+            if node.score is None or node.score < score - SAME or _lost(before, node):
+                worse.append((before, node))
+            improved |= node.score is not None and node.score > score + SAME
+        return improved or any(was.values()), worse
+
+    def _message(self, ev: Evaluation, problems: list[tuple[_Node | None, _Node]]) -> str:
+        """Say which fields got worse, with gold, the stored value and the new one."""
+        unknown = sum(node.score is None for _, node in problems)
+        counts = [f"{plural(len(problems) - unknown, 'field')} worse than the baseline"]
+        counts += [f"{plural(unknown, 'field')} without a verdict"] * bool(unknown)
+        lines = [f"golden case {self.name!r}: {', '.join(counts)}"]
+        if ev.inputs.problem is not None:
+            lines.append(f"  the output is not JSON: {one_line(ev.inputs.problem, 200)}")
+        gold = dict(zip(ev.fields["path"], ev.fields["gold"], strict=True))
+        for before, node in problems[:_MOST]:
+            was = "correct 1" if before is None else str(before)
+            lines.append(f"  {one_line(node.path, _LONGEST)}: was {was}, is {node}")
+            values = {"gold": gold[node.path], "is": node.predicted}
+            if before is not None:
+                values["was"] = before.predicted
+            if isinstance(values["gold"], list):
+                lines.extend(_inside(ev, node.path))
+            else:
+                lines.extend(f"    {name:<4} {_text(value)}" for name, value in values.items())
+        if len(problems) > _MOST:
+            lines.append(f"  ... {len(problems) - _MOST} more")
+        return "\n".join([*lines, f"If this is intended: {_UPDATE}"])
+
+
+def _lost(before: _Node | None, node: _Node) -> bool:
+    """Whether a node that was good is not any more, at the same score."""
+    was_good = before is None or before.outcome in _GOOD
+    return was_good and node.outcome not in _GOOD
+
+
+def _nodes(ev: Evaluation) -> Iterator[_Node]:
+    fields = ev.fields
+    for row in fields[fields["counted"]].to_dict("records"):
+        score = None if pd.isna(row["score"]) else float(row["score"])
+        yield _Node(row["path"], row["metric"], row["outcome"], score, row["predicted"])
+
+
+def _inside(ev: Evaluation, path: str) -> Iterator[str]:
+    """Say which items of an array are missed or spurious, and which of their fields fail."""
+    matches = ev.matches[ev.matches["path"] == path]
+    lines = []
+    for status, side in (("missed", "gold"), ("spurious", "predicted")):
+        items = matches.loc[matches["status"] == status, side]
+        lines += [f"    {status} item {_text(item)}" for item in items]
+    fields = ev.fields
+    inner = fields[fields["path"].str.startswith(f"{path}[") & ~fields["counted"]]
+    lines += [
+        f"    {row['path']}: gold {_text(row['gold'])}, is {_text(row['predicted'])}"
+        for row in inner[~inner["passed"].fillna(value=True)].to_dict("records")
+    ]
+    yield from lines[:_INSIDE]
+    if len(lines) > _INSIDE:
+        yield f"    ... {len(lines) - _INSIDE} more"
+
+
+def _kept(value: Any) -> Any:
+    """Return what a baseline keeps of a value: arrays are too long."""
+    return None if isinstance(value, list) else document_json(value)
+
+
+def _text(value: Any) -> str:
+    try:
+        return one_line(canonical(value), _LONGEST)
+    except RecursionError:
+        return "... nested too deep"

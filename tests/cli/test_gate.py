@@ -1,0 +1,121 @@
+"""The command `gate`: verdicts as exit status, text, JSON and Markdown."""
+
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+import extractbench_nb as xb
+from tests.cli.conftest import Done
+
+RUNS = Path(__file__).resolve().parents[2] / "dataset/runs"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Saved results of three runs: `good`, `bad`, and `mixed`, on which nothing can be said."""
+    root = tmp_path_factory.mktemp("gate")
+    dataset = xb.load_dataset("sample")
+    for name, run in (("good", "quill-large"), ("bad", "quill-mini"), ("mixed", "osprey-7b")):
+        runs = dataset.runs[dataset.runs["run"] == run]
+        xb.evaluate_runs(runs, dataset=dataset, progress=False).save(root / name)
+    return root
+
+
+STATUS = [
+    ("good good", [], "pass", 0),
+    ("bad good", [], "pass", 0),
+    ("good bad", [], "fail", 1),
+    ("good bad", ["--strict"], "fail", 1),
+    ("bad mixed", [], "inconclusive", 0),
+    ("bad mixed", ["--strict"], "inconclusive", 1),
+    ("good bad", ["--max-drop", "0.9"], "pass", 0),
+    ("good bad", ["--confidence", "0.9999"], "inconclusive", 0),
+]
+
+
+@pytest.mark.parametrize("sides, options, verdict, status", STATUS)
+def test_exit_status(
+    folders: Path,
+    call: Callable[..., Done],
+    sides: str,
+    options: list[str],
+    verdict: str,
+    status: int,
+) -> None:
+    baseline, candidate = sides.split()
+    done = call("gate", folders / baseline, folders / candidate, *options)
+    assert (done.status, done.err) == (status, "")
+    assert done.out.splitlines()[0].endswith(f": {verdict}")
+    found = call("gate", folders / baseline, folders / candidate, *options, "--json")
+    assert (found.status, found.json["verdict"]) == (status, verdict)
+    assert set(found.json) == {"verdict", "reason", "notes", "summary", "by_document", "fields"}
+
+
+def test_the_summary_is_written(
+    folders: Path, call: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, step = tmp_path / "gate.md", tmp_path / "step"
+    step.write_text("before\n")
+    arguments = ("gate", folders / "good", folders / "bad", "--summary", file)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    assert call(*arguments, "--github").status == 2
+    assert not file.exists()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
+    assert call(*arguments).status == 1
+    assert step.read_text() == "before\n"
+    assert call(*arguments, "--github").status == 1
+    assert file.read_text().startswith("### Extraction gate: fail\n")
+    assert step.read_text() == f"before\n{file.read_text()}\n"
+
+
+def test_folders_of_outputs_are_evaluated(call: Callable[..., Done], tmp_path: Path) -> None:
+    for side, run in (("a", "quill-large"), ("b", "quill-mini")):
+        shutil.copytree(RUNS / run, tmp_path / side / run)
+    sides = ("gate", tmp_path / "a", tmp_path / "b")
+    done = call(*sides, "--dataset", "sample", "--profile", "strict")
+    assert (done.status, done.out.split(":")[0]) == (
+        1,
+        "Regressions from quill-large to quill-mini",
+    )
+    without = call(*sides)
+    assert without.status == 2
+    assert "holds no saved results; if it holds outputs, name their dataset" in without.err
+    wrong = call(*sides, "--profile", "strict")
+    assert wrong.status == 2
+    assert "--profile needs --dataset" in wrong.err
+
+
+def test_what_cannot_be_compared_has_a_status_of_its_own(
+    folders: Path, call: Callable[..., Done], tmp_path: Path
+) -> None:
+    done = call("gate", folders / "good", tmp_path / "nothing")
+    assert (done.status, done.out) == (2, "")
+    assert "no folder" in done.err
+    dataset = xb.load_dataset("sample")
+    runs = dataset.runs[dataset.runs["run"] == "quill-mini"]
+    strict = xb.evaluate_runs(runs, dataset=dataset, progress=False, profile="strict")
+    other = call("gate", folders / "good", strict.save(tmp_path / "strict"))
+    assert other.status == 2
+    assert "error: the baseline was evaluated with profile 'paper'" in other.err
+
+
+WORKFLOW = RUNS.parents[1] / "examples/extraction-gate.yml"
+
+
+def test_the_workflow_to_copy_calls_commands_that_exist() -> None:
+    from extractbench_nb.cli.commands import commands
+
+    workflow = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    lines = [step["run"] for step in job["steps"] if "run" in step]
+    ours = [shlex.split(line)[1:] for line in lines if line.startswith("extractbench-nb ")]
+    assert [words[0] for words in ours] == ["batch", "gate"]
+    for name, *words in ours:
+        # parses the options and arguments, and runs nothing
+        commands.commands[name].make_context(name, words)
+    options = shlex.split(next(line for line in lines if line.startswith("pytest")))[1:]
+    assert options == ["--junitxml=junit.xml"]

@@ -1,0 +1,159 @@
+"""`GoldenCase`: what is worse than a baseline, and baselines that cannot be used."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import extractbench_nb as xb
+from extractbench_nb.stats.goldens import GoldenCase, GoldenError
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "year": {"type": "integer"},
+        "name": {"type": "string", "evaluation_config": "string_fuzzy"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "keys": {"type": "object", "additionalProperties": {"type": "integer"}},
+    },
+}
+GOLD = {"year": 2024, "name": "abcdefghij", "tags": [*"abcde"], "keys": {"k": 1}}
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> GoldenCase:
+    folder = tmp_path / "goldens/one"
+    folder.mkdir(parents=True)
+    (folder / "gold.json").write_text(json.dumps(GOLD))
+    (folder / "schema.json").write_text(json.dumps(SCHEMA))
+    return GoldenCase("one", folder, tmp_path / "goldens")
+
+
+def update(case: GoldenCase, **options: Any) -> GoldenCase:
+    """Write the baseline of an output, and return the case as it was."""
+    new = GoldenCase(case.name, case.folder, case.root, update=True)
+    new.check({**GOLD, **options.pop("output", {})}, **options)
+    return case
+
+
+WORSE = [
+    ({}, {}, []),
+    ({}, {"year": 2025}, ["$.year"]),
+    ({"year": 2025}, {"year": 2026}, []),
+    ({"year": 2025}, {}, []),
+    ({}, {"name": "abcdefghix"}, ["$.name"]),
+    ({"name": "abcdefghix"}, {"name": "abcdefghxx"}, ["$.name"]),
+    ({"name": "abcdefghxx"}, {"name": "abcdefghix"}, []),
+    ({}, {"tags": [*"abcd"]}, ["$.tags"]),
+    ({"tags": [*"abcd"]}, {"tags": [*"bcde"]}, []),
+    ({}, {"tags": [*"edcba"]}, []),
+    ({}, {"keys": {"k": 1, "j": 2}}, ["$.keys['j']"]),
+    ({"keys": {"k": 1, "j": 2}}, {}, []),
+    ({"year": 2025}, {"year": 2025, "name": None}, ["$.name"]),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("was, now, worse", WORSE)
+def test_what_is_worse(case: GoldenCase, was: Any, now: Any, worse: Any, profile: str) -> None:
+    update(case, output=was, profile=profile)
+    if profile == "strict" and "tags" in now:  # items are counted themselves
+        worse = ["$.tags[4]"] if worse or now["tags"] == [*"bcde"] else []
+        worse = ["$.tags[0]"] if now["tags"] == [*"bcde"] else worse
+    if not worse:
+        case.check({**GOLD, **now}, profile=profile)
+        return
+    with pytest.raises(GoldenError) as raised:
+        case.check({**GOLD, **now}, profile=profile)
+    assert [
+        line.split(": was")[0].strip() for line in str(raised.value).splitlines() if ": was" in line
+    ] == worse
+
+
+def test_a_baseline_holds_only_what_fails(case: GoldenCase) -> None:
+    update(case, output={"year": 2025, "tags": []})
+    stored = json.loads((case.folder / "baseline.json").read_text())
+    assert [(row["path"], row["predicted"]) for row in stored["fields"]] == [
+        ("$.year", 2025),
+        ("$.tags", None),
+    ]
+    assert stored["scores"]["pass_rate"] == 0.5
+
+
+def test_there_must_be_a_baseline_and_it_must_be_json(case: GoldenCase) -> None:
+    with pytest.raises(GoldenError, match=r"has no baseline.json; run pytest --update-baseline"):
+        case.check(GOLD)
+    folder, root = case.folder, case.root
+    with pytest.raises(GoldenError, match=r"the output is not JSON, so it is no baseline"):
+        GoldenCase("one", folder, root, update=True).check("Sorry, {")
+    assert not (folder / "baseline.json").exists()
+    update(case)
+    with pytest.raises(GoldenError, match=r"(?s)1 field worse .* the output is not JSON: "):
+        case.check("Sorry, {")
+
+
+REPLACED = [
+    ("gold.json", {**GOLD, "year": 2023}, "made with another gold.json"),
+    ("gold.json", {**GOLD, "title": "other"}, "made with another gold.json"),
+    ("schema.json", {**SCHEMA, "properties": {}}, "made with another schema.json"),
+    ("baseline.json", {"format": 2}, "is not a baseline of this version"),
+    ("baseline.json", [], "is not a baseline of this version"),
+    ("baseline.json", {"fields": None}, "is damaged"),
+    ("baseline.json", {"fields": [{"path": "$.a"}]}, "is damaged"),
+]
+
+
+@pytest.mark.parametrize("file, content, message", REPLACED)
+def test_a_baseline_of_other_inputs_is_refused(
+    case: GoldenCase, file: str, content: Any, message: str
+) -> None:
+    update(case)
+    path = case.folder / file
+    if file == "baseline.json" and "fields" in content:
+        content = json.loads(path.read_text()) | content
+    path.write_text(json.dumps(content))
+    again = GoldenCase(case.name, case.folder, case.root)
+    with pytest.raises((GoldenError, xb.InputError), match=message):
+        again.check(GOLD)
+
+
+def test_another_profile_is_refused_and_another_description_is_not(case: GoldenCase) -> None:
+    update(case)
+    with pytest.raises(GoldenError, match=r"made with profile 'paper', not with 'strict'"):
+        case.check(GOLD, profile="strict")
+    described = json.dumps({**SCHEMA, "description": "of a year"})
+    (case.folder / "schema.json").unlink()
+    (case.root / "schema.json").write_text(described)
+    GoldenCase(case.name, case.folder, case.root).check(GOLD)
+    (case.root / "schema.json").unlink()
+    with pytest.raises(xb.InputError, match=r"'one' has no schema.json, neither in"):
+        GoldenCase(case.name, case.folder, case.root).check(GOLD)
+
+
+def test_a_judge_error_fails_and_is_no_baseline(case: GoldenCase) -> None:
+    @xb.metric("goldens_flaky")
+    def flaky(gold: Any, predicted: Any) -> float:
+        if predicted == 2025:
+            raise TimeoutError("no answer")
+        return float(gold == predicted)
+
+    year = {"type": "integer", "evaluation_config": {"metric_id": "goldens_flaky"}}
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "year": year}}
+    (case.folder / "schema.json").write_text(json.dumps(schema))
+    update(case)
+    with pytest.raises(GoldenError, match=r"0 fields worse .*, 1 field without a verdict"):
+        case.check({**GOLD, "year": 2025})
+    with pytest.raises(GoldenError, match=r"a judge gave no verdict; a baseline needs all"):
+        update(case, output={"year": 2025})
+
+
+def test_the_input_is_unchanged_and_the_result_is_an_evaluation(case: GoldenCase) -> None:
+    recorded: list[tuple[str, object]] = []
+    update(case)
+    loud = GoldenCase(
+        "one", case.folder, case.root, record=lambda name, value: recorded.append((name, value))
+    )
+    assert loud.check(GOLD).summary["pass_rate"] == 1.0
+    assert dict(recorded)["one.regressed"] == 0
+    assert repr(loud) == "GoldenCase('one')"

@@ -1,0 +1,394 @@
+"""`regressions`: what changed, the verdict, what cannot be compared; how often it errs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from markdown_it import MarkdownIt
+from scipy.stats import binomtest
+
+import extractbench_nb as xb
+from extractbench_nb.batch import Evaluations
+from extractbench_nb.stats.changes import DOCUMENT_COLUMNS, REGRESSION_COLUMNS
+from extractbench_nb.stats.compare import compare_runs
+from extractbench_nb.stats.regressions import decide
+from tests.widgets.hostile import HOSTILE, ONE_OF_EACH
+
+LINE = {"type": "object", "properties": {"name": {"type": "string"}, "qty": {"type": "integer"}}}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "year": {"type": "integer"},
+        "name": {"type": "string", "evaluation_config": "string_fuzzy"},
+        "lines": {"type": "array", "items": LINE},
+        "keys": {"type": "object", "additionalProperties": {"type": "integer"}},
+    },
+}
+BOLT, NUT = {"name": "bolt", "qty": 2}, {"name": "nut", "qty": 9}
+GOLD = {"year": 2024, "name": "abcdefghij", "lines": [BOLT, NUT], "keys": {"k": 1}}
+
+
+def batch(
+    outputs: Mapping[str, Any],
+    *,
+    run: str = "run",
+    schema: Any = SCHEMA,
+    gold: Any = GOLD,
+    **options: Any,
+) -> Evaluations:
+    frame = pd.DataFrame({"run": run, "document": list(outputs), "predicted": outputs.values()})
+    frame["schema"], frame["gold"] = [schema] * len(frame), [gold] * len(frame)
+    return xb.evaluate_runs(frame, progress=False, **options)
+
+
+def compared(was: Any, now: Any, **options: Any) -> Any:
+    """Compare two outputs for one document, each given by what differs from gold."""
+    sides = [{"d": side if isinstance(side, str) else {**GOLD, **side}} for side in (was, now)]
+    return xb.regressions(*(batch(side, **options) for side in sides))
+
+
+# --- fields and items ----------------------------------------------------------------------------
+
+FIELDS = [
+    ({}, {}, []),
+    ({}, {"year": 2025}, [("$.year", "regressed", "correct", "incorrect")]),
+    ({"year": 2025}, {}, [("$.year", "improved", "incorrect", "correct")]),
+    ({"year": 2025}, {"year": None}, [("$.year", "other_failure", "incorrect", "omission")]),
+    ({"year": 2025}, {"year": 2026}, []),
+    ({}, {"name": "abcdefghix"}, [("$.name", "lower", "correct", "correct")]),
+    ({"name": "abcdefghix"}, {}, [("$.name", "higher", "correct", "correct")]),
+    ({}, {"name": "x"}, [("$.name", "regressed", "correct", "incorrect")]),
+    ({}, {"keys": {"k": 1, "j": 2}}, [("$.keys['j']", "regressed", None, "hallucination")]),
+    ({"keys": {"k": 1, "j": 2}}, {}, [("$.keys['j']", "improved", "hallucination", None)]),
+]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("was, now, expected", FIELDS)
+def test_each_change_of_a_field_has_its_verdict(
+    was: Any, now: Any, expected: Any, profile: str
+) -> None:
+    fields = compared(was, now, profile=profile).fields
+    shown = fields[["path", "verdict", "outcome_was", "outcome_is"]].astype(object)
+    assert [tuple(r) for r in shown.where(shown.notna(), None).to_numpy()] == expected
+    assert fields["counted"].all()
+
+
+SPAM = {"name": "spam", "qty": 1}
+ITEMS = [
+    ([BOLT], [("$.lines", "regressed"), ("$.lines[1]", "regressed")]),
+    ([NUT, BOLT], []),
+    ([NUT, {**BOLT, "qty": 3}], [("$.lines", "regressed"), ("$.lines[0].qty", "regressed")]),
+    ([BOLT, NUT, SPAM], [("$.lines", "regressed")]),
+]
+
+
+@pytest.mark.parametrize("items, expected", ITEMS)
+def test_items_are_aligned_by_golds_index(items: Any, expected: Any) -> None:
+    forth, back = compared({}, {"lines": items}).fields, compared({"lines": items}, {}).fields
+    assert list(forth[["path", "verdict"]].itertuples(index=False, name=None)) == expected
+    assert dict(zip(back["path"], back["verdict"], strict=True)) == {
+        path: "improved" for path, _ in expected
+    }
+
+
+def test_a_spurious_item_shows_its_value() -> None:
+    (row,) = compared({}, {"lines": [BOLT, NUT, SPAM]}).fields.to_dict("records")
+    assert (row["field"], row["outcome_is"], row["is"]) == ("lines[]", "spurious", SPAM)
+    assert not row["counted"]
+    strict = compared({}, {"lines": [BOLT, NUT, SPAM]}, profile="strict").fields
+    assert strict.loc[strict["counted"], "outcome_is"].tolist() == ["hallucination"] * 2
+
+
+def test_an_invalid_output_is_named_and_not_listed_field_by_field() -> None:
+    found = compared({}, "{'year'")
+    assert found.by_document.loc[0, ["outcome_was", "outcome_is", "is"]].tolist() == [
+        "evaluated",
+        "invalid",
+        0.0,
+    ]
+    assert set(found.fields["verdict"]) == {"regressed"}
+    assert found.fields["metric"].notna().all()
+    assert any("1 output not JSON any more" in note for note in found.notes)
+    assert "$.year" not in repr(found)
+
+
+def test_a_judge_error_is_no_regression() -> None:
+    @xb.metric("regressions_flaky")
+    def flaky(gold: Any, predicted: Any) -> float:
+        if predicted == "down":
+            raise TimeoutError("no answer")
+        return float(gold == predicted)
+
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    schema["properties"]["name"]["evaluation_config"] = {"metric_id": "regressions_flaky"}  # type: ignore[index]
+    sides = partial(batch, schema=schema, gold={"name": "a"})
+    good, down = {"name": "a"}, {"name": "down"}
+    found = xb.regressions(sides({"d": good, "e": good}), sides({"d": good, "e": down}))
+    assert found.verdict == "pass"
+    assert found.by_document.set_index("document")["verdict"].to_dict() == {
+        "d": "same",
+        "e": "unknown",
+    }
+    assert found.fields["verdict"].tolist() == ["unknown"]
+    with pytest.raises(xb.InputError, match=r"a judge gave no verdict .* resume=folder"):
+        xb.regressions(sides({"d": good}), sides({"d": down}))
+
+
+# --- whole runs ----------------------------------------------------------------------------------
+
+
+@cache
+def sample(profile: str) -> Evaluations:
+    return xb.evaluate_runs(xb.load_dataset("sample"), progress=False, profile=profile)
+
+
+RUNS = ["heron-vision", "osprey-7b", "quill-large", "quill-mini"]
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("was, now", [*permutations(RUNS, 2)])
+def test_changes_add_up_to_the_counts_of_the_summary(was: str, now: str, profile: str) -> None:
+    """What regressed minus what improved is the number of counted nodes that fail more."""
+    evs = sample(profile)
+    found = xb.regressions(evs, evs, run=now, baseline_run=was, resamples=100)
+    summary = evs.summary.set_index(["run", "document"])
+    failed = summary["evaluated"] - summary["passed"]
+    documents = found.by_document.set_index("document")
+    valid = documents[(documents["outcome_was"] == "evaluated").to_numpy()]
+    valid = valid[(valid["outcome_is"] == "evaluated").to_numpy()]
+    assert len(valid) > 5
+    more = failed[now].loc[valid.index] - failed[was].loc[valid.index]
+    assert (valid["regressed"] - valid["improved"]).tolist() == more.tolist()
+
+    differences = compare_runs(evs, measures="pass_rate", baseline=was, resamples=100).differences
+    (row,) = differences[differences["b"] == now].to_dict("records")
+    names = {"was": "mean_a", "is": "mean_b", "difference": "b_minus_a", "p_value": "p_value"}
+    assert {n: found.summary[n] for n in names} == {n: row[c] for n, c in names.items()}
+
+
+def test_frames_have_their_declared_columns() -> None:
+    found = xb.regressions(*[sample("paper")] * 2, run=RUNS[3], baseline_run=RUNS[2])
+    same = xb.regressions(*[sample("paper")] * 2, run=RUNS[3], baseline_run=RUNS[3])
+    assert same.verdict == "pass"
+    assert "No document has another score" in same.reason
+    assert set(same.by_document["verdict"]) == {"same"}
+    for one in (found, same):
+        for frame, spec in (
+            (one.fields, REGRESSION_COLUMNS),
+            (one.by_document, DOCUMENT_COLUMNS),
+        ):
+            assert {n: str(d) for n, d in frame.dtypes.items()} == {
+                column.name: column.dtype for column in spec.columns
+            }
+    assert same.fields.empty
+    assert same.to_markdown().count("|") == 0
+
+
+def test_saved_results_give_the_same(tmp_path: Path) -> None:
+    evs = sample("paper")
+    folder = evs.save(tmp_path / "saved")
+    runs = {"run": RUNS[0], "baseline_run": RUNS[2]}
+    one, two = xb.regressions(evs, evs, **runs), xb.regressions(str(folder), folder, **runs)
+    pd.testing.assert_frame_equal(one.fields, two.fields)
+    assert one.reason == two.reason
+
+
+def test_documents_of_one_side_are_named_and_a_missing_output_is_no_pass() -> None:
+    baseline, candidate = batch({"a": GOLD, "b": GOLD}), batch({"b": GOLD, "c": GOLD}, run="new")
+    found = xb.regressions(baseline, candidate)
+    assert found.by_document.set_index("document")["verdict"].to_dict() == {
+        "a": "only_baseline",
+        "b": "same",
+        "c": "only_candidate",
+    }
+    assert (found.verdict, found.runs) == ("inconclusive", ("run", "new"))
+    assert sum("without output in the candidate: a" in note for note in found.notes) == 1
+    assert xb.regressions(batch({"b": GOLD}), candidate).verdict == "pass"
+
+
+# --- what cannot be compared ---------------------------------------------------------------------
+
+
+def other_schema(**year: Any) -> dict[str, Any]:
+    return {**SCHEMA, "properties": {**SCHEMA["properties"], "year": year}}
+
+
+TOLERANT = {"metric_id": "string_fuzzy", "params": {"threshold": 0.5}}
+DOCUMENTED = {**SCHEMA, "description": "of a bolt maker", "title": SCHEMA.get("title")}
+REFUSED = [
+    ({"profile": "strict"}, r"evaluated with profile 'paper', the candidate with 'strict'"),
+    ({"gold": {**GOLD, "year": 2023}}, r"'d': gold at \$\.year is 2024 in the baseline and 2023"),
+    ({"gold": {**GOLD, "lines": [NUT, BOLT]}}, r"'d': gold at \$\.lines is \["),
+    ({"gold": {**GOLD, "keys": {"k": 1, "j": 1}}}, r"\$\.keys\['j'\] is scored by integer_exact"),
+    ({"schema": other_schema(type="number")}, r"another schema"),
+    ({"schema": other_schema(type="integer", minimum=3)}, r"another schema"),
+]
+
+
+@pytest.mark.parametrize("options, message", REFUSED)
+def test_a_baseline_of_other_inputs_is_refused(options: Any, message: str) -> None:
+    labelled = {"title": "Invoice"}
+    given = dict(options)
+    given["schema"] = {**given.get("schema", SCHEMA), **labelled}
+    baseline = batch({"d": GOLD}, schema={**SCHEMA, **labelled})
+    with pytest.raises(xb.InputError, match=message):
+        xb.regressions(baseline, batch({"d": GOLD}, **given))
+
+
+def test_another_metric_is_refused_where_results_hold_no_digests() -> None:
+    other = batch({"d": GOLD}, schema=other_schema(type="number"))
+    other = replace(other, _meta={**other.meta, "schemas": {}})
+    with pytest.raises(xb.InputError, match=r"\$\.year is scored by \w+ in the \w+ and not in"):
+        xb.regressions(batch({"d": GOLD}), other)
+
+
+def test_another_description_is_the_same_schema() -> None:
+    described = {**other_schema(description="of issue", type="integer"), "title": "Invoice"}
+    baseline = batch({"d": GOLD}, schema={**SCHEMA, "title": "Invoice"})
+    assert xb.regressions(baseline, batch({"d": GOLD}, schema=described)).verdict == "pass"
+
+
+ARGUMENTS = [
+    ({"run": "rum"}, "run='rum' is not in evs; did you mean 'run'"),
+    ({"baseline_run": "rum"}, "baseline_run='rum' is not in baseline"),
+    ({"measure": "pas_rate"}, "measure='pas_rate'; did you mean 'pass_rate'"),
+    ({"max_drop": -0.1}, "max_drop=-0.1; expected a number from 0 to 1"),
+    ({"max_drop": True}, "max_drop=True"),
+    ({"confidence": 1.5}, "confidence=1.5"),
+    ({"resamples": 3}, "resamples=3"),
+    ({"evs": 3}, "evs is int; expected the results of evaluate_runs"),
+    ({"evs": "no such folder"}, "no folder 'no such folder'"),
+    ({"evs": {"x": GOLD}}, "evs is dict"),
+]
+
+
+@pytest.mark.parametrize("options, message", ARGUMENTS)
+def test_bad_arguments(options: Any, message: str) -> None:
+    given = {"evs": batch({"d": GOLD}), **options}
+    with pytest.raises(xb.InputError) as raised:
+        xb.regressions(batch({"d": GOLD}), given.pop("evs"), **given)
+    assert str(raised.value).startswith(message)
+
+
+def test_one_of_several_runs_must_be_chosen() -> None:
+    with pytest.raises(xb.InputError, match=r"evs has 4 runs; choose one with run=: 'heron-vis"):
+        xb.regressions(sample("paper"), sample("paper"))
+    with pytest.raises(xb.InputError, match="have no document in common"):
+        xb.regressions(sample("paper"), batch({"d": GOLD}), baseline_run=RUNS[0])
+
+
+# --- the verdict ---------------------------------------------------------------------------------
+
+NA = pd.NA
+ROWS = [
+    # difference, low, significant, max_drop, complete -> verdict
+    (-0.05, -0.08, True, 0.02, True, "fail"),
+    (-0.05, -0.08, True, 0.02, False, "fail"),
+    (-0.05, -0.12, False, 0.02, True, "inconclusive"),
+    (-0.02, -0.03, True, 0.02, True, "inconclusive"),
+    (-0.015, -0.019, True, 0.02, True, "pass"),
+    (-0.015, -0.019, True, 0.02, False, "inconclusive"),
+    (0.1, -0.01, False, 0.02, True, "pass"),
+    (0.0, -0.05, False, 0.02, True, "inconclusive"),
+    (-0.001, -0.002, True, 0.0, True, "fail"),
+    (-0.3, NA, False, 0.02, True, "inconclusive"),
+    (0.0, 0.0, False, 0.0, True, "pass"),
+]
+
+
+@pytest.mark.parametrize("difference, low, significant, max_drop, complete, verdict", ROWS)
+def test_verdicts(
+    difference: float, low: Any, significant: bool, max_drop: float, complete: bool, verdict: str
+) -> None:
+    row = {"b_minus_a": difference, "low": low, "significant": significant}
+    nothing_differs = difference == 0 and low == 0
+    counts = {"a_higher": 0, "b_higher": 0} if nothing_differs else {"a_higher": 3, "b_higher": 2}
+    assert decide({**row, **counts}, max_drop, complete=complete) == verdict
+
+
+def test_one_document_that_is_equal_passes() -> None:
+    assert xb.regressions(batch({"d": {}}), batch({"d": {}})).verdict == "pass"
+    found = compared({}, {"year": 1})
+    assert found.verdict == "inconclusive"
+    assert np.isnan(found.summary["low"])
+
+
+TRIALS, SPREAD = 100, 0.12
+
+
+def failures(drop: float, documents: int, max_drop: float = 0.02) -> int:
+    """Count the failing trials: documents of different difficulty, independent errors."""
+    rng = np.random.default_rng([documents, round(1000 * drop)])
+    verdicts = []
+    for _ in range(TRIALS):
+        difficulty = rng.normal(0.85 - drop / 2, 0.05, documents)
+        errors = rng.normal(0, SPREAD / np.sqrt(2), (2, documents))
+        names = [f"d{i}" for i in range(documents)]
+        sides = {
+            name: pd.DataFrame({"document": names, "pass_rate": difficulty + error + shift})
+            for name, error, shift in zip("ab", errors, (drop / 2, -drop / 2), strict=True)
+        }
+        row = compare_runs(sides, measures="pass_rate", resamples=500).differences.iloc[0]
+        verdicts.append(decide(row, max_drop, complete=True))
+    return verdicts.count("fail")
+
+
+def test_noise_fails_in_at_most_5_of_100_trials() -> None:
+    found = failures(0.0, 35)
+    assert found <= 0.05 * TRIALS
+    assert binomtest(found, TRIALS).proportion_ci(0.95, "exact").low < 0.025
+
+
+def test_a_planted_drop_is_found_in_at_least_95_of_100_trials() -> None:
+    found = failures(0.1, 35)
+    assert found >= 0.95 * TRIALS
+    assert binomtest(found, TRIALS, 0.9, "greater").pvalue < 0.05
+
+
+# --- text that is not ours -----------------------------------------------------------------------
+
+
+def hostile() -> Any:
+    text = " ".join([*(HOSTILE[name] for name in ONE_OF_EACH[:4]), "a|b `c` @octocat #1 \\| **d**"])
+    good, bad = ({"d @octocat | <b>": {**GOLD, "name": name}} for name in ("abcdefghij", text))
+    return xb.regressions(batch(good), batch(bad))
+
+
+def test_markdown_is_a_table_whatever_a_model_writes() -> None:
+    text = hostile().to_markdown()
+    text.encode()
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    rows = html.split("<tbody>")[1].split("</tr>")[:-1]
+    assert [row.count("<td>") for row in rows] == [7]
+    assert "<script" not in html
+    assert "<strong>" not in html
+    assert "<b>" not in html
+    outside = html.replace("<code>", "\0<code>").split("\0")
+    assert all("@octocat" not in part.split("</code>")[-1] for part in outside)
+    assert "window.hacked" in html
+
+
+def test_html_is_escaped() -> None:
+    found = hostile()
+    assert "<script" not in found._repr_html_()
+    assert "&lt;script" in found._repr_html_()
+    assert "\x1b" not in repr(found)
+
+
+def test_markdown_fits_into_a_comment() -> None:
+    outputs = {f"d{i}": {**GOLD, "name": "<&>`|*" * 100, "year": 1} for i in range(300)}
+    found = xb.regressions(batch(dict.fromkeys(outputs, GOLD)), batch(outputs), resamples=100)
+    text = found.to_markdown(most=600)
+    assert 40_000 < len(text) <= 60_000
+    assert "more rows regressed." in text
+    assert found.to_markdown(most=0).count("|") == 0
+    assert "600 more rows regressed" in found.to_markdown(most=0)
