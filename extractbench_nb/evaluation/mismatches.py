@@ -6,6 +6,7 @@ rows of ``fields``. Both look at values after the verdict and change no score.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -577,7 +578,7 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 #: The columns that a kind is found from, in the order in which `details_of` takes them.
-DETAILED = ("path", "outcome", "gold", "predicted")
+DETAILED = ("path", "outcome", "gold", "predicted", "accepted_as")
 
 
 def reason_details(fields: pd.DataFrame) -> list[str | None]:
@@ -610,9 +611,17 @@ def reason_details(fields: pd.DataFrame) -> list[str | None]:
 
 
 def details_of(
-    paths: Sequence[str], outcomes: Sequence[str], golds: Sequence[Any], predicted: Sequence[Any]
+    paths: Sequence[str],
+    outcomes: Sequence[str],
+    golds: Sequence[Any],
+    predicted: Sequence[Any],
+    accepted: Sequence[Any],
 ) -> list[str | None]:
     """Do as `reason_details`, for the columns of one evaluation."""
+    golds = [
+        json.loads(text) if isinstance(text, str) else gold
+        for gold, text in zip(golds, accepted, strict=True)
+    ]
     details: list[str | None] = [None] * len(paths)
     gold_values = _GoldValues(paths, golds)
     for place, outcome in enumerate(outcomes):

@@ -27,7 +27,7 @@ from extractbench_nb.display.html import (
 from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.traversal import ArrayRecord, Leaf
+from extractbench_nb.engine.records import ArrayRecord, Leaf
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
