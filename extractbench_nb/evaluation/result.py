@@ -24,7 +24,7 @@ from extractbench_nb.display.html import (
     table_of,
     table_row,
 )
-from extractbench_nb.display.text import plural
+from extractbench_nb.display.text import accepted_text, plural
 from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.records import ArrayRecord, Leaf
@@ -55,8 +55,8 @@ _SCORES = ("overall_score", "field_score", "pass_rate")
 _WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
-_COUNTED, _OUTCOME, _PASSED, _SCORE = map(
-    RECORD_COLUMNS.names.index, ("counted", "outcome", "passed", "score")
+_COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
+    RECORD_COLUMNS.names.index, ("counted", "outcome", "passed", "score", "accepted_as")
 )
 _Row = tuple[Any, ...]
 
@@ -107,7 +107,14 @@ def card_text(ev: Evaluation) -> str:
 
 def _why(row: Mapping[str, Any]) -> str:
     reasoning = "" if row["reasoning"] is None else f": {row['reasoning']}"
-    return f"{row['outcome']} ({row['reason']}){reasoning}"
+    accepted = accepted_text(row["accepted_as"])
+    return f"{row['outcome']} ({row['reason']}){reasoning}{f', {accepted}' if accepted else ''}"
+
+
+def _accepted_note(ev: Evaluation) -> str:
+    """Say how many of the counted rows were read as an alternative; empty for none."""
+    read = sum(row[_ACCEPTED] is not None for row in _counted_rows(ev))
+    return f"{plural(read, 'field')} read as an accepted alternative" if read else ""
 
 
 def scores_text(ev: Evaluation) -> str:
@@ -125,6 +132,8 @@ def scores_text(ev: Evaluation) -> str:
         judged = f"{s['pass_rate_judged']:.3f} of the judged pass" if s["judged"] else "none judged"
         open_ones = f"{s['judge_errors']:.0f} without a verdict"
         lines.append(f"  {open_ones}; pass_rate is a lower bound, {judged}")
+    if note := _accepted_note(ev):
+        lines.append(f"  {note}")
     if s["gold_coverage"] < 1:
         lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
     return "\n".join(lines)
@@ -142,11 +151,11 @@ def evaluation_html(ev: Evaluation) -> str:
     return card_html(
         head,
         f'<div class="xb-scores">{scores}</div><div>{document_text(counts, 300)}</div>',
-        f"{_notes_html(s)}{_worst_html(ev)}{_arrays_html(ev)}",
+        f"{_notes_html(s, _accepted_note(ev))}{_worst_html(ev)}{_arrays_html(ev)}",
     )
 
 
-def _notes_html(s: pd.Series) -> str:
+def _notes_html(s: pd.Series, accepted: str) -> str:
     notes = [] if s["evaluated"] else [_NOTHING]
     if s["judge_errors"]:
         judged = f"of the judged fields {s['pass_rate_judged']:.1%} pass" if s["judged"] else ""
@@ -155,6 +164,8 @@ def _notes_html(s: pd.Series) -> str:
         notes.append(f"{open_ones}; {judged or 'no field was judged'}.")
     if s["gold_coverage"] < 1:
         notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")
+    if accepted:
+        notes.append(f"{accepted}.")
     return "".join(f'<div class="xb-note">{document_text(n, 200)}</div>' for n in notes)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from extractbench_nb._json import bracketed, json_type, leaf_texts, member
 from extractbench_nb.display.sides import Segment, alone, compared
-from extractbench_nb.display.text import clean, cut, fitted, value_text
+from extractbench_nb.display.text import accepted_text, clean, cut, fitted, value_text
 from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
@@ -398,7 +398,9 @@ def _verdict(field: Any) -> dict[str, Any] | None:
 
 def _reasons(field: Any) -> list[str]:
     named = (field.reason, getattr(field, "reason_detail", pd.NA))
-    return [text.replace("_", " ") for text in named if isinstance(text, str)]
+    words = [text.replace("_", " ") for text in named if isinstance(text, str)]
+    accepted = accepted_text(getattr(field, "accepted_as", pd.NA), _LONGEST_REASON)
+    return [*words, accepted] if accepted else words
 
 
 def _cut(side: list[Segment], limit: int) -> list[Segment]:

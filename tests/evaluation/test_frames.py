@@ -41,6 +41,7 @@ DTYPES = {
         "counted": "bool",
         "weight": "float64",
         "required": "bool",
+        "accepted_as": "string",
     },
     "arrays": {
         "path": "string",
@@ -67,6 +68,7 @@ DTYPES = {
         "failed_fields": "object",
         "gold": "object",
         "predicted": "object",
+        "accepted_as": "string",
     },
     "warnings": {
         "side": "string",
