@@ -138,9 +138,17 @@ def entries(item: Any) -> list[tuple[str, Any]]:
 
 def failed_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
     """Find the places within each gold item that did not pass."""
-    failed = fields[~fields["passed"].fillna(False).astype(bool)]
+    return _places_in(fields[~fields["passed"].fillna(False).astype(bool)], path, steps)
+
+
+def accepted_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
+    """Find the places within each gold item at which an accepted alternative scored."""
+    return _places_in(fields[fields["accepted_as"].notna()], path, steps)
+
+
+def _places_in(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
     places: defaultdict[str, set[str]] = defaultdict(set)
-    for field_path in failed["path"]:
+    for field_path in fields["path"]:
         within = str(field_path)[len(path) :]
         step = _STEP.match(within)
         if step is not None:
@@ -479,6 +487,7 @@ class Board:
         self._steps = item_steps([self._ours[at].gold for at in sorted(self._ours)])
         places = failed_places(outcome.fields, self.path, self._steps)
         self._failed = dict(enumerate(places))
+        self._accepted = accepted_places(outcome.fields, self.path, self._steps)
 
     @property
     def field(self) -> str:
@@ -504,6 +513,12 @@ class Board:
             return set()
         own = {field.removeprefix(self.field) for field in row.failed_fields}
         return own | self._failed[row.gold_index]
+
+    def accepted(self, row: Row) -> set[str]:
+        """Return the places of a pair at which an accepted alternative scored."""
+        if row.gold_index is None or not row.is_pair:
+            return set()
+        return self._accepted[row.gold_index]
 
     def detail(self, row: Row, whole: set[int]) -> dict[str, Any]:
         """Write one row in full; see `detail`."""
