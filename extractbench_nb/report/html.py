@@ -103,6 +103,7 @@ def _row_view(row: FieldOutcome, anchors: dict[str, int]) -> View:
         "outcome": row.outcome,
         "label": LABELS.get(row.outcome, row.outcome),
         "why": cut(why, _LONGEST_WHY),
+        "accepted": accepted_text(row.accepted_as),
         "gold": gold,
         "extracted": extracted,
         "required": row.required,

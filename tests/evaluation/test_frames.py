@@ -179,6 +179,7 @@ def test_every_column_of_fields_holds_its_own_value(ev: xb.evaluation.Evaluation
         "counted": False,
         "weight": 2.5,
         "required": False,
+        "accepted_as": None,
     }
 
 
@@ -229,6 +230,7 @@ def test_every_column_of_matches_holds_its_own_value(ev: xb.evaluation.Evaluatio
         "failed_fields": ("o.r[].m",),
         "gold": GOLD["o"]["r"][0],
         "predicted": PREDICTED["o"]["r"][3],
+        "accepted_as": None,
     }
     assert [(r["gold_index"], r["predicted_index"], r["status"]) for r in rows[1:]] == [
         (1, 4, "matched"),
