@@ -45,6 +45,10 @@ class MapItem(_KeyAndItem):
         return other
 
 
+#: Items that are not regular values.
+_WRAPPED = (MapItem, Item)
+
+
 class PairScore(NamedTuple):
     """Similarity in [0, 1] of two items, and whether every scored field passes."""
 
@@ -174,7 +178,7 @@ class ItemComparer:
         """Return the items' values by field; nothing if any is irregular."""
         rows = []
         for item in items:
-            row = None if isinstance(item, MapItem | Item) else self._row(node, item)
+            row = None if isinstance(item, _WRAPPED) else self._row(node, item)
             if row is None:
                 return []
             rows.append(row)
@@ -311,22 +315,24 @@ class ItemComparer:
         field.memo[ours, theirs, type(ours), type(theirs)] = found
         return found
 
-    def _point(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
-        """Return score, verdict, and whether the field is present on either side."""
-        node = resolve_union(node, gold, predicted) if node.kind == "union" else node
-        found = self._of_value(node, gold, predicted)
-        if node.config is not None and node.config.accepted:
-            others = class_members(node, gold)
-            readings = [self._of_value(node, other, predicted) for other in others]
-            return max([found, *readings], key=lambda result: (result[1], result[0]))
-        return found
+    def _point(
+        self, node: Node, gold: Any, predicted: Any, *, is_member: bool = False
+    ) -> tuple[float, bool, bool]:
+        """Return score, verdict, and whether the field is present on either side.
 
-    def _of_value(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
+        Of values that the schema declares to mean the same as gold's, the best one counts.
+        """
+        node = resolve_union(node, gold, predicted) if node.kind == "union" else node
         score_it = self.scorer.whole_array if node.kind == "array" else self.scorer.verdicts
         settled = [self._settled(v, node, gold, predicted) for v in score_it(node, gold, predicted)]
         score, passed = point_score(settled)
         present = PRESENT in (state_of(gold, node), state_of(predicted, node))
-        return score or 0.0, bool(passed), present
+        found = (score or 0.0, bool(passed), present)
+        if node.config is not None and node.config.accepted and not is_member:
+            members = class_members(node, gold)
+            others = [self._point(node, other, predicted, is_member=True) for other in members]
+            return max([found, *others], key=lambda result: (result[1], result[0]))
+        return found
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""

@@ -595,7 +595,7 @@ def reason_details(fields: pd.DataFrame) -> list[str | None]:
         A name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
         side is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
-    unread = [None] * len(fields)  # frames of format 2 have no accepted_as
+    unread: list[Any] = [None] * len(fields)  # frames of format 2 have no accepted_as
     columns = [fields[name].tolist() if name in fields else unread for name in DETAILED]
     ids = [fields[name].tolist() for name in ("run", "document") if name in fields]
     if not ids:
