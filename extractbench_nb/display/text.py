@@ -101,7 +101,10 @@ def accepted_text(cell: Any, limit: int = 80) -> str:
     """Say which alternative scored, from a cell of ``accepted_as``; empty if gold did."""
     if not isinstance(cell, str):
         return ""
-    value = json.loads(cell)
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):  # of a file that has been altered
+        value = cell
     return f"accepted as {'absent' if value is None else one_line(value_text(value), limit)}"
 
 

@@ -146,7 +146,7 @@ def test_frames_are_read_when_they_are_asked_for(sample, tmp_path):
 LOADED = {
     "nothing": ({}, "no batch.json in"),
     "unfinished": ({"finished.sqlite": ""}, "not finished: evaluate_runs"),
-    "format": ({"batch.json": '{"format": 99}'}, "has format 99; this version reads 2"),
+    "format": ({"batch.json": '{"format": 99}'}, "has format 99; this version reads 3"),
     "no object": ({"batch.json": "[]"}, "has format"),
     "no json": ({"batch.json": "{"}, r"batch\.json' is not JSON"),
 }

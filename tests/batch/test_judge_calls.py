@@ -178,7 +178,7 @@ def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
             "update settings set settings = ?", (text.replace('"format": 3', '"format": 1'),)
         )
         store.execute("alter table outputs drop column judge_calls")
-    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 2"):
+    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 3"):
         evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
 
 
