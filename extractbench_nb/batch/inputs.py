@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from numbers import Integral
 from operator import itemgetter
@@ -30,6 +30,7 @@ from extractbench_nb.batch.rows import (
 )
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
+from extractbench_nb.evaluation.accepted import Alternative, by_document, read_accepted
 from extractbench_nb.evaluation.api import read_predicted, read_schema
 from extractbench_nb.schema.nodes import Schema
 from extractbench_nb.schema.parse import ENVELOPES, fields_of, nodes_of, with_metrics
@@ -77,13 +78,17 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a batch evaluates: its cells in order, the schemas by key, the user's own columns."""
+    """What a batch evaluates: its cells in order, the schemas by key, the user's own columns.
+
+    ``accepted`` are the accepted alternatives by document.
+    """
 
     cells: tuple[Cell, ...]
     schemas: Mapping[str, Schema]
     extras: tuple[Column, ...]
     extra_rows: tuple[tuple[Any, ...], ...]
     dataset: Documents | None
+    accepted: Mapping[str, tuple[Alternative, ...]] = field(default_factory=dict)
 
     def gold(self, cell: Cell) -> Any:
         """Return a cell's gold in a form that `evaluate` takes."""
@@ -153,6 +158,7 @@ def read_runs(
     profile: Profile,
     schema: Any = None,
     metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
 ) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
     frame, dataset = _as_frame(runs, dataset)
@@ -173,7 +179,9 @@ def read_runs(
     if metrics is not None:
         cells, schemas = _with_metrics(cells, schemas, metrics)
     extras = frame[[name for name in frame.columns if name not in _KNOWN]]
-    return Plan(cells, schemas, *_extra_columns(extras), dataset)
+    documents = {*reader.known, *(cell.document for cell in cells)}
+    alternatives = by_document(read_accepted(accepted), documents)
+    return Plan(cells, schemas, *_extra_columns(extras), dataset, alternatives)
 
 
 def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:

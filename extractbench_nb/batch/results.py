@@ -26,7 +26,14 @@ from extractbench_nb.batch.rows import (
     to_frame,
 )
 from extractbench_nb.batch.rules import CheckedRules
-from extractbench_nb.batch.storage import DATABASE, DESCRIPTION, DIGEST, FORMAT, refuse_foreign
+from extractbench_nb.batch.storage import (
+    DATABASE,
+    DESCRIPTION,
+    DIGEST,
+    FORMAT,
+    READABLE,
+    refuse_foreign,
+)
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, one_line, plural
 from extractbench_nb.errors import InputError, nearest
@@ -65,6 +72,8 @@ class FolderSource:
                 self._refuse_other(path, _parquet_digest(file.metadata))
                 table = file.read()
             table.validate(full=True)
+            if "accepted_as" in spec.names and "accepted_as" not in table.column_names:
+                table = table.append_column("accepted_as", pa.nulls(len(table), pa.string()))
             return to_frame(table, spec)
         except InputError:
             raise
@@ -141,7 +150,7 @@ def read_description(folder: Path) -> dict[str, Any]:
 def _parsed(path: Path) -> dict[str, Any]:
     description = read_document(path, "batch")
     found = description.get("format") if isinstance(description, dict) else description
-    if not isinstance(description, dict) or found != FORMAT:
+    if not isinstance(description, dict) or found not in READABLE:
         raise InputError(f"{str(path)!r} has format {found!r}; this version reads {FORMAT}")
     return description
 

@@ -17,7 +17,7 @@ from pandas.api.types import pandas_dtype
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import document_json
-from extractbench_nb.engine.traversal import settled
+from extractbench_nb.engine.records import settled
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import MAX_DEPTH
 from extractbench_nb.evaluation.frames import (
@@ -119,6 +119,7 @@ _INVALID_FIELD = {
     "reason": "invalid_output",
     "predicted": None,
     "predicted_state": "missing",
+    "accepted_as": None,
 }
 _INVALID_ARRAY = {"score": 0.0, "passed": False}
 

@@ -86,7 +86,9 @@ class _Batch:
                     self.reused += 1
                     self.bar.update()
                     continue
-                task = Task(position, cell.schema_key, self.plan.gold(cell), cell.predicted)
+                accepted = self.plan.accepted.get(cell.document, ())
+                inputs = self.plan.gold(cell), cell.predicted, accepted
+                task = Task(position, cell.schema_key, *inputs)
             except Exception as error:  # noqa: BLE001 - a dataset may raise anything
                 self.failed.append(failure(position, error))
                 return
@@ -145,6 +147,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     profile: str | Profile = "paper",
     schema: SchemaSource | Mapping[str, SchemaSource] | None = None,
     metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
     n_jobs: int = 1,
     executor: Executor | None = None,
     max_concurrency: int = 8,
@@ -178,6 +181,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     metrics : mapping from str, optional
         Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
         schema that has the field; see `parse_schema`.
+    accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
+        Other values that are right too: a frame or records with ``document``, ``path`` and
+        ``value``, or the name of such a JSON or CSV file. See `evaluate`, and `Dataset.accepted`
+        for those that a dataset brings. ``meta["accepted"]`` is their number.
     n_jobs : int, optional
         Worker processes; 1 is this process, -1 one per processor.
     executor : concurrent.futures.Executor, optional
@@ -211,9 +218,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     InputError
         Before any work: a column is missing or has a wrong type, a pair of run and document is
         there twice, a document, the id of a schema or a field of `metrics` is unknown, a file
-        cannot be read, or a judge has no key. During the work: a gold document is not JSON, or a
-        worker process died; finished outputs stay in the folder. Also if `save_to` holds a batch,
-        or `resume` holds one with other settings or one that another process is using.
+        cannot be read, or a judge has no key. During the work: a gold document is not JSON, an
+        accepted alternative is for a path that gold does not have or of a wrong type, or a worker
+        process died; finished outputs stay in the folder. Also if `save_to` holds a batch, or
+        `resume` holds one with other settings or one that another process is using.
     SchemaError, ConfigError
         A schema cannot be read, or a metric is not one for its field.
     OutputError
@@ -257,7 +265,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
     with start_workers(workers, executor) as pool:  # while the inputs are read
-        plan = read_runs(runs, dataset, profile, schema, metrics)
+        plan = read_runs(runs, dataset, profile, schema, metrics, accepted)
         context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
         for parsed in plan.schemas.values():
             check_models(judge, alignment, parsed)
@@ -268,6 +276,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             "runs": len({cell.run for cell in plan.cells}),
             "documents": len({cell.document for cell in plan.cells}),
             "schemas": schema_digests(plan),
+            "accepted": sum(
+                len(plan.accepted.get(document, ()))
+                for document in {cell.document for cell in plan.cells}
+            ),
         }
         evaluating = runner(context, workers, pool)
         source: Source
@@ -312,7 +324,9 @@ class _Origin:
         if cell.predicted is None:
             raise InputError(f"{cell.name}: it has no output to evaluate")
         schema = self.plan.schemas[cell.schema_key]
-        return evaluate(schema, self.plan.gold(cell), cell.predicted, **self.options)
+        accepted = self.plan.accepted.get(document, ())
+        options = {**self.options, "accepted": accepted}
+        return evaluate(schema, self.plan.gold(cell), cell.predicted, **options)
 
     def inputs(self, run: str, document: str) -> Inputs:
         """Read what was compared for an output."""
@@ -333,6 +347,7 @@ def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of ``Evaluations.meta`` that come from a batch's description."""
     names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
     entries = {name: description[name] for name in names}
+    entries["accepted"] = description.get("accepted", 0)  # folders of format 2 have none
     settings = {name: description.get(name) for name in SETTINGS}
     inputs = {"schemas": description.get("schemas", {}), "settings": settings}
     return {"profile": description["profile"]["name"], **entries, **inputs}

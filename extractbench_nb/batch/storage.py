@@ -52,8 +52,9 @@ if TYPE_CHECKING:
 
 # --- settings ---------------------------------------------------------------------------------
 
-#: Changes when older folders cannot be read any more.
-FORMAT = 2
+#: Changes when the stored columns do. Results of the formats in `READABLE` can be read.
+FORMAT = 3
+READABLE = (2, FORMAT)
 #: The settings on which verdicts depend.
 SETTINGS = ("profile", "judge", "judge_options", "alignment", "alignment_options", "metrics")
 _LONGEST = 61
@@ -478,7 +479,7 @@ class FolderStorage:
         return fingerprint, summary, dict(zip(PARTS, parts, strict=True))
 
     def _fingerprint(self, cell: Cell) -> bytes:
-        """Hash the content of a cell's schema, gold and prediction."""
+        """Hash the content of a cell's schema, gold, prediction and accepted alternatives."""
         if not isinstance(cell.gold, Path):
             gold_hash = _content_hash(self._plan.gold(cell))
         else:  # the runs share gold files: each is read once
@@ -486,6 +487,9 @@ class FolderStorage:
                 self._gold_hashes[cell.gold] = _content_hash(cell.gold)
             gold_hash = self._gold_hashes[cell.gold]
         content = cell.schema_key.encode() + gold_hash + _content_hash(cell.predicted)
+        accepted = self._plan.accepted.get(cell.document)
+        if accepted:
+            content += _content_hash([[row.path, row.value] for row in accepted])
         return hashlib.sha256(content).digest()
 
 

@@ -30,6 +30,7 @@ from extractbench_nb.batch.rows import is_settled, packed_rows
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.evaluation.accepted import Alternative
 from extractbench_nb.evaluation.api import Run
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.judges.base import Judge
@@ -37,12 +38,16 @@ from extractbench_nb.schema.nodes import Schema
 
 
 class Task(NamedTuple):
-    """One output to evaluate: its position in the batch, the key of its schema, and its inputs."""
+    """One output to evaluate: its position in the batch, the key of its schema, and its inputs.
+
+    ``accepted`` are the accepted alternatives of its document.
+    """
 
     position: int
     schema: str
     gold: Any
     predicted: Any
+    accepted: tuple[Alternative, ...] = ()
 
 
 class Finished(NamedTuple):
@@ -135,6 +140,7 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
             alignment=context.alignment,
             profile=context.profile,
             checked=True,
+            accepted=task.accepted if output.message is None else (),
         )
         evaluation = await run.complete()
         scores, parts = packed_rows(evaluation, output.message)

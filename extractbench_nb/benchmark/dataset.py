@@ -33,6 +33,7 @@ from extractbench_nb.benchmark.statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.display.html import table
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
+from extractbench_nb.evaluation.accepted import ACCEPTED_COLUMNS, read_accepted
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
 COMMIT = "88bc6ac0eac2e9cbf73dd697e329de555410f203"
@@ -358,6 +359,25 @@ class Dataset:
                     raise DatasetError(f"{path}: {_unknown('document', path.stem, known)}")
                 rows.append((run.name, path.stem, path))
         return RUN_COLUMNS.from_rows(rows)
+
+    @property
+    def accepted(self) -> pd.DataFrame:
+        """One row per accepted alternative in ``accepted.json`` or ``accepted.csv`` of the folder.
+
+        The columns are document, path, value, note; there are no rows without such a file.
+        `evaluate_runs` uses them where they are passed: ``accepted=dataset.accepted``.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or a row has no path or value.
+        """
+        files = [self.root / f"accepted{suffix}" for suffix in (".json", ".csv")]
+        found = [file for file in files if file.is_file()]
+        if len(found) > 1:
+            raise DatasetError(f"{self.root}: has accepted.json and accepted.csv; keep one of them")
+        rows = read_accepted(found[0]) if found else ()
+        return ACCEPTED_COLUMNS.from_rows(row[:-1] for row in rows)
 
     def schema(self, schema_id: str) -> dict[str, Any]:
         """Read a JSON Schema.

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from extractbench_nb._json import BRACKETED, json_text, without_brackets
 from extractbench_nb.engine.pairing import EMPTY_MAP
 from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.engine.scoring import CALLER, Scored
-from extractbench_nb.engine.traversal import Aligner, ArrayRecord, Leaf, settled, states
+from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.evaluation.frames import in_order

@@ -98,6 +98,17 @@ def one_line(text: str, limit: int = 80) -> str:
     return cut(" ".join(clean(text[: 4 * limit]).split()), limit)
 
 
+def accepted_text(cell: Any, limit: int = 80) -> str:
+    """Say which alternative scored, from a cell of ``accepted_as``; empty if gold did."""
+    if not isinstance(cell, str):
+        return ""
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):  # of a file that has been altered
+        value = cell
+    return f"accepted as {'absent' if value is None else one_line(value_text(value), limit)}"
+
+
 def plural(number: int, noun: str) -> str:
     """Write a number with its noun: ``1 run``, ``4 runs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

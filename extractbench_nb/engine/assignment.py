@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from extractbench_nb._json import canonical, canonical_unordered
+from extractbench_nb.engine.accepted import Alternatives, Item, plain
 from extractbench_nb.engine.bounds import Indices, Pairs, Worth, Worths, solve
 from extractbench_nb.engine.proxy import Estimate, proxy_matrix
 from extractbench_nb.engine.scoring import Scorer
@@ -31,6 +32,8 @@ EXACT_REST = 1_000
 #: so many comparisons are spent on all of them.
 SECOND_LOOK = 5
 SECOND_LOOK_COMPARISONS = 8_000
+#: Pairs of items with accepted alternatives up to which all of them are compared.
+ALTERNATIVE_PAIRS = 20_000
 #: Comparisons within one pair of items beyond which the estimate stands as it is.
 LARGE_PAIR = 50
 #: Pairs of items from which arrays are solved on bounds: large ones, and small ones.
@@ -55,8 +58,8 @@ class OptimalAligner(ItemComparer):
 
     name = "optimal"
 
-    def __init__(self, scorer: Scorer) -> None:
-        super().__init__(scorer)
+    def __init__(self, scorer: Scorer, accepted: Alternatives | None = None) -> None:
+        super().__init__(scorer, accepted)
         self._known: dict[tuple[Node, int, int], Pairs] = {}
         self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
@@ -64,6 +67,8 @@ class OptimalAligner(ItemComparer):
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         """Align the items of one array."""
+        if self.accepted is not None:
+            gold = self.accepted.wrapped(gold)
         key = (node, id(gold), id(predicted))  # the caller keeps the items alive
         known = self._known.get(key)
         if known is not None:
@@ -106,12 +111,12 @@ class OptimalAligner(ItemComparer):
         if pairs <= limit and self._comparisons(node, one, two) <= limit:
             return self._solve_exactly(node, one, two)
         if pairs > DENSE_PAIRS:
-            return _solve_greedily(node, one, two)
+            return _solve_greedily(node, plain(one), two)
         return self._look_again(node, one, two)
 
     def _look_again(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         """Compare the estimated pairs; what did not match is solved anew, now on its metrics."""
-        worth = _estimated(node, one, two)
+        worth = _estimated(node, plain(one), two)
         chosen = worth.best_pairs()
         a_pair = self._comparisons(node, one, two) / (len(one) * len(two))
         if a_pair > LARGE_PAIR:
@@ -137,8 +142,13 @@ class OptimalAligner(ItemComparer):
         """Put the declared metrics in the place of the estimate for the likeliest pairs."""
         bonus = _bonus(one, two)
         count = min(count, max(worth.values.shape))
-        for a, b in worth.likeliest(count):
-            if worth.values[a, b] < 0.0:
+        # the estimate does not know of accepted alternatives
+        known = {a for a, item in enumerate(one) if type(item) is Item}
+        if len(known) * len(two) > ALTERNATIVE_PAIRS:
+            known.clear()
+        compared = [(a, b) for a in sorted(known) for b in range(len(two))]
+        for a, b in [*compared, *worth.likeliest(count)]:
+            if worth.values[a, b] < 0.0 and a not in known:
                 continue
             score, matched = self.compare(node, one[a], two[b])
             worth.put(a, b, score + bonus if matched else score)
@@ -187,7 +197,7 @@ class Side:
         self.keys = [_key(item, texts) for item in items]
         tie = list(self.keys)
         if len(set(tie)) < len(tie):  # equal but for the order of arrays inside them
-            tie = [k + canonical(x) for k, x in zip(tie, items, strict=True)]
+            tie = [k + canonical(x) for k, x in zip(tie, plain(items), strict=True)]
         self.order = sorted(range(len(tie)), key=tie.__getitem__)
         self.leaves = _leaves(items, counts)
 
@@ -201,6 +211,8 @@ def _key(item: Any, texts: dict[int, str]) -> str:
         return "s" + item
     if isinstance(item, MapItem):
         return repr(item.key) + canonical_unordered(item.item, texts)
+    if type(item) is Item:
+        return _key(item.value, texts)
     return canonical_unordered(item, texts)
 
 
@@ -238,7 +250,7 @@ def _at_most(copies: int, indices: list[int], side: Side) -> list[int]:
 
 
 def _are_long(items: list[Any]) -> bool:
-    texts = [item for item in items if isinstance(item, str)]
+    texts = [item for item in plain(items) if isinstance(item, str)]
     return len(texts) == len(items) and sum(map(len, texts)) > LONG_TEXT * len(texts)
 
 
@@ -263,6 +275,8 @@ def _exact_limit(node: Node) -> int:
 
 
 def _leaves(value: Any, counts: dict[int, int]) -> int:
+    if type(value) is Item:
+        return _leaves(value.value, counts)
     if not isinstance(value, dict | list | tuple):
         return 1
     found = counts.get(id(value))

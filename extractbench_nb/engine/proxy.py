@@ -25,6 +25,7 @@ from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.engine.similarity import MapItem, text_of
 from extractbench_nb.field_metrics.numbers import as_number
 from extractbench_nb.language.tokens import prepare
+from extractbench_nb.schema.config import NodeConfig
 from extractbench_nb.schema.nodes import MISSING, Node, Unusable
 
 Matrix = NDArray[np.float32]
@@ -183,9 +184,20 @@ def _columns(node: Node, items: Sequence[Any], is_gold: bool) -> dict[str, Colum
         for point in pair_up(node, *pair):
             value = point.gold if is_gold else point.predicted
             if value is not MISSING and value is not None and not isinstance(value, Unusable):
+                config = point.node.config
+                if config is not None and config.accepted:
+                    value = _first_of_class(config, value)
                 column = Column(_kind(point.node, value), point.node, {})
                 columns.setdefault(point.suffix or "item", column).values[row] = value
     return columns
+
+
+def _first_of_class(config: NodeConfig, value: Any) -> Any:
+    """Return the first of the values that the schema declares to mean the same."""
+    if isinstance(value, dict | list):
+        return value
+    classes = (members for members in config.accepted if value in members)
+    return next((m for m in next(classes, (value,)) if m is not None), value)
 
 
 def _kind(node: Node, value: Any) -> str:

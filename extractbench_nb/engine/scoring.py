@@ -157,7 +157,7 @@ class Scorer:
         if node.kind != "scalar" or "string" not in node.types or config is None:
             return None
         entry = REGISTRY.entries.get(config.metrics[0].metric_id)
-        if len(config.metrics) > 1 or entry is None or entry.is_async:
+        if len(config.metrics) > 1 or entry is None or entry.is_async or config.accepted:
             return None
         if not entry.judged or self.profile.package_010_metrics:
             run = self._rules_of(node, "").runs[0]

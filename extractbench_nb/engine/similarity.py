@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
+from extractbench_nb.engine.accepted import Alternatives, Item, class_members
 from extractbench_nb.engine.pairing import pair_up, resolve_union
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.field_metrics.strings import string_normalized
@@ -36,6 +37,16 @@ class MapItem(_KeyAndItem):
     """
 
     siblings: Collection[Any] = ()
+
+    def replaced(self, item: Any) -> MapItem:
+        """Return another item that stands under the same key."""
+        other = MapItem(self.key, item)
+        other.siblings = self.siblings
+        return other
+
+
+#: Items that are not regular values.
+_WRAPPED = (MapItem, Item)
 
 
 class PairScore(NamedTuple):
@@ -117,8 +128,9 @@ class ItemComparer:
     arrays inside the items.
     """
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, scorer: Scorer, accepted: Alternatives | None = None) -> None:
         self.scorer = scorer
+        self.accepted = accepted
         self._pairs: dict[tuple[Node, int, int], PairScore] = {}
         self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
         self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
@@ -170,13 +182,15 @@ class ItemComparer:
         """Return the items' values by field; nothing if any is irregular."""
         rows = []
         for item in items:
-            row = None if isinstance(item, MapItem) else self._row(node, item)
+            row = None if isinstance(item, _WRAPPED) else self._row(node, item)
             if row is None:
                 return []
             rows.append(row)
         return rows
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+        if type(gold) is Item:
+            return self._best_reading(node, gold, predicted)
         if isinstance(gold, MapItem):
             same = same_key(gold, predicted)
             inner = self.compare(node, gold.item, predicted.item)
@@ -189,6 +203,31 @@ class ItemComparer:
         points = pair_up(node, gold, predicted)
         results = [self._point(at, one, two) for at, one, two, _ in points]
         return _mean(results, gold, predicted)
+
+    def _best_reading(self, node: Node, gold: Item, predicted: Any) -> PairScore:
+        """Compare an item with accepted alternatives: a match first, then the most similar."""
+        inside = [place for place in gold.places if place.suffix]
+        if not inside or never_match(gold.value, predicted):
+            own = self.compare(node, gold.value, predicted)
+        else:
+            results = self._results(node, gold.value, predicted)
+            for place in reversed(inside):  # inner places before outer ones
+                best = [result for result in results if place.holds(result[0])]
+                others = [result for result in results if not place.holds(result[0])]
+                for reading in place.readings:
+                    found = self._results(node, reading, predicted)
+                    best = max(best, [f for f in found if place.holds(f[0])], key=_rank)
+                results = [*others, *best]
+            own = _mean([result for _, result in results], gold.value, predicted)
+        whole = [value for place in gold.places if not place.suffix for value in place.values]
+        pairs = [own, *(self.compare(node, value, predicted) for value in whole)]
+        return max(pairs, key=lambda pair: (pair.matched, pair.similarity))
+
+    def _results(
+        self, node: Node, gold: Any, predicted: Any
+    ) -> list[tuple[str, tuple[float, bool, bool]]]:
+        """Compare the fields of two items, by their paths in the item."""
+        return [(p.suffix, self._point(*p[:3])) for p in pair_up(node, gold, predicted)]
 
     def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
         """Return an item's values by field; None if its schema or the item is irregular."""
@@ -271,7 +310,7 @@ class ItemComparer:
         """Return score, verdict, and whether the field is present; it is not null on both sides."""
         if field.is_array:
             return self._point(field.node, ours, theirs)
-        if ours is None or theirs is None:
+        if (ours is None or theirs is None) and not field.accepted:
             return _ONE_SIDED
         if field.texts is not None and type(ours) is type(theirs) is str:
             found = (*field.texts(ours, theirs), True)
@@ -280,14 +319,24 @@ class ItemComparer:
         field.memo[ours, theirs, type(ours), type(theirs)] = found
         return found
 
-    def _point(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool, bool]:
-        """Return score, verdict, and whether the field is present on either side."""
+    def _point(
+        self, node: Node, gold: Any, predicted: Any, *, is_member: bool = False
+    ) -> tuple[float, bool, bool]:
+        """Return score, verdict, and whether the field is present on either side.
+
+        Of values that the schema declares to mean the same as gold's, the best one counts.
+        """
         node = resolve_union(node, gold, predicted) if node.kind == "union" else node
         score_it = self.scorer.whole_array if node.kind == "array" else self.scorer.verdicts
         settled = [self._settled(v, node, gold, predicted) for v in score_it(node, gold, predicted)]
         score, passed = point_score(settled)
         present = PRESENT in (state_of(gold, node), state_of(predicted, node))
-        return score or 0.0, bool(passed), present
+        found = (score or 0.0, bool(passed), present)
+        if node.config is not None and node.config.accepted and not is_member:
+            members = class_members(node, gold)
+            others = [self._point(node, other, predicted, is_member=True) for other in members]
+            return max([found, *others], key=lambda result: (result[1], result[0]))
+        return found
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
@@ -306,7 +355,10 @@ class ItemComparer:
                 for value in (gold, predicted)
             )
         matched = 0
-        for i, j in self(node, gold, predicted):
+        pairs = self(node, gold, predicted)
+        if self.accepted is not None:
+            gold = self.accepted.wrapped(gold)
+        for i, j in pairs:
             at = node.item(i)
             if at is not None:
                 matched += self.compare(at, gold[i], predicted[j]).matched
@@ -342,6 +394,14 @@ def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) ->
     return PairScore(similarity, all(passed for _, passed, _ in results))
 
 
+def _rank(results: list[tuple[str, tuple[float, bool, bool]]]) -> tuple[bool, float, int]:
+    """Rank the fields of a place in one reading: all pass, then the mean score."""
+    fields = [result for _, result in results]
+    mean = sum(score for score, _, _ in fields) / len(fields) if fields else 1.0
+    passed = sum(passes for _, passes, _ in fields)
+    return passed == len(fields), mean, passed
+
+
 #: A field that stands on one side only, by the table of states.
 _ONE_SIDED = (0.0, False, True)
 
@@ -357,6 +417,7 @@ class FlatField(NamedTuple):
     is_array: bool
     memo: Memo
     texts: Callable[[str, str], tuple[float, bool]] | None = None
+    accepted: bool = False
 
 
 def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
@@ -365,8 +426,10 @@ def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...]
     if kind == "union" and all(b.kind in ("scalar", "null") for b in node.children.branches):
         kind = "scalar"
     if is_array or kind == "scalar":
-        skipped = node.config is not None and node.config.skip
-        return () if skipped else (FlatField(keys, node, is_array, {}),)
+        config = node.config
+        accepted = config is not None and bool(config.accepted)
+        skipped = config is not None and config.skip
+        return () if skipped else (FlatField(keys, node, is_array, {}, accepted=accepted),)
     if node.kind != "object" or node.recursive or node.children.entries:
         return None
     found: list[FlatField] = []

@@ -14,17 +14,10 @@ from typing import Any
 
 from extractbench_nb._json import json_text
 from extractbench_nb.engine.pairing import Part, leaves, undeclared
+from extractbench_nb.engine.records import ArrayRecord, Leaf, Pair, Paths, settled, states
 from extractbench_nb.engine.scoring import Scored
 from extractbench_nb.engine.similarity import MapItem, never_match
-from extractbench_nb.engine.traversal import (
-    ArrayRecord,
-    Leaf,
-    Pair,
-    Paths,
-    Traversal,
-    settled,
-    states,
-)
+from extractbench_nb.engine.traversal import Traversal
 from extractbench_nb.schema.nodes import BROKEN, MISFIT, MISSING, NOWHERE, PRESENT, Node, Unusable
 
 _STEP = re.compile(r"[.\[]")

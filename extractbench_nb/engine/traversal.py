@@ -9,148 +9,44 @@ fields to pairs of items, from pairs to arrays.
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from extractbench_nb._json import SCALARS, bracketed, canonical_unordered, json_type
+from extractbench_nb._json import canonical_unordered, json_type
+from extractbench_nb.engine.accepted import (
+    Alternatives,
+    Place,
+    class_members,
+    normal_path,
+)
 from extractbench_nb.engine.assignment import OptimalAligner
-from extractbench_nb.engine.pairing import pair_up
-from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
+from extractbench_nb.engine.choices import Choice
+from extractbench_nb.engine.pairing import Point, pair_up
+from extractbench_nb.engine.records import (
+    ROOT,
+    ArrayRecord,
+    Leaf,
+    Pair,
+    Paths,
+    array_items,
+    in_records,
+)
+from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
 from extractbench_nb.engine.similarity import (
     MapItem,
-    array_score,
     is_aligned,
-    map_items,
     never_match,
-    pass_threshold,
     same_key,
     unlike_similarity,
 )
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeCall, JudgeError
-from extractbench_nb.schema.nodes import PRESENT, Node, Unusable, state_of
+from extractbench_nb.schema.nodes import Node
 
 if TYPE_CHECKING:
     from extractbench_nb.engine.llm_alignment import LLMAligner
-
-# --- records ----------------------------------------------------------------------------------
-
-
-class Paths(NamedTuple):
-    """The path of a value in gold, and in the prediction if it differs there."""
-
-    gold: str
-    predicted: str | None = None
-
-    def below(self, suffix: str) -> Paths:
-        """Return the paths one or more steps below, the same on both sides."""
-        predicted = None if self.predicted is None else self.predicted + suffix
-        return Paths(self.gold + suffix, predicted)
-
-
-@dataclass(slots=True, eq=False)
-class Leaf:
-    """A scored pair of values that is not an array: node, paths, values and verdicts."""
-
-    node: Node
-    paths: Paths
-    gold: Any
-    predicted: Any
-    counted: bool
-    verdicts: Sequence[Scored | Pending]
-
-    def put(self, position: int, verdict: Scored) -> None:
-        """Replace one verdict; records with equal verdicts share the sequence."""
-        changed = list(self.verdicts)
-        changed[position] = verdict
-        self.verdicts = changed
-
-
-@dataclass(slots=True, eq=False)
-class ArrayRecord(Leaf):
-    """A pair of arrays: their items, the pairs of items, and the counts.
-
-    If a side is absent or broken, or a metric takes the array as a whole, its verdicts are known
-    from the start; `roll_up` fills in the verdict of an alignment. ``unaligned`` is the verdict of
-    an alignment that failed, because a model gave no answer.
-    """
-
-    gold_items: list[Any] = field(default_factory=list)
-    predicted_items: list[Any] = field(default_factory=list)
-    gold_steps: list[str] = field(default_factory=list)
-    predicted_steps: list[str] = field(default_factory=list)
-    pairs: list[Pair] = field(default_factory=list)
-    matched: int = 0
-    score: float | None = None
-    passed: bool | None = None
-    unaligned: Scored | None = None
-
-    @property
-    def has_two_sides(self) -> bool:
-        """Whether there are items to align, and both sides are arrays or both maps of arrays."""
-        same_kind = isinstance(self.gold, dict) == isinstance(self.predicted, dict)
-        return bool(self.gold_items and self.predicted_items and same_kind)
-
-    def item_paths(self, i: int | None, j: int | None) -> Paths:
-        """Return the paths of an item; ``[+3]`` is predicted item 3, which gold does not have."""
-        ours = self.paths.gold + (self.gold_steps[i] if i is not None else f"[+{j}]")
-        if j is None:
-            return Paths(ours)
-        theirs = (self.paths.predicted or self.paths.gold) + self.predicted_steps[j]
-        return Paths(ours, None if ours == theirs else theirs)
-
-
-@dataclass(slots=True, eq=False)
-class Pair:
-    """Two items that were paired; one index is None if an item is missed or spurious."""
-
-    gold_index: int | None
-    predicted_index: int | None
-    children: list[Leaf] = field(default_factory=list)
-    similarity: float | None = None
-    status: str = ""
-    failed_fields: tuple[str, ...] = ()
-    unresolved: bool = False
-    reason: str = ""
-
-
-def settled(leaf: Leaf) -> list[Scored]:
-    """Return the verdicts of a record without pending ones."""
-    return [v for v in leaf.verdicts if type(v) is Scored]
-
-
-def states(leaf: Leaf) -> tuple[str, str]:
-    """Return the states of both sides; a broken container is present where gold is."""
-    gold = state_of(leaf.gold, leaf.node)
-    if gold == PRESENT and isinstance(leaf.predicted, Unusable):
-        return gold, PRESENT
-    return gold, state_of(leaf.predicted, leaf.node)
-
-
-def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
-    """Return the items of an array value with their path steps; None if it is not an array."""
-    if isinstance(value, dict) and node.flattened:
-        items = map_items(value)
-        counts: Counter[str] = Counter()
-        steps = []
-        for item in items:
-            steps.append(f"{bracketed(item.key)}[{counts[item.key]}]")
-            counts[item.key] += 1
-        return list(items), steps
-    if isinstance(value, list | tuple) and node.kind == "array":
-        items = value if type(value) is list else list(value)  # alignments are cached by identity
-        return items, [f"[{i}]" for i in range(len(items))]
-    return None, []
-
-
-# --- down ---------------------------------------------------------------------------------------
-
-ROOT = Paths("$")
 
 #: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
 Matcher = (
@@ -168,12 +64,18 @@ class Traversal:
     """Compares two documents; the result is a tree of records.
 
     ``top`` stands for the two documents; its children are the records outside of arrays.
-    ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited.
+    ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited;
+    ``choices`` are the places where gold has accepted alternatives, outer before inner.
     """
 
-    def __init__(self, scorer: Scorer, alignment: str | Aligner) -> None:
+    def __init__(
+        self, scorer: Scorer, alignment: str | Aligner, accepted: Alternatives | None = None
+    ) -> None:
         self.scorer = scorer
         self.alignment = alignment
+        self.accepted = accepted
+        self.choices: list[Choice] = []
+        self.has_choices = False
         self.top = Pair(0, 0)
         self.arrays: list[ArrayRecord] = []
         self.pending: list[tuple[Leaf, int, Pending]] = []
@@ -182,7 +84,7 @@ class Traversal:
     @cached_property
     def align(self) -> Align | AwaitedAlign:
         """The function that pairs the items of an array; made for the first array."""
-        return choose_aligner(self.alignment, self.scorer)
+        return choose_aligner(self.alignment, self.scorer, self.accepted)
 
     @cached_property
     def waits(self) -> bool:
@@ -191,7 +93,14 @@ class Traversal:
 
     def descend(self, root: Node, gold: Any, predicted: Any) -> None:
         """Record everything outside of arrays, then array by array, outer before inner."""
-        self.enter(self.top, root, gold, predicted, ROOT)
+        places = self.accepted.root if self.accepted is not None else ()
+        self.enter(self.top, root, gold, predicted, ROOT, places)
+        self._align_open()
+        while self.choices and not self.is_open and self._try_next():
+            pass
+
+    def _align_open(self) -> None:
+        """Align the arrays that are open, unless alignments must be awaited."""
         while self._aligned < len(self.arrays) and not self.waits:
             array = self.arrays[self._aligned]
             self._aligned += 1
@@ -204,12 +113,37 @@ class Traversal:
             else:
                 self._accept(array, pairs)
 
-    def enter(self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
+    def enter(
+        self,
+        parent: Pair,
+        node: Node,
+        gold: Any,
+        predicted: Any,
+        paths: Paths,
+        places: Sequence[Place] = (),
+    ) -> None:
         """Record every leaf and array below two values; inside of arrays comes after alignment."""
         profile, counted = self.scorer.profile, parent is self.top
         # the published package leaves values inside arrays to a language model, without pairing
         released = profile.package_010_pairing and counted
-        points = pair_up(node, gold, predicted, released=released, inherit=profile.unions_inherit)
+        inherit = profile.unions_inherit
+        for place in places:
+            if not place.suffix and not counted:
+                continue  # of the item as a whole: its pair is a choice
+
+            def compare(at: int, place: Place = place) -> Pair:
+                reading = place.readings[at]
+                points = pair_up(node, reading, predicted, released=released, inherit=inherit)
+                below = [p for p in points if place.holds(p.suffix)]
+                return self._recorded(Pair(None, None), below, paths, counted)
+
+            own = normal_path(paths.gold) + place.suffix
+            self.choices.append(Choice.of_records(own, place.values, compare, parent))
+        points = pair_up(node, gold, predicted, released=released, inherit=inherit)
+        self._recorded(parent, points, paths, counted)
+
+    def _recorded(self, parent: Pair, points: Iterable[Point], paths: Paths, counted: bool) -> Pair:
+        """Add the records of points to a pair."""
         for child, ours, theirs, suffix in points:
             record: Leaf
             at = paths.below(suffix)
@@ -218,10 +152,55 @@ class Traversal:
             else:
                 verdicts = self.scorer.verdicts(child, ours, theirs)
                 record = Leaf(child, at, ours, theirs, counted, verdicts)
+                if child.config is not None and child.config.accepted:
+                    self._choose_in_class(record, parent)
             parent.children.append(record)
             for position, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:
                     self.pending.append((record, position, verdict))
+        return parent
+
+    def _choose_in_class(self, leaf: Leaf, parent: Pair) -> None:
+        """Open a choice where the schema declares values that mean the same as gold's."""
+        members = class_members(leaf.node, leaf.gold)
+
+        def compare(at: int) -> Pair:
+            verdicts = self.scorer.verdicts(leaf.node, members[at], leaf.predicted)
+            found = Leaf(leaf.node, leaf.paths, members[at], leaf.predicted, leaf.counted, verdicts)
+            self.pending += [(found, n, v) for n, v in enumerate(verdicts) if type(v) is Pending]
+            return Pair(None, None, [found])
+
+        if members:
+            own = normal_path(leaf.paths.gold)
+            self.choices.append(Choice.of_records(own, members, compare, parent))
+
+    def _try_next(self) -> bool:
+        """Compare the next alternatives; return whether there were any.
+
+        An outer choice waits for those inside of it.
+        """
+        self.has_choices = True
+        waiting: list[str] = []
+        for choice in reversed(self.choices):
+            if not choice.is_open or any(choice.contains(path) for path in waiting):
+                continue
+            if choice.advance(self.scorer.profile):
+                waiting.append(choice.path)
+        self.choices = [choice for choice in self.choices if choice.is_open]
+        self._align_open()
+        return bool(waiting)
+
+    def _take_identical(self) -> None:
+        """Use an alternative that the prediction equals, in place of asking a model about gold."""
+        for choice in reversed(self.choices):
+            dropped = choice.take_identical(self.scorer.profile)
+            if dropped:
+                self.pending = [entry for entry in self.pending if entry[0] is not dropped]
+
+    def drop_unused(self) -> None:
+        """Forget the arrays of readings that are not used; call it before `roll_up`."""
+        used = {id(record) for record in in_records(self.top.children)}
+        self.arrays = [array for array in self.arrays if id(array) in used]
 
     def _array(self, node: Node, gold: Any, predicted: Any, paths: Paths, counted: bool) -> Leaf:
         """Record an array; if a side is absent or broken, its verdict is known at once."""
@@ -230,14 +209,32 @@ class Traversal:
         verdicts = self.scorer.whole_array(node, gold, predicted)
         if ours is None and theirs is None:
             return Leaf(node, paths, gold, predicted, counted, verdicts)
-        items = ours or [], theirs or [], gold_steps, predicted_steps
-        record = ArrayRecord(node, paths, gold, predicted, counted, verdicts, *items)
+        record = ArrayRecord(
+            node,
+            paths,
+            gold,
+            predicted,
+            counted,
+            verdicts,
+            gold_items=ours or [],
+            predicted_items=theirs or [],
+            gold_steps=gold_steps,
+            predicted_steps=predicted_steps,
+        )
         self.arrays.append(record)
         return record
 
     def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
         """Record the pairs of an alignment."""
-        array.pairs = [self._pair(array, i, j) for i, j in pairs]
+        places = self.accepted.of_items(array.gold) if self.accepted is not None else {}
+        array.pairs = []
+        for i, j in pairs:
+            pair = Pair(i, j)
+            array.pairs.append(pair)
+            for place in places.get(i, ()):
+                if not place.suffix:
+                    self._choose_item(array, pair, place)
+            self._fill(pair, array, array.gold_items[i], places.get(i, ()))
         if calls:
             self._change(array, {"calls": calls})
 
@@ -254,10 +251,24 @@ class Traversal:
                 array.put(position, verdict._replace(**{**change, **unchanged}))
                 change = {**change, "calls": ()}  # the calls are counted once
 
-    def _pair(self, array: ArrayRecord, i: int, j: int) -> Pair:
-        pair = Pair(i, j)
+    def _choose_item(self, array: ArrayRecord, pair: Pair, place: Place) -> None:
+        """Open a choice between the readings of an item as a whole."""
+
+        def compare(at: int) -> Pair:
+            gold, value = array.gold_items[pair.gold_index or 0], place.values[at]
+            if isinstance(gold, MapItem):
+                value = gold.replaced(value)
+            found = Pair(pair.gold_index, pair.predicted_index)
+            return self._fill(found, array, value, ())
+
+        own = normal_path(array.item_paths(pair.gold_index, pair.predicted_index).gold)
+        self.choices.append(Choice.of_item(own, place.values, compare, array, pair))
+
+    def _fill(self, pair: Pair, array: ArrayRecord, gold: Any, places: Sequence[Place]) -> Pair:
+        """Record what is below a pair of items."""
+        i, j = pair.gold_index or 0, pair.predicted_index or 0
         node = array.node.item(i)
-        gold, predicted = array.gold_items[i], array.predicted_items[j]
+        predicted = array.predicted_items[j]
         if isinstance(gold, MapItem):
             if not same_key(gold, predicted):
                 pair.failed_fields = (array.node.field + ".*",)
@@ -269,7 +280,7 @@ class Traversal:
             pair.reason = "type_mismatch" if gold_fits else "gold_type_mismatch"
             pair.failed_fields += (array.node.field + "[]",)
             return pair
-        self.enter(pair, node, gold, predicted, array.item_paths(i, j))
+        self.enter(pair, node, gold, predicted, array.item_paths(i, j), places)
         if not pair.children and canonical_unordered(gold) != canonical_unordered(predicted):
             pair.failed_fields += (array.node.field + "[]",)
         return pair
@@ -295,7 +306,8 @@ class Traversal:
             alignment: Any = self.align(array.node, array.gold_items, array.predicted_items)
             return await alignment
 
-        while self.is_open:
+        while self.is_open or (self.choices and self._try_next()):
+            self._take_identical()
             pending, arrays = self.pending, self.arrays[self._aligned :]
             self.pending, self._aligned = [], len(self.arrays)
             calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
@@ -311,14 +323,16 @@ class Traversal:
                     self._accept(array, *result)
 
 
-def choose_aligner(alignment: str | Aligner, scorer: Scorer) -> Align | AwaitedAlign:
+def choose_aligner(
+    alignment: str | Aligner, scorer: Scorer, accepted: Alternatives | None = None
+) -> Align | AwaitedAlign:
     """Return the function that aligns the items of an array; `alignment` is valid."""
     if isinstance(alignment, str):
-        return OptimalAligner(scorer)
+        return OptimalAligner(scorer, accepted)
     from extractbench_nb.engine.llm_alignment import LLMAligner
 
     if isinstance(alignment, LLMAligner):
-        aligner, optimal = alignment, OptimalAligner(scorer)
+        aligner, optimal = alignment, OptimalAligner(scorer, accepted)
 
         async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
             if is_aligned(node):
@@ -369,88 +383,3 @@ def _checked_pairs(
                 f"expected each at most once, from 0 to {count - 1}"
             )
     return sorted(pairs)
-
-
-# --- back up ------------------------------------------------------------------------------------
-
-
-def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
-    """Decide pairs and arrays, innermost first."""
-    for array in reversed(arrays):
-        threshold = pass_threshold(array.node, "align_threshold", 0.5)
-        for pair in array.pairs:
-            _decide_pair(pair, array, profile, threshold)
-        array.matched = sum(pair.status == "matched" for pair in array.pairs)
-        for position, verdict in enumerate(array.verdicts):
-            if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                array.put(position, _aligned_verdict(verdict, array, profile))
-        array.score, array.passed = point_score(settled(array))
-
-
-def _decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: float) -> None:
-    total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
-    for child in pair.children:
-        if type(child) is ArrayRecord:
-            score, passed = child.score, child.passed
-        else:
-            score, passed = point_score(settled(child))
-        if not passed:
-            failed.append(child.node.field)
-        if passed is None:
-            pair.unresolved = True
-            unjudged += 1
-        elif score is not None and (type(child.gold) in SCALARS or PRESENT in states(child)):
-            total += score
-            count += 1
-    if pair.similarity is None:
-        pair.similarity = total / count if count else float(not failed)
-        if array.node.flattened and count:
-            same_key = array.node.field + ".*" not in pair.failed_fields
-            pair.similarity = (pair.similarity + same_key) / 2
-    pair.failed_fields = tuple(dict.fromkeys(failed))
-    if not failed:
-        pair.status = "matched"
-    else:
-        similarity = pair.similarity
-        if unjudged and profile.count_array_leaves:
-            # a pair needs enough judged leaves before its leaves count: unjudged ones score 0 here
-            similarity = similarity * count / (count + unjudged)
-        # items of prefixItems are paired by position, whatever their similarity
-        by_position = pair.gold_index in range(len(array.node.children.prefix))
-        pair.status = "partial" if similarity >= threshold or by_position else "apart"
-
-
-def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:
-    gold, predicted, matched = len(array.gold_items), len(array.predicted_items), array.matched
-    unresolved = [pair for pair in array.pairs if pair.unresolved]
-    may_match = matched + sum(pair.status != "matched" for pair in unresolved)
-    score = array_score(matched, gold, predicted, profile.array_score)
-    best = array_score(may_match, gold, predicted, profile.array_score)
-    threshold = pass_threshold(array.node)
-    # undecided: with the open verdicts it may pass or not; the score is what is certain
-    undecided = score < threshold <= best
-    passed = None if undecided else score >= threshold
-    outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
-    reason, reasoning = "items_differ", None
-    if unresolved:
-        reason, reasoning = "judge_error_in_items", _unresolved_text(unresolved, len(array.pairs))
-    elif matched == gold == predicted:
-        reason = "all_matched"
-    elif any(p.reason == "gold_type_mismatch" and p.status != "matched" for p in array.pairs):
-        reason = "gold_type_mismatch"
-    return open_verdict._replace(
-        score=score, passed=passed, outcome=outcome, reason=reason, reasoning=reasoning
-    )
-
-
-def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
-    errors = (
-        verdict.reasoning
-        for pair in unresolved
-        for child in pair.children
-        for verdict in settled(child)
-        if verdict.outcome == "judge_error"
-    )
-    first = next(errors, None)
-    text = f"{len(unresolved)} of {pairs} aligned pairs have a field without a verdict"
-    return f"{text}, the first: {first}" if first else text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import date, timedelta
 from datetime import time as clock_time
@@ -29,10 +29,17 @@ from extractbench_nb._json import (
     read_text,
 )
 from extractbench_nb.engine.profiles import Profile, get_profile
+from extractbench_nb.engine.records import ROOT, Leaf, roll_up
 from extractbench_nb.engine.scoring import Scored, Scorer
 from extractbench_nb.engine.strict_rules import count_leaves, invented_leaves
-from extractbench_nb.engine.traversal import ROOT, Aligner, Leaf, Traversal, roll_up
+from extractbench_nb.engine.traversal import Aligner, Traversal
 from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.evaluation.accepted import (
+    Alternative,
+    alternatives_of,
+    of_one_document,
+    read_accepted,
+)
 from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.evaluation.warnings import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.field_metrics.registry import REGISTRY
@@ -60,6 +67,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
     metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
 ) -> Evaluation:
     """Compare a predicted document with gold, field by field, as the schema says.
 
@@ -87,6 +95,10 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         ``"extract-bench-readme"``; `profiles` shows them side by side.
     metrics : mapping from str, optional
         Other metrics for some fields, ``{"lines[].amount": "number_exact"}``; see `parse_schema`.
+    accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
+        Other values that are right too: a frame or records with ``path`` (gold's instance path),
+        ``value``, and optionally ``document`` and ``note``; or the name of such a JSON or CSV file.
+        The best reading scores, gold's own if none is better. See the Notes.
 
     Returns
     -------
@@ -99,12 +111,20 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         The schema cannot be read.
     InputError
         Gold is not JSON, a prediction holds a dataclass, a file cannot be read, or an option is
-        unknown.
+        unknown. Or an alternative is for a path that gold does not have, or of a type that neither
+        the schema nor gold has there.
 
     Notes
     -----
     The semantics follow sections 3.2 to 3.4 of the ExtractBench paper. It works the same in a
     script and in a notebook cell, where an event loop is running.
+
+    An accepted alternative may stand for a value, an array item, an object or a whole array; null
+    means that the value may be absent. An object or item is read as gold or as one alternative,
+    never as a mix of both. The reading in which all fields pass is used, then the one with the
+    highest mean score; gold precedes its alternatives. Alternatives count in the alignment of
+    items. ``accepted_as`` in ``fields`` and ``matches`` says which one scored. In the schema,
+    ``evaluation_config: {"accepted": [["USA", "United States"]]}`` lists values that mean the same.
 
     Examples
     --------
@@ -112,7 +132,8 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
     [['$.year', 'incorrect']]
     """
-    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics)
+    rows = of_one_document(read_accepted(accepted))
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
     if run.traversal.is_open:
         from extractbench_nb._concurrency import run_anywhere
 
@@ -129,6 +150,7 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "paper",
     metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
 ) -> Evaluation:
     """Evaluate as `evaluate` does, awaiting asynchronous metrics and judges.
 
@@ -136,7 +158,7 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     ----------
     schema, gold, predicted : object
         See `evaluate`.
-    judge, alignment, profile, metrics : object, optional
+    judge, alignment, profile, metrics, accepted : object, optional
         See `evaluate`.
 
     Returns
@@ -144,7 +166,8 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     Evaluation
         The same as `evaluate` returns.
     """
-    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics)
+    rows = of_one_document(read_accepted(accepted))
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
     return await run.complete()
 
 
@@ -166,6 +189,7 @@ class Run:
         *,
         metrics: Mapping[str, Any] | None = None,
         checked: bool = False,
+        accepted: Sequence[Alternative] = (),
     ) -> None:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
@@ -182,7 +206,9 @@ class Run:
         self.alignment = choose_alignment(alignment, chosen)
         if not checked:
             check_models(chosen, self.alignment, self.schema)
-        self.traversal = Traversal(self.scorer, self.alignment)
+        rows = accepted if self.problem is None else ()
+        self.accepted = alternatives_of(rows, self.schema, self.gold) if rows else None
+        self.traversal = Traversal(self.scorer, self.alignment, self.accepted)
         self.notes: list[Note] = []
         self.schema_file = schema.name if isinstance(schema, Path) else None
         if self.problem is None:
@@ -205,7 +231,7 @@ class Run:
         for limit in limits:
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
-                self.traversal = Traversal(self.scorer, self.alignment)
+                self.traversal = Traversal(self.scorer, self.alignment, self.accepted)
                 self.notes = [("predicted", "$", "too_deep", f"cut below {limit} levels", None)]
             try:
                 self.traversal.descend(self.schema.root, self.gold, self.predicted)
@@ -222,6 +248,8 @@ class Run:
     def finish(self) -> Evaluation:
         """Build the result, once no verdict is open."""
         if self.problem is None:
+            if self.traversal.has_choices:
+                self.traversal.drop_unused()
             roll_up(self.traversal.arrays, self.profile)
             if self.profile.count_array_leaves:
                 count_leaves(self.traversal)

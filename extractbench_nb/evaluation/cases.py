@@ -13,8 +13,8 @@ import numpy as np
 
 from extractbench_nb._json import member
 from extractbench_nb.engine.profiles import Profile, get_profile
+from extractbench_nb.engine.records import settled
 from extractbench_nb.engine.scoring import Scored, point_score
-from extractbench_nb.engine.traversal import settled
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.api import evaluate, read_schema, refuse_non_json
 from extractbench_nb.evaluation.frames import node_outcome

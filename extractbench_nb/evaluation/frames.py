@@ -15,8 +15,8 @@ from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb._json import SCALARS
 from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.engine.scoring import Pending, Scored, point_score
-from extractbench_nb.engine.traversal import ArrayRecord, Leaf, settled, states
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.mismatches import (
     DETAILED,
@@ -62,6 +62,12 @@ RECORD_COLUMNS = FrameSpec(
         Column("counted", "bool", "whether the node enters the field-level scores"),
         Column("weight", "float64", "aggregation_weight of the node", "0 and up"),
         Column("required", "bool", "whether the schema requires the node's key"),
+        Column(
+            "accepted_as",
+            "string",
+            "JSON text of the value in the accepted alternative that scored; missing if gold did",
+            nullable=True,
+        ),
     ),
 )
 
@@ -113,6 +119,12 @@ MATCH_COLUMNS = FrameSpec(
         Column("failed_fields", "object", "fields that keep the pair from matching, a tuple"),
         Column("gold", "object", "gold's item", nullable=True),
         Column("predicted", "object", "predicted item", nullable=True),
+        Column(
+            "accepted_as",
+            "string",
+            "JSON text of the alternative to the item that scored; missing if gold did",
+            nullable=True,
+        ),
     ),
 )
 
@@ -280,6 +292,7 @@ def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
                     leaf.counted,
                     node.weight,
                     node.required,
+                    leaf.accepted,
                 )
             )
     return rows
@@ -309,14 +322,14 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
     for i, gold in enumerate(a.gold_items):
         pair = paired.get(i)
         if pair is None or pair.predicted_index is None:
-            yield (a.paths.gold, i, None, "missed", None, (), gold, None)
+            yield (a.paths.gold, i, None, "missed", None, (), gold, None, None)
         else:
             j = pair.predicted_index
             verdict = pair.status, pair.similarity, pair.failed_fields
-            yield (a.paths.gold, i, j, *verdict, gold, a.predicted_items[j])
+            yield (a.paths.gold, i, j, *verdict, gold, a.predicted_items[j], pair.accepted)
     for j, predicted in enumerate(a.predicted_items):
         if j not in paired_predicted:
-            yield (a.paths.gold, None, j, "spurious", None, (), None, predicted)
+            yield (a.paths.gold, None, j, "spurious", None, (), None, predicted, None)
 
 
 _MOST_NAMED = 12
@@ -391,7 +404,7 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
     for leaf in counted:
         verdicts = settled(leaf)
         weight = leaf.node.weight if profile.node_weights else 1.0
-        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
+        items = leaf.weighed_items if isinstance(leaf, ArrayRecord) else 1
         for unit in [[v] for v in verdicts] if profile.metrics_count else [verdicts]:
             score, passed = point_score(unit)
             found.append(node_outcome(unit))

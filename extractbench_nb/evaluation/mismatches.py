@@ -6,6 +6,7 @@ rows of ``fields``. Both look at values after the verdict and change no score.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -556,7 +557,7 @@ _STEP = re.compile(f"{_NAME}|{_INDEX.pattern}")
 _ARRAY = re.compile(rf"\$(?:{_NAME})*(?={_INDEX.pattern})")
 _ESCAPED = re.compile(r"\\(.)")
 #: The columns that a kind is found from, in the order in which `details_of` takes them.
-DETAILED = ("path", "outcome", "gold", "predicted")
+DETAILED = ("path", "outcome", "gold", "predicted", "accepted_as")
 
 
 def reason_details(fields: pd.DataFrame) -> list[str | None]:
@@ -565,7 +566,8 @@ def reason_details(fields: pd.DataFrame) -> list[str | None]:
     It is a name in `KIND_NAMES` where two scalars are ``incorrect`` or ``structural``, or where one
     side is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
-    columns = [fields[name].tolist() for name in DETAILED]
+    unread: list[Any] = [None] * len(fields)  # frames of format 2 have no accepted_as
+    columns = [fields[name].tolist() if name in fields else unread for name in DETAILED]
     ids = [fields[name].tolist() for name in ("run", "document") if name in fields]
     if not ids:
         return details_of(*columns)
@@ -581,9 +583,17 @@ def reason_details(fields: pd.DataFrame) -> list[str | None]:
 
 
 def details_of(
-    paths: Sequence[str], outcomes: Sequence[str], golds: Sequence[Any], predicted: Sequence[Any]
+    paths: Sequence[str],
+    outcomes: Sequence[str],
+    golds: Sequence[Any],
+    predicted: Sequence[Any],
+    accepted: Sequence[Any],
 ) -> list[str | None]:
     """Do as `reason_details`, for the columns of one evaluation."""
+    golds = [
+        _reading(text, gold) if isinstance(text, str) else gold
+        for gold, text in zip(golds, accepted, strict=True)
+    ]
     details: list[str | None] = [None] * len(paths)
     gold_values = _GoldValues(paths, golds)
     for place, outcome in enumerate(outcomes):
@@ -597,6 +607,14 @@ def details_of(
             if isinstance(value, str) and is_placeholder(value):
                 details[place] = "null_word"
     return details
+
+
+def _reading(text: str, gold: Any) -> Any:
+    """Return the accepted value that scored; gold's own where a file has been altered."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return gold
 
 
 class _GoldValues:

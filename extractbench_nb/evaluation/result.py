@@ -24,10 +24,10 @@ from extractbench_nb.display.html import (
     table_of,
     table_row,
 )
-from extractbench_nb.display.text import plural
+from extractbench_nb.display.text import accepted_text, plural
 from extractbench_nb.engine.pairing import declared_share
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.engine.traversal import ArrayRecord, Leaf
+from extractbench_nb.engine.records import ArrayRecord, Leaf
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
@@ -62,8 +62,8 @@ _SCORES = ("overall_score", "field_score", "pass_rate")
 _WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
-_COUNTED, _OUTCOME, _PASSED, _SCORE = map(
-    RECORD_COLUMNS.names.index, ("counted", "outcome", "passed", "score")
+_COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
+    RECORD_COLUMNS.names.index, ("counted", "outcome", "passed", "score", "accepted_as")
 )
 _Row = tuple[Any, ...]
 
@@ -114,7 +114,14 @@ def card_text(ev: Evaluation) -> str:
 
 def _why(row: Mapping[str, Any]) -> str:
     reasoning = "" if row["reasoning"] is None else f": {row['reasoning']}"
-    return f"{row['outcome']} ({row['reason']}){reasoning}"
+    accepted = accepted_text(row["accepted_as"])
+    return f"{row['outcome']} ({row['reason']}){reasoning}{f', {accepted}' if accepted else ''}"
+
+
+def _accepted_note(ev: Evaluation) -> str:
+    """Say how many of the counted rows were read as an alternative; empty for none."""
+    read = sum(row[_ACCEPTED] is not None for row in _counted_rows(ev))
+    return f"{plural(read, 'field')} read as an accepted alternative" if read else ""
 
 
 def scores_text(ev: Evaluation) -> str:
@@ -132,6 +139,8 @@ def scores_text(ev: Evaluation) -> str:
         judged = f"{s['pass_rate_judged']:.3f} of the judged pass" if s["judged"] else "none judged"
         open_ones = f"{s['judge_errors']:.0f} without a verdict"
         lines.append(f"  {open_ones}; pass_rate is a lower bound, {judged}")
+    if note := _accepted_note(ev):
+        lines.append(f"  {note}")
     if s["gold_coverage"] < 1:
         lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
     lines.extend(f"  {line}" for line in rule_notes(ev))
@@ -179,6 +188,8 @@ def _notes_html(ev: Evaluation, s: pd.Series) -> str:
     if s["gold_coverage"] < 1:
         notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")
     notes.extend(rule_notes(ev))
+    if accepted := _accepted_note(ev):
+        notes.append(f"{accepted}.")
     return "".join(f'<div class="xb-note">{document_text(n, 200)}</div>' for n in notes)
 
 

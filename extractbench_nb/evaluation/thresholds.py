@@ -11,18 +11,11 @@ import pandas as pd
 
 from extractbench_nb.display.text import fitted
 from extractbench_nb.engine.profiles import Profile
+from extractbench_nb.engine.records import ArrayRecord, Leaf, Pair, Paths, roll_up, settled
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
 from extractbench_nb.engine.similarity import pass_threshold
 from extractbench_nb.engine.strict_rules import count_leaves
-from extractbench_nb.engine.traversal import (
-    ArrayRecord,
-    Leaf,
-    Pair,
-    Paths,
-    Traversal,
-    roll_up,
-    settled,
-)
+from extractbench_nb.engine.traversal import Traversal
 from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.field_metrics.registry import REGISTRY

@@ -276,6 +276,7 @@ def field_outcomes(
             required=row["required"],
             weight=row["weight"],
             array_breakdown=array,
+            accepted_as=row["accepted_as"],
         )
         outcomes.append(outcome)
     return outcomes

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.display.text import (
+    accepted_text,
     document_json,
     dollars,
     fitted,
@@ -119,7 +120,8 @@ def _failed(report: EvaluationReport) -> Iterator[str]:
 
 
 def _why(row: FieldOutcome) -> str:
-    return ": ".join(text for text in (row.reason, row.reasoning) if text)
+    said = (row.reason, accepted_text(row.accepted_as), row.reasoning)
+    return ": ".join(text for text in said if text)
 
 
 def _split(report: EvaluationReport) -> Iterator[str]:
@@ -230,7 +232,7 @@ CSV_COLUMNS = tuple(
     (
         "path normalized_path metric_id score passed gold_value extracted_value reasoning matched "
         "missed_gold spurious_pred precision recall f1 reason outcome gold_state extracted_state "
-        "field required weight"
+        "field required weight accepted_as"
     ).split()
 )
 

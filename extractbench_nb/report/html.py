@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from extractbench_nb._json import canonical_unordered
 from extractbench_nb.display.palette import DARK, LIGHT, css_variables
 from extractbench_nb.display.sides import Segment, Sides, alone, compared
-from extractbench_nb.display.text import clean, cut, document_json, dollars, plural
+from extractbench_nb.display.text import accepted_text, clean, cut, document_json, dollars, plural
 from extractbench_nb.report.content import warning_groups
 from extractbench_nb.report.models import ArrayBreakdown, ArrayItem, EvaluationReport, FieldOutcome
 
@@ -90,7 +90,8 @@ def _row_view(row: FieldOutcome, anchors: dict[str, int]) -> View:
     counts = ""
     if row.matched is not None:
         counts = f"{row.matched} matched, {row.missed_gold} missed, {row.spurious_pred} spurious"
-    why = " · ".join(text for text in (row.reason, counts, row.reasoning) if text)
+    said = (row.reason, accepted_text(row.accepted_as), counts, row.reasoning)
+    why = " · ".join(text for text in said if text)
     gold = alone(row.gold_value, row.gold_state)
     extracted = alone(row.extracted_value, row.extracted_state)
     if row.gold_state == row.extracted_state == "present" and not row.passed:
@@ -102,6 +103,7 @@ def _row_view(row: FieldOutcome, anchors: dict[str, int]) -> View:
         "outcome": row.outcome,
         "label": LABELS.get(row.outcome, row.outcome),
         "why": cut(why, _LONGEST_WHY),
+        "accepted": accepted_text(row.accepted_as),
         "gold": gold,
         "extracted": extracted,
         "required": row.required,

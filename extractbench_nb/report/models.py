@@ -468,6 +468,8 @@ class FieldOutcome:
         The node's ``aggregation_weight``.
     array_breakdown : ArrayBreakdown or None
         Counts and items if the field is an array.
+    accepted_as : str or None
+        The value in the accepted alternative that scored, as JSON text; None if gold's own did.
     """
 
     path: str
@@ -492,6 +494,7 @@ class FieldOutcome:
     required: bool = False
     weight: float = 1.0
     array_breakdown: ArrayBreakdown | None = None
+    accepted_as: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,22 @@
 
 The forms are a preset name, ``{"metric_id", "params"}`` and ``{"metrics": [{"metric_id",
 "weight", "params"}], "aggregation_weight"}`` (appendix C of the ExtractBench paper, and its
-README). A metric's own name is accepted wherever a preset's is, so that a user's metric needs no
-preset.
+README). An object may have ``accepted``, our addition: lists of scalars that mean the same in the
+field, ``[["USA", "United States"]]``; alone, it keeps the default metric. A metric's own name is
+accepted wherever a preset's is, so that a user's metric needs no preset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._json import equality_key, json_type
 from extractbench_nb.errors import ConfigError, nearest
 
 
@@ -105,7 +107,7 @@ def presets() -> pd.DataFrame:
     )
 
 
-_KEYS = ("metric_id", "params", "weight", "metrics", "aggregation_weight", "preset")
+_KEYS = ("metric_id", "params", "weight", "metrics", "aggregation_weight", "preset", "accepted")
 _METRIC_KEYS = ("metric_id", "params", "weight")
 
 
@@ -162,10 +164,14 @@ class MetricSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """How a node is scored: its metrics, and its weight among the nodes of the document."""
+    """How a node is scored: its metrics, and its weight among the nodes of the document.
+
+    ``accepted`` are lists of values that mean the same.
+    """
 
     metrics: tuple[MetricSpec, ...]
     weight: float = 1.0
+    accepted: tuple[tuple[Any, ...], ...] = ()
     skip: bool = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -184,8 +190,13 @@ def default_config(kind: str) -> NodeConfig | None:
     return _DEFAULTS.get(kind)
 
 
-def parse_config(value: Any, pointer: str, catalogue: MetricCatalogue | None) -> NodeConfig | None:
-    """Read one ``evaluation_config``."""
+def parse_config(
+    value: Any,
+    pointer: str,
+    catalogue: MetricCatalogue | None,
+    default: NodeConfig | None = None,
+) -> NodeConfig | None:
+    """Read one ``evaluation_config``; `default` is for one that has ``accepted`` alone."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -195,7 +206,12 @@ def parse_config(value: Any, pointer: str, catalogue: MetricCatalogue | None) ->
             pointer, f"found {value!r}; expected a preset name or an object with 'metric_id'"
         )
     _check_keys(value, _KEYS, pointer)
-    return _from_mapping(value, pointer, catalogue)
+    accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
+    if default is not None and not {"metric_id", "metrics", "preset"} & set(value):
+        weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
+        return NodeConfig(default.metrics, weight, accepted)
+    rest = {key: inner for key, inner in value.items() if key != "accepted"}
+    return replace(_from_mapping(rest, pointer, catalogue), accepted=accepted)
 
 
 def check_types(
@@ -233,6 +249,26 @@ def _from_mapping(
         )
     specs = [_spec(e, f"{pointer}/metrics/{i}", catalogue) for i, e in enumerate(entries)]
     return NodeConfig(tuple(specs), weight)
+
+
+def _accepted(value: Any, pointer: str) -> tuple[tuple[Any, ...], ...]:
+    """Read the lists of values that mean the same."""
+    if not isinstance(value, list):
+        raise ConfigError(pointer, f"found {value!r}; expected a list of lists of values")
+    for i, members in enumerate(value):
+        if not isinstance(members, list) or len(members) <= 1:
+            problem = "expected a list of two or more values that mean the same"
+            raise ConfigError(f"{pointer}/{i}", f"found {members!r}; {problem}")
+        for j, member in enumerate(members):
+            if json_type(member) not in ("string", "number", "boolean", "null"):
+                problem = f"found {member!r}; expected a text, a number, a boolean or null"
+                raise ConfigError(f"{pointer}/{i}/{j}", problem)
+    flat = [member for members in value for member in members]
+    keys = list(map(equality_key, flat))
+    twice = next((n for n, key in enumerate(keys) if key in keys[:n]), None)
+    if twice is not None:
+        raise ConfigError(pointer, f"has {flat[twice]!r} twice; expected each value once")
+    return tuple(map(tuple, value))
 
 
 def _named(name: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:

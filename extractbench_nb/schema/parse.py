@@ -360,7 +360,15 @@ class Outline:
                 raise _too_large(flat)
             self._flats[id(flat)] = flat
             at = f"{flat.pointer}/evaluation_config"
-            declared = parse_config(flat.keywords.get("evaluation_config"), at, self._known)
+            written = flat.keywords.get("evaluation_config")
+            default = None
+            if isinstance(written, Mapping) and "accepted" in written:
+                plain = shape_of(flat, None, self._catalogue)
+                default = plain.config
+                if plain.kind in ("object", "array"):
+                    problem = f"found at a node of type {plain.label}; expected it at its values"
+                    raise ConfigError(f"{at}/accepted", problem)
+            declared = parse_config(written, at, self._known, default)
             if self._url_rule:
                 declared = as_url(declared, flat.keywords)
             shape = self.shapes[id(flat)] = shape_of(flat, declared, self._catalogue)

@@ -502,7 +502,7 @@ def as_url(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig
         replace(s, metric_id="string_url") if s.metric_id == "string_exact" else s
         for s in config.metrics
     )
-    return NodeConfig(specs, config.weight)
+    return replace(config, metrics=specs)
 
 
 def settled_union(union: Shape, branches: Sequence[Shape]) -> Shape:

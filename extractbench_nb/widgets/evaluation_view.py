@@ -14,7 +14,14 @@ import traitlets
 
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Segment, excerpts, whole
-from extractbench_nb.display.text import clean, one_line, plural, trimmed, value_text
+from extractbench_nb.display.text import (
+    accepted_text,
+    clean,
+    one_line,
+    plural,
+    trimmed,
+    value_text,
+)
 from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation, outcome_counts
@@ -661,12 +668,14 @@ class EvaluationView(View):
             ]
         score = None if row.score is pd.NA else float(row.score)
         decision = self._annotation(row)[0].replace("_", " ")
+        accepted = accepted_text(row.accepted_as, _LONGEST_LINE)
         return h(
             "tr",
             h(
                 "td",
                 ui.mark(row.outcome),
                 h("span", f" {reason_text(row, self._replaced)}", cls="xb-quiet"),
+                h("span", f" {accepted}", cls="xb-quiet xb-sub") if accepted else None,
                 h("span", f" reviewed: {decision}", cls="xb-quiet xb-sub") if decision else None,
             ),
             h("td", ui.breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
@@ -696,6 +705,7 @@ class EvaluationView(View):
         items = self._items.get(row.path)
         facts = {
             "outcome": f"{outcome_text(row.outcome)}: {reason_text(row, self._replaced)}",
+            "read": accepted_text(row.accepted_as, _LONGEST_WORDS),
             "score": f"{score}{passed}",
             "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
             "difference": _text(row.reason_detail, _LONGEST_LINE).replace("_", " "),

@@ -15,7 +15,7 @@ import traitlets
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.display.nodes import Child, Node, h
 from extractbench_nb.display.sides import alone, compared
-from extractbench_nb.display.text import one_line, plural, value_text
+from extractbench_nb.display.text import accepted_text, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES, item_pairs, partner_path
 from extractbench_nb.evaluation.result import Evaluation
@@ -95,6 +95,8 @@ def value_rows(
         ((side, values),) = sides.items()
         return [{"outcome": "", side: value} for value in values]
     pairs = item_pairs(ev.matches)
+    fields = ev.fields[["path", "accepted_as"]].dropna()
+    accepted = dict(zip(fields["path"], fields["accepted_as"], strict=True))
     outcomes = _outcomes(ev, pairs)
     ours = {value["path"]: value for value in sides["gold"]}
     theirs = {value["path"]: value for value in sides["predicted"]}
@@ -110,7 +112,8 @@ def value_rows(
     rows = unpaired[""]
     for path, value in ours.items():
         outcome = _nearest(path, outcomes["gold"])
-        rows.append({"outcome": outcome, "gold": value, "predicted": partners[path]})
+        row = {"outcome": outcome, "gold": value, "predicted": partners[path]}
+        rows.append({**row, "accepted": accepted[path]} if path in accepted else row)
         rows += unpaired[path]
     return rows
 
@@ -674,7 +677,9 @@ class EvidenceView(View):
         values, outcome = [row[side] for side in self._leaves], row["outcome"]
         path = next(value["path"] for value in values if value is not None)
         said = mark(outcome) if outcome else h("span", "not scored", cls="xb-outcome xb-quiet")
-        verdict = [" ", said] if len(values) > 1 else None
+        accepted = accepted_text(row.get("accepted"))
+        read = h("span", f" {accepted}", cls="xb-quiet") if accepted else None
+        verdict = [" ", said, read] if len(values) > 1 else None
         head = h("th", breakable(path, self.text), verdict, scope="row")
         written = self._written(values, differs=outcome not in _RIGHT)
         cells = []

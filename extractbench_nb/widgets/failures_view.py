@@ -16,7 +16,7 @@ import traitlets
 
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import Segment
-from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.display.text import accepted_text, one_line, plural
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.evaluation.result import Evaluation
@@ -1034,6 +1034,7 @@ class FailureExplorer(model.Choice, View):
                 words += [
                     name.replace("_", " ") for name in (model.text_of(record["reason"]), detail)
                 ]
+            words.append(accepted_text(record.get("accepted_as"), _LONGEST_LABEL))
             said = " · ".join(one_line(text, _LONGEST_LABEL) for text in words if text)
             verdict = self._link(ui.mark(outcome), "evaluation", place, "Open this output here")
             verdicts.append(h("div", verdict, " ", said, " ", cls="xb-verdict"))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from extractbench_nb._json import bracketed, json_type, leaf_texts, member
 from extractbench_nb.display.sides import Segment, alone, compared
-from extractbench_nb.display.text import clean, cut, fitted, value_text
+from extractbench_nb.display.text import accepted_text, clean, cut, fitted, value_text
 from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
@@ -138,9 +138,17 @@ def entries(item: Any) -> list[tuple[str, Any]]:
 
 def failed_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
     """Find the places within each gold item that did not pass."""
-    failed = fields[~fields["passed"].fillna(False).astype(bool)]
+    return _places_in(fields[~fields["passed"].fillna(False).astype(bool)], path, steps)
+
+
+def accepted_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
+    """Find the places within each gold item at which an accepted alternative scored."""
+    return _places_in(fields[fields["accepted_as"].notna()], path, steps)
+
+
+def _places_in(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
     places: defaultdict[str, set[str]] = defaultdict(set)
-    for field_path in failed["path"]:
+    for field_path in fields["path"]:
         within = str(field_path)[len(path) :]
         step = _STEP.match(within)
         if step is not None:
@@ -389,11 +397,12 @@ def _verdict(field: Any) -> dict[str, Any] | None:
     reasoning = "" if field.reasoning is pd.NA else str(field.reasoning)[:_LONGEST_REASON]
     named = (field.reason, getattr(field, "reason_detail", pd.NA))
     reasons = [text.replace("_", " ") for text in named if isinstance(text, str)]
+    reasons.append(accepted_text(getattr(field, "accepted_as", pd.NA), _LONGEST_REASON))
     return {
         "metric": fitted(str(field.metric), _WIDEST),
         "score": None if field.score is pd.NA else round(float(field.score), 4),
         "outcome": str(field.outcome),
-        "reason": fitted(" · ".join(reasons), _WIDEST),
+        "reason": fitted(" · ".join(filter(None, reasons)), _WIDEST),
         "reasoning": clean(reasoning),
     }
 
@@ -474,6 +483,7 @@ class Board:
         self._steps = item_steps([self._ours[at].gold for at in sorted(self._ours)])
         places = failed_places(outcome.fields, self.path, self._steps)
         self._failed = dict(enumerate(places))
+        self._accepted = accepted_places(outcome.fields, self.path, self._steps)
 
     @property
     def field(self) -> str:
@@ -499,6 +509,12 @@ class Board:
             return set()
         own = {field.removeprefix(self.field) for field in row.failed_fields}
         return own | self._failed[row.gold_index]
+
+    def accepted(self, row: Row) -> set[str]:
+        """Return the places of a pair at which an accepted alternative scored."""
+        if row.gold_index is None or not row.is_pair:
+            return set()
+        return self._accepted[row.gold_index]
 
     def detail(self, row: Row, whole: set[int]) -> dict[str, Any]:
         """Write one row in full; see `detail`."""

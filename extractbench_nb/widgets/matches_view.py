@@ -451,11 +451,13 @@ class MatchesView(View):
         span = max(1, len(lines) + bool(lines and hidden))
         failed = [model.label(place) or "value" for place in sorted(self._board.failed(row))]
         told = f"failed: {fitted(', '.join(failed), 200)}" if failed else ""
+        others = [model.label(place) or "value" for place in sorted(self._board.accepted(row))]
+        read = f"accepted: {fitted(', '.join(others), 200)}" if others else ""
         items = [item for item in (row.gold, row.predicted) if isinstance(item, MapItem)]
         keys = " → ".join(dict.fromkeys(fitted(item.key, _WIDEST) for item in items))
         places = " → ".join("–" if at is None else str(at) for at in row.pair)
         status = ui.mark(row.status)
-        first = [_noted(status, told, rowspan=span), _noted(places, keys, rowspan=span)]
+        first = [_noted(status, told, read, rowspan=span), _noted(places, keys, rowspan=span)]
         alike: Node | str = "–" if row.similarity is None else ui.score(row.similarity)
         last = h("td", alike, cls="xb-num", rowspan=span)
         alone = _ALONE.get(row.status)

@@ -119,7 +119,7 @@ def test_each_cell_says_what_it_is() -> None:
 def test_cells_have_the_columns_of_fields() -> None:
     comparison = compare("k,v\na,1\nb,\n", "k,v,w\na,2,x\n", keys="k")
     found = comparison.cells
-    assert set(FIELD_COLUMNS.names) - set(found.columns) == {"predicted_path"}
+    assert set(FIELD_COLUMNS.names) - set(found.columns) == {"predicted_path", "accepted_as"}
     assert found["schema_path"].isna().all()
     assert (found["depth"] == 2).all()
     assert (found["weight"] == 1.0).all()

@@ -41,6 +41,7 @@ DTYPES = {
         "counted": "bool",
         "weight": "float64",
         "required": "bool",
+        "accepted_as": "string",
     },
     "arrays": {
         "path": "string",
@@ -67,6 +68,7 @@ DTYPES = {
         "failed_fields": "object",
         "gold": "object",
         "predicted": "object",
+        "accepted_as": "string",
     },
     "warnings": {
         "side": "string",
@@ -177,6 +179,7 @@ def test_every_column_of_fields_holds_its_own_value(ev: xb.evaluation.Evaluation
         "counted": False,
         "weight": 2.5,
         "required": False,
+        "accepted_as": None,
     }
 
 
@@ -227,6 +230,7 @@ def test_every_column_of_matches_holds_its_own_value(ev: xb.evaluation.Evaluatio
         "failed_fields": ("o.r[].m",),
         "gold": GOLD["o"]["r"][0],
         "predicted": PREDICTED["o"]["r"][3],
+        "accepted_as": None,
     }
     assert [(r["gold_index"], r["predicted_index"], r["status"]) for r in rows[1:]] == [
         (1, 4, "matched"),

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
+from extractbench_nb.engine.records import array_items
 from extractbench_nb.engine.similarity import MapItem, map_items
-from extractbench_nb.engine.traversal import array_items
 from extractbench_nb.schema.nodes import MISSING
 from extractbench_nb.widgets.matches_model import (
     LIMIT,

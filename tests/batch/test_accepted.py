@@ -1,0 +1,141 @@
+"""Accepted alternatives of a batch: workers, folders, resuming, older folders, datasets."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import extractbench_nb as xb
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string", "evaluation_config": "string_exact"},
+        "l": {"type": "array", "items": {"type": "integer"}},
+    },
+}
+RUNS = pd.DataFrame(
+    [
+        (run, document, predicted, SCHEMA, {"a": "one", "l": [1, 2]})
+        for run, document, predicted in (
+            ("r", "d", {"a": "eins", "l": [1, 3]}),
+            ("r", "e", {"a": "eins", "l": [1, 2]}),
+            ("s", "d", {"a": "one", "l": [2]}),
+            ("s", "e", "{"),
+        )
+    ],
+    columns=["run", "document", "predicted", "schema", "gold"],
+)
+ACCEPTED = [
+    {"document": "d", "path": "$.a", "value": "eins", "note": "in German"},
+    {"document": "d", "path": "$.l[1]", "value": 3},
+    {"document": "e", "path": "$.a", "value": None},
+]
+
+
+def run(**options: Any) -> Any:
+    return xb.evaluate_runs(RUNS, progress=False, **{"accepted": ACCEPTED, **options})
+
+
+def test_each_document_has_its_own() -> None:
+    evs = run()
+    assert evs.summary["pass_rate"].tolist() == [1.0, 0.5, 0.5, 0.0]
+    assert evs.meta["accepted"] == 3
+    rows = evs.fields.dropna(subset="accepted_as")
+    assert rows[["run", "document", "path", "accepted_as"]].to_numpy().tolist() == [
+        ["r", "d", "$.a", '"eins"'],
+        ["r", "d", "$.l[1]", "3"],
+    ]
+    assert evs.matches.dropna(subset="accepted_as")["gold_index"].tolist() == [1]
+    again = evs.evaluation("r", "d")
+    assert again.fields["accepted_as"].dropna().tolist() == ['"eins"', "3"]
+
+
+def test_workers_and_folders_give_the_same(tmp_path: Path) -> None:
+    first = run()
+    with ThreadPoolExecutor(2) as pool:
+        others = [run(n_jobs=2), run(executor=pool), run(save_to=tmp_path / "a")]
+    others.append(xb.load_evaluations(tmp_path / "a"))
+    for evs in others:
+        for name in ("fields", "matches", "arrays", "summary"):
+            pd.testing.assert_frame_equal(getattr(evs, name), getattr(first, name))
+        assert evs.meta["accepted"] == 3
+
+
+@pytest.mark.parametrize(
+    "accepted, evaluated",
+    [
+        (ACCEPTED, 0),
+        ([*ACCEPTED[:2], {"document": "e", "path": "$.a", "value": "x"}], 2),
+        (None, 4),
+        ([{**row, "note": "another note"} for row in ACCEPTED], 0),
+    ],
+)
+def test_outputs_whose_alternatives_changed_are_evaluated_again(
+    tmp_path: Path, accepted: Any, evaluated: int
+) -> None:
+    run(save_to=tmp_path)
+    evs = run(resume=tmp_path, accepted=accepted)
+    assert evs.meta["evaluated"] == evaluated
+    fresh = run(accepted=accepted)
+    pd.testing.assert_frame_equal(evs.fields, fresh.fields)
+
+
+def test_folders_of_format_2_have_no_column(tmp_path: Path) -> None:
+    evs = run(save_to=tmp_path / "new", accepted=None)
+    old = shutil.copytree(tmp_path / "new", tmp_path / "old")
+    for name in ("fields", "matches"):
+        path = old / f"{name}.parquet"
+        metadata = pq.read_metadata(path).metadata
+        table = pq.read_table(path).drop_columns("accepted_as").replace_schema_metadata(metadata)
+        pq.write_table(table, path)
+    about = json.loads((old / "batch.json").read_text())
+    del about["accepted"]
+    (old / "batch.json").write_text(json.dumps({**about, "format": 2}))
+    loaded = xb.load_evaluations(old)
+    assert loaded.meta["accepted"] == 0
+    for name in ("fields", "matches"):
+        pd.testing.assert_frame_equal(getattr(loaded, name), getattr(evs, name))
+
+
+@pytest.mark.parametrize(
+    "row, message",
+    [
+        ({"path": "$.a", "value": "x"}, "document is missing; expected a document id"),
+        ({"document": "dd", "path": "$.a", "value": "x"}, "unknown document; did you mean 'd'"),
+        ({"document": "e", "path": "$.b", "value": "x"}, r"row 0 \(document 'e', path '\$\.b'\)"),
+        ({"document": "e", "path": "$.a", "value": 5}, "value is 5, a number; expected string"),
+    ],
+)
+def test_one_clear_error(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(xb.InputError, match=message):
+        run(accepted=[row])
+
+
+def test_a_dataset_brings_its_own(tmp_path: Path) -> None:
+    root = shutil.copytree(xb.load_dataset("sample").root, tmp_path / "data")
+    dataset = xb.load_dataset(root)
+    empty = dataset.accepted
+    assert empty.columns.tolist() == ["document", "path", "value", "note"]
+    assert len(empty) == 0
+    document = dataset.listing["document"][0]
+    gold = dataset.gold(document)
+    key = next(key for key, value in gold.items() if isinstance(value, str))
+    row = {"document": document, "path": f"$.{key}", "value": "another text", "note": "why"}
+    (root / "accepted.json").write_text(json.dumps([row]))
+    assert dataset.accepted.to_dict("records") == [row]
+    runs = pd.DataFrame(
+        {"run": ["r"], "document": [document], "predicted": [{**gold, key: "another text"}]}
+    )
+    evs = xb.evaluate_runs(runs, dataset=dataset, accepted=dataset.accepted, progress=False)
+    assert evs.summary["pass_rate"].tolist() == [1.0]
+    (root / "accepted.csv").write_text("path,value\n")
+    with pytest.raises(xb.benchmark.DatasetError, match="keep one of them"):
+        _ = dataset.accepted
