@@ -107,6 +107,8 @@ _LONGEST = 200
 
 GOLD_SUFFIX = ".gold.json"
 SCHEMA_SUFFIX = "-schema.json"
+#: Accepted alternatives, one of both.
+ACCEPTED_FILES = ("accepted.json", "accepted.csv")
 DOCUMENT_FOLDER = "pdf+gold"
 RUN_FOLDER = "runs"
 
@@ -372,7 +374,7 @@ class Dataset:
         InputError
             The file cannot be read, or a row has no path or value.
         """
-        files = [self.root / f"accepted{suffix}" for suffix in (".json", ".csv")]
+        files = [self.root / name for name in ACCEPTED_FILES]
         found = [file for file in files if file.is_file()]
         if len(found) > 1:
             raise DatasetError(f"{self.root}: has accepted.json and accepted.csv; keep one of them")

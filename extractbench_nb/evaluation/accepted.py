@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb._files import reading
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._json import (
     BRACKETED,
     equality_key,
@@ -70,6 +70,7 @@ def read_accepted(source: Any) -> tuple[Alternative, ...]:
         return ()
     if isinstance(source, tuple) and all(type(row) is Alternative for row in source):
         return source
+    source = as_pandas(source)
     records: list[tuple[str, Any]]
     if isinstance(source, str | Path):
         records = _read_file(Path(source))

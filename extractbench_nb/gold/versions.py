@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,15 @@ import pandas as pd
 from extractbench_nb._files import make_folder, new_folder, write_texts
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import PATH_STEP, canonical, equality_key, read_document, read_text
-from extractbench_nb.benchmark.dataset import LICENCE_FILES, RUN_FOLDER, Dataset, load_dataset
+from extractbench_nb.benchmark.dataset import (
+    ACCEPTED_FILES,
+    LICENCE_FILES,
+    RUN_FOLDER,
+    Dataset,
+    load_dataset,
+)
 from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.engine.accepted import is_below
 from extractbench_nb.errors import InputError, OutputError, nearest
 from extractbench_nb.gold.correction_files import (
     END,
@@ -145,6 +153,7 @@ def apply(
             corrected = jsonpatch.apply_patch(gold, patches[document])
             texts[document] = _written_like(read_text(golds[document], "gold"), corrected)
             applied += [row for _, row in fitting]
+    problems += _moved_alternatives(ds, applied)
     if problems:
         more = len(problems) - _MOST_PROBLEMS
         shown = problems[:_MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
@@ -328,10 +337,27 @@ def _earlier_patch(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def _moved_alternatives(ds: Dataset, applied: Sequence[Correction]) -> Iterator[str]:
+    """Name accepted alternatives whose paths would point at other items, or at none."""
+    removed = [row for row in applied if row.op == "remove"]
+    others = ds.accepted.to_dict("records") if removed else []
+    for row, other in product(removed, others):
+        moved = isinstance(row.steps[-1], int)  # the items behind it
+        array = row.path.rpartition("[")[0] + "["
+        is_hit = other["path"].startswith(array) if moved else is_below(other["path"], row.path)
+        if other["document"] == row.document and is_hit:
+            yield (
+                f"document {row.document!r}, {one_line(row.path)}: the dataset's accepted "
+                f"alternatives have {one_line(other['path'])}, which would point elsewhere; "
+                "correct them first"
+            )
+
+
 def _copy_files(ds: Dataset, new: Path) -> None:
     """Copy a dataset; PDFs are linked."""
     files = [*ds.schemas["schema_path"], *ds.listing["gold_path"], *ds.listing["pdf_path"].dropna()]
-    files += [path for name in LICENCE_FILES if (path := ds.root / name).is_file()]
+    others = (*LICENCE_FILES, *ACCEPTED_FILES)
+    files += [path for name in others if (path := ds.root / name).is_file()]
     for path in files:
         copied = new / path.relative_to(ds.root)
         make_folder(copied.parent)

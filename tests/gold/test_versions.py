@@ -354,3 +354,30 @@ def test_the_published_gold_is_corrected_from_what_recorded_runs_agree_on(tmp_pa
     assert gained.round(3).tolist() == [0.033, 0.033, 0.04, 0.04]
     same = xb.gold.agreement({"a": ds, "b": ds}, resamples=100)
     assert (same.alpha, same.units, len(same.disagreements)) == (1.0, 12005, 0)
+
+
+# --- accepted alternatives -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path, correction, fits",
+    [
+        ("$.lines[2]", ("$.lines[0]", REMOVE), False),
+        ("$.lines", ("$.lines[0]", REMOVE), True),
+        ("$.total", ("$.lines[0]", REMOVE), True),
+        ("$.lines[2]", ("$.lines[0]", "x"), True),
+        ("$.sub.k[1].x", ("$.sub.k", REMOVE), False),
+    ],
+)
+def test_alternatives_go_along_unless_items_move(
+    ds: Dataset, tmp_path: Path, path: str, correction: tuple[Any, ...], fits: bool
+) -> None:
+    other = {"document": "a", "path": path, "value": "another"}
+    (ds.root / "accepted.json").write_text(json.dumps([other]))
+    if fits:
+        new = apply(ds, rows(correction), tmp_path / "second")
+        assert new.accepted["path"].tolist() == [path]
+    else:
+        with pytest.raises(InputError, match="accepted alternatives have"):
+            apply(ds, rows(correction), tmp_path / "second")
+        assert not (tmp_path / "second").exists()
