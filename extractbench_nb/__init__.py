@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from extractbench_nb.stats.breakdowns import breakdown, difficulty
     from extractbench_nb.stats.compare import compare_runs
     from extractbench_nb.stats.consistency import self_consistency
+    from extractbench_nb.stats.gates import regressions
     from extractbench_nb.stats.judges import judge_agreement
-    from extractbench_nb.stats.regressions import regressions
     from extractbench_nb.widgets import (
         explore,
         keep_static,
@@ -155,7 +155,7 @@ _LATER = {
     "stats.compare": ("compare_runs",),
     "stats.consistency": ("self_consistency",),
     "stats.judges": ("judge_agreement",),
-    "stats.regressions": ("regressions",),
+    "stats.gates": ("regressions",),
     "widgets": ("explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}

@@ -18,7 +18,7 @@ import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.simulation.profiles import MIXTURE
 from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.regressions import VERDICTS, decide
+from extractbench_nb.stats.gates import VERDICTS, decide
 
 SIZES = (10, 35, 100, 300)
 DROPS = (0.0, 0.02, 0.05, 0.1)

@@ -23,7 +23,7 @@ from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.stats.compare import MEASURES
 
 if TYPE_CHECKING:
-    from extractbench_nb.stats.regressions import Regressions
+    from extractbench_nb.stats.gates import Regressions
 
 _FILE = click.Path(path_type=Path)
 #: Exit statuses of `gate`, those of diff: the candidate fails; the two cannot be compared.
@@ -102,7 +102,7 @@ def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regre
     from extractbench_nb._files import write_texts
     from extractbench_nb.batch.run import evaluate_runs
     from extractbench_nb.benchmark.dataset import load_dataset
-    from extractbench_nb.stats.regressions import regressions
+    from extractbench_nb.stats.gates import regressions
 
     names = ("dataset", "summary", "github", "profile", "judge")
     dataset, summary, github, *scoring = (options.pop(name) for name in names)

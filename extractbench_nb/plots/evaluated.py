@@ -19,7 +19,7 @@ from extractbench_nb.plots import drawing
 from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALE, PALETTE, words
 from extractbench_nb.stats.breakdowns import breakdown, gather, label
 from extractbench_nb.stats.breakdowns import difficulty as ranked
-from extractbench_nb.stats.frontier import FRONTIER_COLUMNS, on_frontier
+from extractbench_nb.stats.frontiers import FRONTIER_COLUMNS, on_frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

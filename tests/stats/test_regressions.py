@@ -19,7 +19,7 @@ import extractbench_nb as xb
 from extractbench_nb.batch import Evaluations
 from extractbench_nb.stats.changes import DOCUMENT_COLUMNS, REGRESSION_COLUMNS
 from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.regressions import decide
+from extractbench_nb.stats.gates import decide
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH
 
 LINE = {"type": "object", "properties": {"name": {"type": "string"}, "qty": {"type": "integer"}}}
