@@ -145,6 +145,8 @@ _SCHEMA_KEYS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"
 _SUFFIX = ".json"
 _LAYOUT = "expected the layout run/document.json"
 _NEEDED = ("run", "document", "predicted")
+#: What is kept of the outputs of `extract`.
+_OF_ANSWERS = ("run", "document", "domain", "cost_usd", "latency_seconds")
 _KNOWN = (*_NEEDED, "domain", "schema", "gold")
 _GIVEN = ("schema", True)
 _SHOWN = 3
@@ -188,12 +190,15 @@ def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Docum
     if isinstance(runs, str | Path):
         return _read_folder(Path(runs)), dataset
     frame, problem = as_pandas(runs), "runs is an empty DataFrame"
-    if not isinstance(frame, pd.DataFrame):
+    if (answered := _answers(runs)) is not None:
+        frame, problem = answered, "the run has no outputs"
+    elif not isinstance(frame, pd.DataFrame):
         frame = as_pandas(getattr(runs, "runs", None))
         if not isinstance(frame, pd.DataFrame) or not hasattr(runs, "gold"):
             raise InputError(
                 f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document "
-                "and predicted, a folder laid out as run/document.json, or a dataset with runs"
+                "and predicted, a folder laid out as run/document.json, a dataset with runs, or "
+                "what extract returns"
             )
         name, root = getattr(runs, "name", type(runs).__name__), getattr(runs, "root", None)
         where = "" if root is None else f" in {str(root)!r}"
@@ -205,6 +210,21 @@ def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Docum
     if not len(frame):
         raise InputError(f"{problem}; expected one row per run and document")
     return frame, dataset
+
+
+def _answers(runs: Any) -> pd.DataFrame | None:
+    """Return the outputs of a run of `extract`, or a list of them, with cost and latency."""
+    several = runs if isinstance(runs, list | tuple) else [runs]
+    frames = [getattr(each, "outputs", None) for each in several]
+    found = [frame for frame in frames if isinstance(frame, pd.DataFrame) and "raw" in frame]
+    if not found or len(found) < len(several):
+        return None
+    outputs = pd.concat(found, ignore_index=True)
+    kept = outputs[[name for name in _OF_ANSWERS if name in outputs.columns]]
+    texts = [
+        raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw for raw in outputs["raw"]
+    ]
+    return kept.assign(predicted=pd.Series(texts, index=kept.index, dtype=object))
 
 
 def _read_folder(folder: Path) -> pd.DataFrame:

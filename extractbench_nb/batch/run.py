@@ -165,7 +165,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         forms. Runs and documents are texts; integers are converted. All other columns are kept in
         ``summary``: numbers, booleans, texts, timestamps, lists and dicts as they are, categories
         as their values, and anything else as text. Or a folder laid out as ``run/document.json``.
-        Or a dataset that has runs. A Polars or Arrow frame is read as a pandas one.
+        Or a dataset that has runs, or one or several runs of `extract`, whose cost and latency are
+        kept. A Polars or Arrow frame is read as a pandas one.
     dataset : Dataset, optional
         Where schema and gold come from if they are not columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.

@@ -29,7 +29,7 @@ def reliability(calibration: Calibration, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     calibration : Calibration
-        Of at most seven groups.
+        Of at most eight groups.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -42,8 +42,9 @@ def reliability(calibration: Calibration, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        There are more than seven groups.
+        There are more than eight groups.
     """
+    drawing.made_by(calibration, "bins", "calibration")
     bins = drawing.checked(calibration.bins, ("confidence", "accuracy"), "calibration")
     names = list(calibration.by)
     keys = bins[names].astype(str).agg(" / ".join, axis=1) if names else pd.Series("", bins.index)
@@ -84,6 +85,7 @@ def risk_coverage(found: RiskCoverage, *, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The risk, the upper bound of each threshold, the target, and the threshold that meets it.
     """
+    drawing.made_by(found, "curve", "risk_coverage")
     curve = drawing.checked(found.curve, ("coverage", "risk", "upper"), "found") * _HUNDRED
     ax = drawing.new_axes(ax, _HEIGHT)
     style: dict[str, Any] = {"drawstyle": "steps-post", "linewidth": 1.6}
@@ -116,6 +118,7 @@ def remaining_error(plan: ReviewPlan, *, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The remaining error with its interval, the same for a random choice, and the plan's budget.
     """
+    drawing.made_by(plan, "curve", "review_plan")
     curve = drawing.checked(plan.curve, ("budget", "remaining", "random"), "plan") * _HUNDRED
     ax = drawing.new_axes(ax, _HEIGHT)
     interval = f"{plan.drawing.percent} interval"

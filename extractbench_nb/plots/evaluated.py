@@ -680,6 +680,7 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     ax.set_ylim(*ax.get_ylim())
     drawing.name_points(ax, drawing.distinct(rows["run"]), x, y, above=10)
     more = f"; {left_out} of unknown {against} left out" if left_out else ""
-    title = f"Score against {against}; hollow: dominated{more}"
+    others = ", ".join(name for name in FRONTIER_UNITS if rows[name].notna().any())
+    title = f"Score against {against}; hollow: dominated in score, {others}{more}"
     drawing.titled(ax, title, x=FRONTIER_UNITS[against], y="score, mean over documents", grid="y")
     return ax

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 #: From data, from printed figures, rounding, differs, declared, not reproducible.
-_STATUS_COLOURS = (BLUE, "#7fb2dd", PALETTE[4], VERMILLION, MISSING, PALE)
+_STATUS_COLOURS = (BLUE, PALETTE[4], PALETTE[2], VERMILLION, MISSING, PALE)
 
 
 def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None = None) -> Axes:

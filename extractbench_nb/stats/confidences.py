@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec
+from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb._json import BRACKETED, member
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, nearest
@@ -54,8 +54,8 @@ def read_confidences(source: object) -> pd.DataFrame:
 
     Paths are written as `fields` writes them, and ``$`` where there is none.
     """
-    refuse_missing(source, ("confidence",), "confidences")  # type: ignore[arg-type]
-    frame: Any = source
+    frame = as_pandas(source)
+    refuse_missing(frame, ("confidence",), "confidences")
     if frame.empty:
         raise InputError("confidences has no rows")
     ids = {name: frame[name].tolist() for name in _IDS if name in frame.columns}
@@ -231,7 +231,8 @@ def _align_ids(rows: pd.DataFrame, read: pd.DataFrame, name: str) -> None:
     names = {str(one) for one in known}
     for one in given:
         if one not in names:
-            raise InputError(f"confidences: unknown {name} {one!r}; {nearest(one, names)}")
+            hint = f"{nearest(one, names)}; drop the rows of other {name}s"
+            raise InputError(f"confidences: unknown {name} {one!r}; {hint}")
 
 
 # --- agreement between runs -----------------------------------------------------------------------
@@ -253,9 +254,9 @@ def run_agreement(
 
     Parameters
     ----------
-    runs : pandas.DataFrame
-        Columns run, document, predicted and schema, as `evaluate_runs` takes them. Gold is not
-        used.
+    runs : pandas.DataFrame or Dataset
+        Columns run, document, predicted and schema, as `evaluate_runs` takes them; or a dataset
+        that has runs. Gold is not used.
     dataset : Dataset, optional
         Where schemas come from if they are not a column.
     judge : str or Judge, optional
@@ -296,6 +297,9 @@ def run_agreement(
     """
     from extractbench_nb.batch.run import evaluate_runs
 
+    if isinstance(getattr(runs, "runs", None), pd.DataFrame):
+        runs, dataset = runs.runs, runs if dataset is None else dataset
+    runs = as_pandas(runs)
     refuse_missing(runs, ("run", "document", "predicted"), "runs")
     if dataset is None:
         refuse_missing(runs, ("schema",), "runs")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.compare import average_outputs
@@ -156,7 +156,7 @@ def _with_costs(summary: pd.DataFrame, outputs: object) -> pd.DataFrame:
     refuse_missing(summary, keys, "summary")
     if outputs is not None:
         several: Sequence[Any] = outputs if isinstance(outputs, list | tuple) else [outputs]
-        frames: list[pd.DataFrame] = [getattr(each, "outputs", each) for each in several]
+        frames: list[pd.DataFrame] = [as_pandas(getattr(each, "outputs", each)) for each in several]
         for frame in frames:
             refuse_missing(frame, keys, "outputs")
         costs = pd.concat(frames, ignore_index=True).astype(dict.fromkeys(keys, "string"))

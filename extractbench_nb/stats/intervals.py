@@ -80,7 +80,8 @@ def check_share(name: str, value: Any) -> None:
     """Raise `InputError` unless an argument is a number from 0 to 1."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1:
-        raise InputError(f"{name}={value!r}; it is a share from 0 to 1, as 0.05")
+        found = f" is a {type(value).__name__}" if np.ndim(value) else f"={value!r}"
+        raise InputError(f"{name}{found}; it is a share from 0 to 1, as 0.05")
 
 
 def _by_size(samples: Sequence[Numbers], which: Sequence[int]) -> Iterator[list[int]]:

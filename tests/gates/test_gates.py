@@ -98,6 +98,7 @@ def project(tmp_path: Path) -> Project:
     made = Project(tmp_path)
     made.write("extractbench_nb/__init__.py", '"""A package that every gate accepts."""\n')
     made.write("extractbench_nb/py.typed", "")
+    made.write("extractbench_nb_pytest.py", '"""A plugin that every gate accepts."""\n')
     made.write("extractbench_nb/clean.py", CLEAN_MODULE)
     made.write("tests/test_clean.py", CLEAN_TEST)
     made.write("README.md", "# A project\n")

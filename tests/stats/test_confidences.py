@@ -262,3 +262,18 @@ def test_without_confidences_and_runs_there_is_one_error(tmp_path: Any) -> None:
     folder = xb.evaluate_runs(frame, progress=False).save(tmp_path / "saved")
     with pytest.raises(InputError, match="inputs of run"):
         xb.stats.calibration(xb.load_evaluations(folder))
+
+
+def test_frames_of_other_libraries_and_datasets_are_taken() -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    stated = pd.DataFrame({"path": ["$.a"], "confidence": [0.5]})
+    pd.testing.assert_frame_equal(
+        read_confidences(polars.from_pandas(stated)), read_confidences(stated)
+    )
+    dataset = xb.load_dataset("sample")
+    runs = dataset.runs[dataset.runs["document"] == "night bus demand"]
+    one = xb.stats.run_agreement(runs, dataset=dataset)
+    whole = xb.stats.run_agreement(dataset)
+    pd.testing.assert_frame_equal(
+        whole[whole["document"] == "night bus demand"].reset_index(drop=True), one
+    )

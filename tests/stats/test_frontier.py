@@ -1,6 +1,7 @@
 """`frontier`: who dominates whom, for how much, and how sure that is."""
 
 from itertools import permutations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -147,8 +148,25 @@ def test_the_figure_has_a_point_per_run_and_a_line_through_the_best() -> None:
     (points,) = (c for c in ax.collections if len(c.get_offsets()) == 3)
     assert sorted(points.get_offsets().tolist()) == [[1, 0.8], [2, 0.7], [4, 0.9]]
     assert list(ax.lines[0].get_xdata()) == [1, 4]
-    assert "1 of unknown cost left out" in ax.get_title(loc="left")
+    assert "1 of unknown cost left out" in " ".join(ax.get_title(loc="left").split())
     assert len(xb.plots.frontier(found, against="latency").texts) == 4
     plt.close("all")
     with pytest.raises(InputError, match="against='price'"):
         xb.plots.frontier(found, against="price")
+
+
+def test_answers_of_a_model_keep_what_they_cost(tmp_path: Any) -> None:
+    """From `extract`'s outputs to the frontier without a frame in between."""
+    dataset = xb.load_dataset("sample")
+    runs = [xb.simulation.simulate(dataset, name) for name in ("GPT-5", "Gemini 3 Pro")]
+    made = [
+        SimpleNamespace(outputs=run.outputs.assign(cost_usd=cost, latency_seconds=cost))
+        for run, cost in zip(runs, (0.2, 0.1), strict=True)
+    ]
+    evs = xb.evaluate_runs(made, dataset=dataset, progress=False)
+    assert len(evs) == 2 * len(dataset.listing)
+    assert xb.stats.frontier(evs)["cost"].round(3).tolist() == [0.1, 0.2]
+    one = xb.evaluate_runs(made[0], dataset=dataset, progress=False)
+    raw = made[0].outputs.assign(predicted=made[0].outputs["raw"])
+    same = xb.evaluate_runs(raw[["run", "document", "predicted"]], dataset=dataset, progress=False)
+    pd.testing.assert_frame_equal(one.fields, same.fields)

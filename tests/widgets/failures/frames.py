@@ -35,6 +35,7 @@ def row(**given: Any) -> dict[str, Any]:
         "predicted": "x",
         "gold_state": "present",
         "predicted_state": "present",
+        "accepted_as": None,
         "depth": 1,
         "counted": True,
         "weight": 1.0,
