@@ -94,7 +94,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for key, text in notes.items():
         found = {
             str(value)
-            for report in terminalreporter.stats.get("passed", [])
+            for outcome in ("passed", "failed")  # a test may fail after it wrote
+            for report in terminalreporter.stats.get(outcome, [])
             for name, value in report.user_properties
             if name == key
         }

@@ -72,10 +72,10 @@ def gate(
 ) -> None:
     """Fail if a candidate is worse than a baseline.
 
-    BASELINE and CANDIDATE are what `batch --save-to` wrote; with --dataset, folders of outputs
-    (RUN/DOCUMENT.json). Exit status: 0 pass or inconclusive, 1 fail, 2 where the two cannot be
-    compared. fail: the score fell by more than the accepted drop, and the test says that this is no
-    chance. pass: the interval excludes such a drop. inconclusive: too few documents to say.
+    BASELINE and CANDIDATE are each what `batch --save-to` wrote or, with --dataset, a folder of
+    outputs (RUN/DOCUMENT.json). Exit status: 0 pass or inconclusive, 1 fail, 2 where the two cannot
+    be compared. fail: the score fell by more than the accepted drop, and the test says that this is
+    no chance. pass: the interval excludes such a drop. inconclusive: too few documents to say.
     """
     if options["dataset"] is None:
         source = click.get_current_context().get_parameter_source
@@ -110,16 +110,17 @@ def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regre
     if github and not step:
         raise InputError("--github: the variable GITHUB_STEP_SUMMARY is not set")
     sources: list[Any] = [baseline, candidate]
-    if dataset is None:
-        for folder in sources:
-            if folder.is_dir() and not (folder / "batch.json").exists():
-                raise InputError(
-                    f"no batch.json in {str(folder)!r}, so it holds no saved results; if it holds "
-                    "outputs, name their dataset with --dataset"
-                )
-    else:
-        gold, how = load_dataset(dataset), dict(zip(names[3:], scoring, strict=True))
-        sources = [evaluate_runs(s, dataset=gold, progress=False, **how) for s in sources]
+    gold = None if dataset is None else load_dataset(dataset)
+    how = dict(zip(names[3:], scoring, strict=True))
+    for side, folder in enumerate(sources):
+        if not folder.is_dir() or (folder / "batch.json").exists():
+            continue
+        if gold is None:
+            raise InputError(
+                f"no batch.json in {str(folder)!r}, so it holds no saved results; if it holds "
+                "outputs, name their dataset with --dataset"
+            )
+        sources[side] = evaluate_runs(folder, dataset=gold, progress=False, **how)
     found = regressions(*sources, **options)
     if summary is not None:
         write_texts({summary: found.to_markdown()})

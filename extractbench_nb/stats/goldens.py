@@ -101,7 +101,7 @@ class GoldenCase:
         self,
         output: Any,
         *,
-        profile: Any = "paper",
+        profile: Any = "strict",
         judge: Any = "offline",
         alignment: Any = "optimal",
     ) -> Evaluation:
@@ -112,7 +112,8 @@ class GoldenCase:
         output : object
             The model's output: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
         profile, judge, alignment : object, optional
-            See `evaluate`; the same as when the baseline was written.
+            See `evaluate`; the same as when the baseline was written. ``strict``, the default,
+            counts every value inside arrays, and what the output invents.
 
         Returns
         -------
@@ -226,7 +227,8 @@ class GoldenCase:
             lines.append(f"  the output is not JSON: {one_line(ev.inputs.problem, 200)}")
         gold = dict(zip(ev.fields["path"], ev.fields["gold"], strict=True))
         for before, node in problems[:_MOST]:
-            was = "correct 1" if before is None else str(before)
+            new = node.outcome == "hallucination"  # where gold has nothing
+            was = str(before) if before is not None else "absent" if new else "correct 1"
             lines.append(f"  {one_line(node.path, _LONGEST)}: was {was}, is {node}")
             values = {"gold": gold[node.path], "is": node.predicted}
             if before is not None:

@@ -1,6 +1,7 @@
 """`GoldenCase`: what is worse than a baseline, and baselines that cannot be used."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,21 @@ def test_a_baseline_holds_only_what_fails(case: GoldenCase) -> None:
     stored = json.loads((case.folder / "baseline.json").read_text())
     assert [(row["path"], row["predicted"]) for row in stored["fields"]] == [
         ("$.year", 2025),
-        ("$.tags", None),
+        *((f"$.tags[{at}]", None) for at in range(len(GOLD["tags"]))),
     ]
-    assert stored["scores"]["pass_rate"] == 0.5
+    assert 0 < stored["scores"]["pass_rate"] < 1
+
+
+@pytest.mark.parametrize(
+    "invented, path",
+    [({"tags": [*GOLD["tags"], "spam"]}, "$.tags"), ({"unknown": "spam"}, "$.unknown")],
+)
+def test_what_an_output_invents_fails(
+    case: GoldenCase, invented: dict[str, Any], path: str
+) -> None:
+    update(case)
+    with pytest.raises(GoldenError, match=rf"(?s)1 field worse.*{re.escape(path)}.*was absent"):
+        case.check({**GOLD, **invented})
 
 
 def test_there_must_be_a_baseline_and_it_must_be_json(case: GoldenCase) -> None:
@@ -120,8 +133,8 @@ def test_a_baseline_of_other_inputs_is_refused(
 
 def test_another_profile_is_refused_and_another_description_is_not(case: GoldenCase) -> None:
     update(case)
-    with pytest.raises(GoldenError, match=r"made with profile 'paper', not with 'strict'"):
-        case.check(GOLD, profile="strict")
+    with pytest.raises(GoldenError, match=r"made with profile 'strict', not with 'paper'"):
+        case.check(GOLD, profile="paper")
     described = json.dumps({**SCHEMA, "description": "of a year"})
     (case.folder / "schema.json").unlink()
     (case.root / "schema.json").write_text(described)
