@@ -243,9 +243,10 @@ def test_the_check_for_public_names_can_fail(name: str, expected: bool) -> None:
 
 @notebooks
 def test_no_logic_of_its_own(path: Path) -> None:
-    """Only a metric is written in a notebook; everything else is a call."""
+    """Only metrics and rules are written in a notebook; everything else is a call."""
     for node in nodes(path, ast.FunctionDef, ast.AsyncFunctionDef):
-        assert any("xb.metric" in ast.unparse(d) for d in node.decorator_list), node.name
+        decorators = " ".join(ast.unparse(d) for d in node.decorator_list)
+        assert re.search(r"xb\.(metric|rule)\b", decorators), node.name
     assert not list(nodes(path, ast.ClassDef, ast.While, ast.Lambda))
 
 
