@@ -47,7 +47,7 @@ export LITELLM_LOCAL_MODEL_COST_MAP := True
 # The checks start hundreds of interpreters: none of them should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types imports unit notebooks bench format clean
+.PHONY: help demo test lint types imports unit notebooks docs bench format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ demo: $(VENV)/.installed  ## evaluate the sample dataset's model outputs and pri
 
 test: $(VENV)/.installed-dev  ## run every check; the short ones beside the tests
 	@$(MAKE) --keep-going --jobs=2 lint types imports unit
-	@$(MAKE) notebooks
+	@$(MAKE) --keep-going docs notebooks
 
 lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
 	$(BIN)/ruff check
@@ -76,6 +76,9 @@ notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare ev
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --nbval --nbval-current-env \
 		--nbval-cell-timeout=1800 --nbval-kernel-startup-timeout=1800 \
 		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
+
+docs: $(VENV)/.installed-dev  ## build the documentation in build/site; a warning is an error
+	$(BIN)/python -m sphinx -c docs -b html -W --keep-going -q . build/site
 
 bench: $(VENV)/.installed-bench  ## timed benchmarks, beside extract-bench and stickler-eval
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,rounds

@@ -1,4 +1,4 @@
-"""Draw the imports between the packages into docs/architecture.md, as a mermaid diagram.
+"""Draw the imports between the packages into docs/explanation/architecture.md, as a mermaid diagram.
 
     python scripts/draw_architecture.py
 

@@ -1,4 +1,4 @@
-"""Time grid table similarity by size, and draw docs/table_times.svg: time against cells.
+"""Time grid table similarity by size, and draw docs/howto/table_times.svg: time against cells.
 
     python -m scripts.plot_table_times
 

@@ -50,7 +50,7 @@ RESOLVED_COLUMNS = FrameSpec(
     ),
 )
 
-#: In order; docs/tables.md says what each of them does.
+#: In order; docs/howto/tables.md says what each of them does.
 STEPS = ("read", "threshold", "table", "rows", "columns", "header", "align", "overlap", "tree")
 
 CHANGE_COLUMNS = FrameSpec(
@@ -68,7 +68,7 @@ CHANGE_COLUMNS = FrameSpec(
 
 
 class _Variant(NamedTuple):
-    """How the variants differ; docs/tables.md lists the defects of the published code."""
+    """How the variants differ; docs/howto/tables.md lists the defects of the published code."""
 
     #: Whether the defects that the published code has in both of its paths are mended.
     mended: bool

@@ -379,7 +379,7 @@ def test_a_document_without_its_pdf(planted: tuple[xb.benchmark.Dataset, Any]) -
 
 
 def test_recorded_runs() -> None:
-    """The counts of docs/suspects.md."""
+    """The counts of docs/howto/suspects.md."""
     folder, dataset = os.environ.get("EXTRACTBENCH_RUNS"), os.environ.get("EXTRACTBENCH_DATASET")
     if not folder or not dataset:
         pytest.skip(

@@ -82,7 +82,7 @@ def test_a_failing_cell_is_told_and_nothing_written(script: Any, tmp_path: Path)
 
 def test_a_second_run_gives_the_same_figures(script: Any) -> None:
     """To the byte, in a short notebook with several; the others: ``--check`` of the script."""
-    path = NOTEBOOKS / "04_evaluating_real_outputs.ipynb"
+    path = NOTEBOOKS / "02_evaluating_runs.ipynb"
     source = nbformat.read(path, as_version=4)
     first, second = (script.execute(source, path.parent) for _ in range(2))
     assert len(figures(first)) == len(figures(source)) > 1
