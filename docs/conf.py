@@ -3,9 +3,14 @@
 import sys
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from extractbench_nb import __version__  # noqa: E402
+from extractbench_nb import __version__
+
+lexers["mermaid"] = TextLexer()
 
 project = "extractbench_nb"
 author = "extractbench_nb contributors"

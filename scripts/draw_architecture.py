@@ -1,4 +1,4 @@
-"""Draw the imports between the packages into docs/explanation/architecture.md, as a mermaid diagram.
+"""Draw the imports between packages into docs/explanation/architecture.md, as a mermaid diagram.
 
     python scripts/draw_architecture.py
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grimp
 
-PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "architecture.md"
 START, END = "```mermaid\n", "```\n"
 ROOT = "extractbench_nb"
 

@@ -1,6 +1,6 @@
 """Measure the kinds of mismatch (`reason_detail`) on labelled pairs, and write the tables.
 
-    python scripts/measure_mismatches.py            # print the tables of docs/reference/mismatches.md
+    python scripts/measure_mismatches.py            # the tables of docs/reference/mismatches.md
     python scripts/measure_mismatches.py --write    # replace them there
     EXTRACTBENCH_DATASET=... EXTRACTBENCH_RUNS=... python scripts/measure_mismatches.py --write
 

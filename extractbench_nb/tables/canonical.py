@@ -624,8 +624,8 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     -----
     The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards
     comprehensive table extraction from unstructured documents" (2022): the headers of rows and
-    columns are trees, with one cell per node. ``docs/howto/tables.md`` has the steps as rules, and says
-    which are ours.
+    columns are trees, with one cell per node. ``docs/howto/tables.md`` has the steps as rules, and
+    says which are ours.
 
     Examples
     --------

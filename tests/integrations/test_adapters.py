@@ -1,4 +1,4 @@
-"""The adapters in the real tools, as docs/howto/integrations.md shows them, where these are installed."""
+"""The adapters in the real tools, as docs/howto/integrations.md shows them, where installed."""
 
 import json
 import os

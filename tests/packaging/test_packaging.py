@@ -207,7 +207,7 @@ def test_documented_files_exist(page: Path):
 
 
 def test_the_diagram_shows_the_imports():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     assert diagram() in page, "python scripts/draw_architecture.py draws it again"
 
 
@@ -241,7 +241,7 @@ def test_readme_code_runs_in_order_and_shows_what_it_says(readme_blocks: list[st
         assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), found
 
 
-@pytest.mark.parametrize("page", ["integrations.md", "rules.md"])
+@pytest.mark.parametrize("page", ["howto/integrations.md", "howto/rules.md"])
 def test_code_of_documents_shows_what_they_say(page: str, tmp_path: Path):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -262,7 +262,7 @@ def test_no_block_of_the_readme_gives_a_name_another_meaning(readme_blocks: list
 
 
 def test_no_text_tells_to_install_a_name_that_pypi_does_not_have():
-    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("notebooks/*.md")]
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.md")]
     texts += (ROOT / "extractbench_nb").rglob("*.py")
     told = re.compile(r"pip install '?extractbench[-_]nb")
     assert [path.name for path in texts if told.search(path.read_text(encoding="utf-8"))] == []
