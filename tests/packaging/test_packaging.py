@@ -1,7 +1,5 @@
 """What is installed, shipped and promised: dependencies, wheel, environment, documents."""
 
-import ast
-import doctest
 import importlib.metadata
 import json
 import os
@@ -12,12 +10,10 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 
 import extractbench_nb
-from scripts.draw_architecture import diagram
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -182,83 +178,6 @@ def test_changelog_has_the_version():
     headings = re.findall(r"^## (\S+)", text, flags=re.MULTILINE)
     assert extractbench_nb.__version__ in headings
     assert importlib.metadata.version("extractbench-nb") == extractbench_nb.__version__
-
-
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
-def test_documented_commands_exist(document: str):
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z]+):.*## ", makefile, flags=re.MULTILINE))
-    text = (ROOT / document).read_text(encoding="utf-8")
-    commands = set(re.findall(r"(?:`|^ *)make ([a-z]+)", text, flags=re.MULTILINE))
-    assert {"demo", "test"} <= targets
-    assert commands
-    assert commands <= targets
-
-
-@pytest.mark.parametrize(
-    "page",
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.md")],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_documented_files_exist(page: Path):
-    text = page.read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)#\s]+)\)", text) if "://" not in link]
-    assert [link for link in links if not (page.parent / link).exists()] == []
-
-
-def test_the_diagram_shows_the_imports():
-    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    assert diagram() in page, "python scripts/draw_architecture.py draws it again"
-
-
-#: Runs the blocks as cells of one notebook; prints what stands after ``# ->`` with what is shown.
-CELLS = """
-import ast, json
-space, shown = {"__name__": "__main__"}, []
-for block in json.loads(BLOCKS):
-    for node in ast.parse(block).body:
-        _, is_shown, expected = block.splitlines()[node.end_lineno - 1].partition("# -> ")
-        if is_shown:
-            value = eval(compile(ast.Expression(node.value), "README", "eval"), space)
-            shown.append([expected, str(value)])
-        else:
-            exec(compile(ast.Module([node], []), "README", "exec"), space)
-print("\\n" + json.dumps(shown))
-"""
-
-
-@pytest.fixture(scope="module")
-def readme_blocks() -> list[str]:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-
-
-def test_readme_code_runs_in_order_and_shows_what_it_says(readme_blocks: list[str], tmp_path: Path):
-    printed = run_python(f"BLOCKS = {json.dumps(readme_blocks)!r}{CELLS}", cwd=tmp_path)
-    shown = json.loads(printed.splitlines()[-1])
-    assert len(shown) >= 3
-    for expected, found in shown:
-        assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), found
-
-
-@pytest.mark.parametrize("page", ["howto/integrations.md", "howto/rules.md"])
-def test_code_of_documents_shows_what_they_say(page: str, tmp_path: Path):
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    printed = run_python(f"BLOCKS = {json.dumps(blocks)!r}{CELLS}", cwd=tmp_path)
-    shown = json.loads(printed.splitlines()[-1])
-    assert len(shown) >= 3
-    assert [found for _, found in shown] == [expected for expected, _ in shown]
-
-
-def test_no_block_of_the_readme_gives_a_name_another_meaning(readme_blocks: list[str]):
-    names = [
-        name.id
-        for block in readme_blocks
-        for name in {ast.dump(n): n for n in ast.walk(ast.parse(block))}.values()
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    ]
-    assert sorted(names) == sorted(set(names))
 
 
 def test_no_text_tells_to_install_a_name_that_pypi_does_not_have():
