@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator
 
 _Values = npt.NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def _texts(ax: Axes) -> Iterator[str]:
 
 
 def _names(axis: Axis) -> Iterator[str]:
-    """Yield the labels of ticks that were given; others are matplotlib's, from the limits."""
-    formatter = axis.get_major_formatter()
-    if isinstance(formatter, FixedFormatter):
-        yield from map(str, formatter.seq)
+    """Yield the labels of ticks whose places were given; others are matplotlib's choice."""
+    locator = axis.get_major_locator()
+    if isinstance(locator, FixedLocator):
+        yield from axis.get_major_formatter().format_ticks(list(locator.locs))
