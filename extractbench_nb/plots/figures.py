@@ -121,6 +121,5 @@ def _texts(ax: Axes) -> Iterator[str]:
 
 def _names(axis: Axis) -> Iterator[str]:
     """Yield the labels of ticks whose places were given; others are matplotlib's choice."""
-    locator = axis.get_major_locator()
-    if isinstance(locator, FixedLocator):
-        yield from axis.get_major_formatter().format_ticks(list(locator.locs))
+    if isinstance(axis.get_major_locator(), FixedLocator):
+        yield from axis.get_major_formatter().format_ticks(axis.get_majorticklocs().tolist())
