@@ -24,7 +24,11 @@ _NAMES = frozenset(
 _FIGURE = re.compile(r"[<>≤≥~]?\s?[-+−–]?[$€£]?[\d,.]*\s?[%×k]?")
 
 _ROW, _CELL = re.compile(r"<tr.*?</tr>", re.DOTALL), re.compile(r"<(t[dh])\b")
-_LEFT = ' style="text-align: left;"'
+_SIDES = {False: "text-align: right;", True: "text-align: left;"}
+
+#: Names up to this length stay on one line; columns with longer texts get some room.
+_ONE_LINE = 32
+_ROOM = " min-width: 14em;"
 
 
 def format_frames(width: int | None = 46) -> None:
@@ -75,8 +79,8 @@ def frame_html(frame: pd.DataFrame, *, width: int | None = 46) -> str:
     Examples
     --------
     >>> html = frame_html(pd.DataFrame({"run": ["a"], "passed": ["62.5%"]}))
-    >>> [line.strip() for line in html.splitlines() if "<td" in line]
-    ['<td style="text-align: left;">a</td>', '<td>62.5%</td>']
+    >>> [line.strip() for line in html.splitlines() if "62.5%" in line]
+    ['<td style="text-align: right;">62.5%</td>']
     """
     most_rows, most_columns = (
         pd.get_option(f"display.max_{side}") or None for side in ("rows", "columns")
@@ -101,11 +105,22 @@ def frame_html(frame: pd.DataFrame, *, width: int | None = 46) -> str:
         )
     if most_columns and len(columns) > most_columns:
         return html  # the cells of a row are not those of the columns
-    levels = [_is_text(frame.index.get_level_values(at)) for at in range(frame.index.nlevels)]
+    levels = [frame.index.get_level_values(at) for at in range(frame.index.nlevels)]
+    styles = [_style(values, _is_text(values), is_name=True) for values in levels]
+    styles += [
+        _style(column, is_text, is_name=str(column.name) in _NAMES)
+        for column, is_text in zip(columns, texts, strict=True)
+    ]
     head, mark, body = html.partition("<tbody>")
-    if frame.columns.nlevels == 1:
-        head = _ROW.sub(lambda row: _aligned(row[0], [*levels, *texts]), head)
-    return head + mark + _ROW.sub(lambda row: _aligned(row[0], [*levels, *texts]), body)
+    head = _ROW.sub(lambda row: _styled(row[0], styles), head)
+    return head + mark + _ROW.sub(lambda row: _styled(row[0], styles), body)
+
+
+def _style(values: pd.Series[Any] | pd.Index[Any], is_text: bool, *, is_name: bool) -> str:
+    """Return the style of the cells of a column or of a level of the index."""
+    longest = max((len(str(value)) for value in values), default=0) if is_text else 0
+    width = _ROOM if longest > _ONE_LINE else " white-space: nowrap;" if is_name and longest else ""
+    return f' style="{_SIDES[is_text]}{width}"'
 
 
 def _cut(width: int, value: object) -> str:
@@ -126,8 +141,10 @@ def _is_number(value: Any) -> bool:
     return pd.api.types.is_number(value) or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
-def _aligned(row: str, texts: list[bool]) -> str:
-    """Put the texts of a row on the left; heads that span several rows are missing at its start."""
+def _styled(row: str, styles: list[str]) -> str:
+    """Style the cells of a row; heads that span several rows are missing at its start."""
+    if "<th colspan" in row:
+        return row
     cells = len(_CELL.findall(row))
-    sides: Iterator[bool] = iter(texts[len(texts) - cells :])
-    return _CELL.sub(lambda cell: cell[0] + _LEFT * next(sides), row)
+    own: Iterator[str] = iter(styles[len(styles) - cells :])
+    return _CELL.sub(lambda cell: cell[0] + next(own), row)

@@ -13,13 +13,13 @@ import extractbench_nb as xb
 from extractbench_nb.display.frames import frame_html
 from extractbench_nb.errors import InputError
 
-CELL = re.compile(r'<t([dh])( style="text-align: left;")?[^>]*>(.*?)</t')
+CELL = re.compile(r'<t[dh] style="text-align: (left|right);([^"]*)"[^>]*>(.*?)</t')
 
 
 def cells(frame: pd.DataFrame, **options: Any) -> list[list[tuple[str, bool]]]:
     """Return text and side of the cells of each row: True is left."""
     rows = re.findall(r"<tr.*?</tr>", frame_html(frame, **options), re.DOTALL)
-    return [[(text, bool(left)) for _, left, text in CELL.findall(row)] for row in rows]
+    return [[(text, side == "left") for side, _, text in CELL.findall(row)] for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,25 @@ def test_only_names_are_whole_where_a_width_is_given() -> None:
     assert cells(frame, width=None)[1][2][0] == long
 
 
+def test_short_names_stay_on_one_line_and_long_texts_have_room() -> None:
+    frame = pd.DataFrame({"run": ["heron-vision"], "path": ["$." + "a" * 60], "gold": ["a b"]})
+    styles = [style for _, style, _ in CELL.findall(frame_html(frame))]
+    assert styles == [*("", " white-space: nowrap;", " min-width: 14em;", "")] * 2
+
+
 def test_rows_of_several_levels_keep_their_sides() -> None:
     frame = pd.DataFrame({"k": ["a", "a"], "i": [1, 2], "v": [3, 4], "t": ["x", "y"]})
     _, names, first, second = cells(frame.set_index(["k", "i"]))
     assert [side for _, side in names] == [True, False, False, True]
     assert first == [("a", True), ("1", False), ("3", False), ("x", True)]
     assert second == [("2", False), ("4", False), ("y", True)]
+
+
+def test_heads_over_several_columns_are_left_alone() -> None:
+    heads = pd.MultiIndex.from_product([["top"], ["n", "t"]])
+    _, below, row = cells(pd.DataFrame([[1, "x"]], columns=heads))
+    assert below == [("", False), ("n", False), ("t", True)]
+    assert row == [("0", False), ("1", False), ("x", True)]
 
 
 def test_a_large_frame_is_shortened_as_by_pandas() -> None:
