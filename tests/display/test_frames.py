@@ -117,5 +117,5 @@ def test_a_notebook_shows_frames_so_after_it_was_asked(monkeypatch: pytest.Monke
     frame = pd.DataFrame({"run": ["r" * 70]})
     assert "text-align: left" not in render(frame)
     xb.format_frames()
-    assert 'left;">' + "r" * 70 in render(frame)
+    assert 'left; min-width: 14em;">' + "r" * 70 in render(frame)
     assert "text-align: left" not in (frame._repr_html_() or "")
