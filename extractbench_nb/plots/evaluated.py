@@ -617,7 +617,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"
-    title = f"{words(mode)} kept; grey: 2s / (1 + s) for a share s"
+    title = f"{words(mode)} kept; grey: 2s/(1+s) for a share s"
     drawing.titled(ax, title, x=x, y=y, grid="y")
     return ax
 
