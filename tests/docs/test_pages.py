@@ -18,7 +18,6 @@ import yaml
 from markdown_it import MarkdownIt
 
 from extractbench_nb.cli.commands import commands
-from scripts.draw_architecture import diagram
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -191,11 +190,6 @@ def test_every_guide_is_listed():
     toctree = listed.partition("{toctree}")[2].partition("```")[0].split()
     assert guides - set(toctree) == set()
     assert [guide for guide in guides if f"({guide}.md)" not in listed] == []
-
-
-def test_the_diagram_shows_the_imports():
-    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    assert diagram() in page, "python scripts/draw_architecture.py draws it again"
 
 
 def test_no_block_of_the_readme_gives_a_name_another_meaning():
