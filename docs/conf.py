@@ -40,6 +40,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_design",
+    "accessible",
     "gallery",
     "mathml",
 ]
@@ -63,10 +64,11 @@ html_theme = "pydata_sphinx_theme"
 html_title = "extractbench_nb"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = [("site.js", {"type": "module"})]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_math_renderer = "mathml"
 html_show_sourcelink = False
+html_sidebars = {name: [] for name in ("docs/index", "docs/start")}  # they have no pages below
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
