@@ -27,7 +27,7 @@ PAGES = [
     "docs/reference/mismatches",
     "docs/explanation/architecture",
     "notebooks/00_quickstart",
-    "notebooks/01_explore_failures",
+    "notebooks/05_table_metrics",
     "notebooks/11_baseline_tables",
     "CHANGELOG",
 ]
@@ -97,18 +97,31 @@ def findings(page: Any) -> list[str]:
     ]
 
 
+def check(page: Any, address: str) -> None:
+    """The page fits every width, is accessible, and loads nothing from elsewhere."""
+    page.problems.clear()
+    page.goto(address)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(CUT) == []
+    assert findings(page) == []
+    assert page.problems == []
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_fit_are_accessible_and_load_nothing_from_elsewhere(
     name: str, tab: Any, address: str
 ) -> None:
-    tab.problems.clear()
-    tab.goto(f"{address}/{name}.html")
-    for width in WIDTHS:
-        tab.set_viewport_size({"width": width, "height": 900})
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert tab.evaluate(CUT) == []
-    assert findings(tab) == []
-    assert tab.problems == []
+    check(tab, f"{address}/{name}.html")
+
+
+@pytest.mark.parametrize("tab", ["dark"], indirect=True)
+def test_all_kinds_of_views_are_readable_in_the_dark(tab: Any, address: str) -> None:
+    check(tab, f"{address}/notebooks/01_explore_failures.html")
+    background = "e => getComputedStyle(e).backgroundColor.match(/[0-9.]+/g).slice(0, 3)"
+    for twin in tab.locator(".xb-twin").all():
+        assert all(float(part) < 60 for part in twin.evaluate(background))
 
 
 @pytest.mark.parametrize("from_disk", [False, True])
