@@ -10,15 +10,11 @@ from sphinx.application import Sphinx
 EMPTY_HEADER = re.compile(r"<th\b([^>]*)>((?:\s|&nbsp;|&#160;|<p>\s*</p>)*)</th>")
 #: pandas writes the colour of a cell into a style sheet; on the site it follows the theme.
 RED = re.compile(r"(?<=\bcolor: )red(?=;)")
-#: A live view lets the keyboard scroll such a region; its static twin has no script for it.
-REGION = '<div class="xb-scroll">'
-FOCUSABLE = '<div class="xb-scroll" tabindex="0">'
 
 
 def repair(html: str) -> str:
-    """Return the body of a page with these three repaired."""
-    html = EMPTY_HEADER.sub(r"<td\1>\2</td>", html)
-    return RED.sub("var(--site-red)", html).replace(REGION, FOCUSABLE)
+    """Return the body of a page with data cells for empty headers, and reds of the theme."""
+    return RED.sub("var(--site-red)", EMPTY_HEADER.sub(r"<td\1>\2</td>", html))
 
 
 def repair_body(

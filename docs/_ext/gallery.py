@@ -66,6 +66,7 @@ class Gallery(SphinxDirective):
         self.env.note_dependency(str(folder / "README.md"))
         asked = questions(folder)
         up = "../" * self.env.docname.count("/")
+        size = f'width="{SIZE[0] // 2}" height="{SIZE[1] // 2}"'
         lines = ["::::{grid} 1 2 2 3", ":gutter: 3"]
         for name in self.content:
             if name not in asked:
@@ -77,8 +78,7 @@ class Gallery(SphinxDirective):
                 ":link-type: doc",
                 ":class-card: gallery-card",
                 "```{raw} html",
-                f'<img src="{up}_static/thumbnails/{name}.png" alt="" '
-                f'width="{SIZE[0] // 2}" height="{SIZE[1] // 2}" loading="lazy">',
+                f'<img src="{up}_static/thumbnails/{name}.png" alt="" {size} loading="lazy">',
                 "```",
                 asked[name][:1].upper() + asked[name][1:],
                 ":::",

@@ -124,6 +124,7 @@ def test_all_kinds_of_views_are_readable_in_the_dark(tab: Any, address: str) -> 
         assert all(float(part) < 60 for part in twin.evaluate(background))
 
 
+@pytest.mark.parametrize("tab", ["light"], indirect=True)
 @pytest.mark.parametrize("from_disk", [False, True])
 def test_search_finds_a_metric_without_a_network(
     from_disk: bool, tab: Any, site: Path, address: str
