@@ -24,6 +24,7 @@ include_patterns = [
     "docs/*.md",
     "docs/**/*.md",
     "notebooks/*.ipynb",
+    "notebooks/README.md",
     "dataset/README.md",
     "dataset/construction/README.md",
     "tests/parity/README.md",
@@ -39,6 +40,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_design",
+    "accessible",
+    "gallery",
     "mathml",
 ]
 
@@ -60,9 +63,13 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = "extractbench_nb"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_math_renderer = "mathml"
 html_show_sourcelink = False
+html_sidebars = {name: [] for name in ("docs/index", "docs/start")}  # they have no pages below
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
@@ -70,5 +77,6 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }
-pygments_style = "a11y-high-contrast-light"
