@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from scripts.draw_architecture import diagram
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -104,11 +103,6 @@ def test_documented_files_exist(page: Path):
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#\s]+)\)", text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
-
-
-def test_the_diagram_shows_the_imports():
-    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    assert diagram() in page, "python scripts/draw_architecture.py draws it again"
 
 
 def test_no_block_of_the_readme_gives_a_name_another_meaning():

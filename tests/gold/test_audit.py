@@ -496,7 +496,7 @@ needs_dataset = pytest.mark.skipif(
     not os.environ.get("EXTRACTBENCH_DATASET"),
     reason="set EXTRACTBENCH_DATASET to the folder of the real data",
 )
-PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "audit.md"
 COUNTS, JUDGED, ESTIMATE = "What it finds", "The sample, kind by kind", "How many findings are real"
 needs_page = pytest.mark.skipif(
     not PAGE.is_file(), reason="the page is in the source checkout only"
