@@ -17,7 +17,7 @@ from scripts.fill_tables import ROOT, names_of
 
 PAGE = ROOT / "docs" / "howto" / "views.md"
 #: View of the page's code, and how much of it is shown: width and height in pixels.
-PICTURES = {"view": (1200, 560), "matches": (1200, 420), "explorer": (1200, 520)}
+PICTURES = {"view": (900, 480), "matches": (900, 420), "explorer": (900, 480)}
 
 
 def main(executable: str | None) -> None:
@@ -25,7 +25,8 @@ def main(executable: str | None) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         for name, (width, height) in PICTURES.items():
-            page = browser.new_page(viewport={"width": width, "height": height})
+            size = {"width": width, "height": height}
+            page = browser.new_page(viewport=size, device_scale_factor=1.5)
             page.set_content(names[name].to_html())
             page.screenshot(path=_picture(name))
             # a third of the size
