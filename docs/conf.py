@@ -40,6 +40,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_design",
     "mathml",
+    "api_pages",
 ]
 
 # Notebooks are executed and their outputs compared by `make notebooks`, not here.
@@ -54,8 +55,8 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc docstrings state the types
 autosummary_generate = False
+default_role = "py:obj"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "extractbench_nb"

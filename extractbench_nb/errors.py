@@ -10,12 +10,12 @@ from typing import Any
 
 __all__ = [
     "ConfigError",
+    "DatasetError",
     "ExtractBenchError",
     "InputError",
+    "MissingPdfError",
     "OutputError",
     "SchemaError",
-    "nearest",
-    "needs",
 ]
 
 _MOST_NAMES = 60

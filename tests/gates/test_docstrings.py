@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 from numpydoc.docscrape import NumpyDocString, get_doc_object
@@ -40,11 +41,19 @@ def members(name: str, value: object) -> Iterator[tuple[str, object]]:
             yield f"{name}.{child}", function
 
 
+#: Packages and modules with public names that are not named at the top.
+MORE = ("batch", "engine", "errors", "evaluation", "schema", "widgets")
+
 # The objects themselves: `extractbench_nb.metrics` is a function and the name of a package.
 PUBLIC = dict(
     pair
-    for name in extractbench_nb.__all__
-    for pair in members(name, getattr(extractbench_nb, name))
+    for name in (*extractbench_nb.__all__, *MORE)
+    for pair in members(
+        name,
+        import_module(f"extractbench_nb.{name}")
+        if name in MORE
+        else getattr(extractbench_nb, name),
+    )
     if name != "__version__"
 )
 
