@@ -105,6 +105,10 @@ class Node:
         The last step as it is written in an instance path, ``.name``.
     flattened : bool
         An array node that stands for a map from keys to arrays.
+    loader : callable, optional
+        Creates the children at their first access.
+    loaded : Children, optional
+        The children, once created.
     """
 
     kind: str
@@ -138,7 +142,19 @@ class Node:
         return self.loaded
 
     def item(self, index: int) -> Node | None:
-        """Return the node of the item at an index; None if the schema has none for it."""
+        """Return the node of an item of an array.
+
+        Parameters
+        ----------
+        index : int
+            Position of the item, from 0.
+
+        Returns
+        -------
+        Node or None
+            The node of ``prefixItems`` at this position, else that of ``items``; None if the schema
+            has neither.
+        """
         below = self.children
         return below.prefix[index] if index < len(below.prefix) else below.items
 
@@ -158,6 +174,16 @@ class Node:
 
         Path, field, depth and allowed types are the union's; kind and children the branch's. The
         config is the union's if that can score the branch, else the branch's.
+
+        Parameters
+        ----------
+        index : int
+            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
+
+        Returns
+        -------
+        Node
+            The same object at each call.
         """
         if index not in self._choices:
             branch = self.children.branches[index]
@@ -240,6 +266,16 @@ class Node:
         """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
 
         Its items are the items of those arrays, and ``flattened`` is set.
+
+        Parameters
+        ----------
+        index : int
+            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
+
+        Returns
+        -------
+        Node
+            The same object at each call.
         """
         key = "flattened", index
         if key not in self._choices:

@@ -180,8 +180,8 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     that are not counted. A node with several metrics is one value, right if all pass. A value
     without a confidence is not used; `Calibration.without` counts these.
 
-    *ECE* is the mean of abs(mean confidence - accuracy) over the bins, weighted by their size. It is
-    biased upward: perfectly calibrated confidences have a positive ECE, because the accuracy of a
+    *ECE* is the mean of ``abs(mean confidence - accuracy)`` over the bins, weighted by their size.
+    It is biased upward: perfectly calibrated confidences have a positive ECE, because the accuracy of a
     bin varies by chance. `ece_debiased` subtracts the expected excess, with a normal approximation
     in each bin (A. Kumar, P. Liang, T. Ma, Verified Uncertainty Calibration, NeurIPS 2019), and the
     variance between documents in place of the binomial one, since the values of a document are not
