@@ -41,6 +41,7 @@ extensions = [
     "sphinx_design",
     "mathml",
     "api_pages",
+    "frame_pages",
 ]
 
 # Notebooks are executed and their outputs compared by `make notebooks`, not here.

@@ -1,4 +1,4 @@
-"""The reference of the API: every public name has an entry that says something."""
+"""The reference: every public name has an entry that says something, every frame its columns."""
 
 import inspect
 import pkgutil
@@ -10,9 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from docutils import nodes
 from sphinx.util.inventory import InventoryFile
 
 import extractbench_nb
+from extractbench_nb._frames import Column
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -26,19 +28,34 @@ PACKAGES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def api() -> ModuleType:
-    """The Sphinx extension that writes the pages."""
+def extension(name: str) -> ModuleType:
+    """A Sphinx extension of the site."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "docs" / "_ext")
-        return import_module("api_pages")
+        return import_module(name)
+
+
+@pytest.fixture(scope="module")
+def api() -> ModuleType:
+    """The extension that writes the pages of the API."""
+    return extension("api_pages")
+
+
+@pytest.fixture(scope="module")
+def frames() -> ModuleType:
+    """The extension that writes the tables of columns."""
+    return extension("frame_pages")
 
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The documented objects, with their place, of the pages built as the site builds them."""
     site = tmp_path_factory.mktemp("site")
-    only = ("include_patterns=docs/reference/api/*.md", "root_doc=docs/reference/api/index")
+    only = (
+        "include_patterns=docs/reference/api/*.md,docs/reference/frames.md",
+        "root_doc=docs/reference/api/index",
+        "suppress_warnings=toc.not_included",
+    )
     options = [part for setting in only for part in ("-D", setting)]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-c", "docs", "-W", "-q", *options, ".", str(site)],
@@ -97,3 +114,23 @@ def test_a_constant_is_documented_by_its_comment(api: ModuleType):
     rules = extractbench_nb.gold.RULES
     assert api.comment_of("RULES", rules).startswith("The registered rules")
     assert api.comment_of("RULES", object()) == ""
+
+
+def test_every_frame_of_the_package_is_shown_once(frames: ModuleType):
+    page = (PAGES.parent / "frames.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```\{frame\} (\S+)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(frames.declarations())
+    assert [place for place in shown if not frames.declaration(place).columns] == []
+
+
+def test_a_frame_is_shown_with_all_that_its_declaration_says(frames: ModuleType):
+    columns = [Column("a", "Int64", "the `a` of <b>", "0 and up", True), Column("b", "string", "x")]
+    rows = [
+        [cell.astext() for cell in row.findall(nodes.entry)]
+        for row in frames.table_of(columns).findall(nodes.row)
+    ]
+    assert rows == [
+        ["column", "dtype", "values", "meaning"],
+        ["a", "Int64, NA", "0 and up", "the a of <b>"],
+        ["b", "string", "", "x"],
+    ]
