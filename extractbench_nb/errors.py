@@ -1,4 +1,4 @@
-"""The errors that bad input can cause: each names the place, the value found, what is allowed."""
+"""Errors caused by bad input; messages name the place, the value found and what is allowed."""
 
 from __future__ import annotations
 

@@ -146,7 +146,8 @@ def documented(each: Entry) -> Iterator[str]:
     """Yield the directives that document an object."""
     if inspect.isclass(each.value):
         kind = "exception" if issubclass(each.value, BaseException) else "class"
-        yield from (f".. auto{kind}:: {each.path}", "   :members:", "")
+        yield from (f".. auto{kind}:: {each.path}", "   :members:")
+        yield from ("   :special-members: __call__", "")
     elif callable(each.value):
         yield from (f".. autofunction:: {each.path}", "")
     else:
@@ -242,6 +243,7 @@ def link_types(app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive and what its entries need."""
     app.add_directive("api", Api)
+    app.add_css_file("reference.css")
     app.connect("config-inited", link_types, priority=100)  # before numpydoc reads the aliases
     app.connect("autodoc-process-signature", hide_constructor, priority=100)
     app.connect("autodoc-process-docstring", mark_parameters, priority=100)

@@ -27,7 +27,7 @@ from extractbench_nb._frames import Column, FrameSpec
 
 PACKAGE = extractbench_nb.__name__
 _CODE = re.compile(r"(`+)([^`]+)\1")
-_HEADER = ("column", "dtype", "values", "meaning")
+_HEADER = ("column", "meaning", "dtype", "values")
 
 
 def declarations() -> dict[str, FrameSpec]:
@@ -114,13 +114,13 @@ class Frame(SphinxDirective):
 
 def table_of(columns: Iterable[Column]) -> nodes.table:
     """Return a table of columns."""
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in (20, 12, 28, 40)), cols=4)
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in (20, 40, 12, 28)), cols=4)
     group += nodes.thead("", _row([nodes.Text(name)] for name in _HEADER))
     body = nodes.tbody()
     for column in columns:
         dtype = [nodes.Text(column.dtype + (", NA" if column.nullable else ""))]
         name = [nodes.literal("", column.name)]
-        body += _row([name, dtype, _inline(column.values), _inline(column.meaning)])
+        body += _row([name, _inline(column.meaning), dtype, _inline(column.values)])
     group += body
     return nodes.table("", group, classes=["frame-columns"])
 

@@ -140,7 +140,12 @@ def profiles() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per rule; one column per profile, and one that says what the rule means.
+        One row per rule, its name in the index; one column per profile, and ``meaning``.
+
+    Examples
+    --------
+    >>> profiles().loc["array_score", ["paper", "strict"]].tolist()
+    ['recall', 'f1']
     """
     rules = [rule for rule in fields(Profile) if rule.name != "name"]
     table = {name: [getattr(p, rule.name) for rule in rules] for name, p in PROFILES.items()}

@@ -76,9 +76,9 @@ class Node:
     types : frozenset of str
         JSON types that the schema allows here (``integer`` counts as ``number``); empty: all.
     label : str
-        The type as people write it, ``"array"``, ``"integer | null"``.
+        The type as text, ``"array"``, ``"integer | null"``.
     schema_path : str
-        ``$.properties.authors.items.properties.name``.
+        Path in the JSON Schema, ``$.properties.authors.items.properties.name``.
     pointer : str
         JSON Pointer of the definition (the target, where a ``$ref`` leads there).
     field : str
@@ -88,7 +88,7 @@ class Node:
     depth : int
         Nesting depth; the root is 0, an array's items are one level deeper than the array.
     required, nullable : bool
-        As the schema says.
+        Whether the schema requires the key, and whether it allows null.
     config : NodeConfig or None
         Effective scoring rules: declared, agreed by the branches, or the default of the type.
     declared : bool
@@ -101,10 +101,10 @@ class Node:
         The node closes a cycle of references: it is unfolded only where data goes on.
     structure : frozenset of str
         JSON Pointers of the schemas that say what is below the node.
-    step : str
-        The last step as it is written in an instance path, ``.name``.
     flattened : bool
         An array node that stands for a map from keys to arrays.
+    step : str
+        The last step as it is written in an instance path, ``.name``.
     loader : callable, optional
         Creates the children at their first access.
     loaded : Children, optional
@@ -236,9 +236,10 @@ class Node:
 
     @property
     def joined(self) -> Node | None:
-        """A union as one object of all that its branches declare, the first that does first.
+        """A union as one object with the properties of all branches that are objects.
 
-        None if fewer than two branches are objects.
+        Of two branches with the same property, the first counts. None if fewer than two branches
+        are objects.
         """
         objects = self._objects()
         if len(objects) <= 1:
