@@ -209,16 +209,18 @@ def resolve(
 ) -> nodes.Node | None:
     """Resolve names that docstrings write shorter than in full: ``LLMJudge``, ``xb.gold.audit``.
 
-    A name in lower case without a namespace is one of the top level. A name of a class is looked up
-    in all namespaces.
+    A name in lower case without a namespace is one of the top level or of the page's namespace. A
+    name of a class is looked up in all namespaces.
     """
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"].removesuffix("()").removeprefix("xb.").removeprefix(f"{PACKAGE}.")
     objects = env.domains.python_domain.objects
-    found = [f"{PACKAGE}.{target}"] if f"{PACKAGE}.{target}" in objects else []
+    page = node["refdoc"].rpartition("/")[2]
+    found = [p for p in (f"{PACKAGE}.{target}", f"{PACKAGE}.{page}.{target}") if p in objects][:1]
     if not found and target[:1].isupper():
-        found = [path for path in objects if path.endswith(f".{target}")]
+        ends = [path for path in objects if path.endswith(f".{target}")]
+        found = [path for path in ends if not objects[path].aliased]
     if len(found) != 1:
         return None
     place = objects[found[0]]

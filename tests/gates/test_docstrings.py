@@ -73,11 +73,9 @@ def documents_its_attributes(value: object) -> bool:
     if not inspect.isclass(value):
         return False
     doc = NumpyDocString(inspect.getdoc(value) or "")
-    is_made_by_a_function = not doc["Parameters"] and "Made by `" in " ".join(
-        doc["Extended Summary"]
-    )
-    if doc["Attributes"] and is_made_by_a_function and not is_dataclass(value):
-        return True  # its properties are checked themselves
+    opening = " ".join(doc["Summary"] + doc["Extended Summary"])
+    if "Made by `" in opening and not doc["Parameters"] and not is_dataclass(value):
+        return True  # its methods and properties are checked themselves
     entries = [entry for part in ("Parameters", "Attributes") for entry, _, _ in doc[part]]
     named = {name for entry in entries for name in entry.split(", ")}
     fields = inspect.signature(value).parameters
@@ -122,6 +120,10 @@ class Half:
         self.numbers = (number, other)
 
 
+class HalfMade(Half):
+    """A class that a function makes. Made by `half_documented`."""
+
+
 class Undocumented:
     """A class whose method and property say nothing."""
 
@@ -135,7 +137,12 @@ class Undocumented:
 
 @pytest.mark.parametrize(
     "value, codes",
-    [(undocumented, {"GL08"}), (half_documented, {"PR01", "RT01"}), (Half, {"PR01"})],
+    [
+        (undocumented, {"GL08"}),
+        (half_documented, {"PR01", "RT01"}),
+        (Half, {"PR01"}),
+        (HalfMade, set()),
+    ],
 )
 def test_the_check_can_fail(value: object, codes: set[str]) -> None:
     found = complaints(value)
