@@ -1,7 +1,7 @@
 """Pytest plugin: the fixtures ``golden`` and ``golden_case``, and ``--update-baseline``.
 
-It stands beside the package, since pytest imports it in every run: extractbench_nb, which takes
-pandas with it, is imported by the tests that use a fixture.
+It is a module of its own because pytest imports it in every run; extractbench_nb and pandas are
+imported only by tests that use a fixture.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ extensions = [
     "accessible",
     "gallery",
     "mathml",
+    "api_pages",
+    "frame_pages",
 ]
 
 # Notebooks are executed and their outputs compared by `make notebooks`, not here.
@@ -57,8 +59,8 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc docstrings state the types
 autosummary_generate = False
+default_role = "py:obj"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "extractbench_nb"

@@ -53,19 +53,7 @@ class ScoredOutput:
 
 
 class DocumentScorer:
-    """Scores outputs against gold; made by `as_scorer`.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-    judge, alignment, profile : object
-        Options of `evaluate`.
-    score : str
-        The entry of ``summary`` that is the value.
-    threshold : float or None
-        The lowest value that passes; None: every field must pass.
-    """
+    """A scorer of outputs against gold. Made by `as_scorer`."""
 
     def __init__(
         self,
@@ -90,8 +78,8 @@ class DocumentScorer:
         Parameters
         ----------
         output : object
-            The model's answer: text, from which a code fence is removed, or a JSON value. No answer
-            raises.
+            The model's output: text, from which a code fence is removed, or a JSON value. Output
+            that cannot be read scores 0.
         gold : object
             The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
 
@@ -215,7 +203,9 @@ def as_scorer(
     score: str = "overall_score",
     threshold: float | None = None,
 ) -> DocumentScorer:
-    """Make a scorer for other tools: a callable ``(output, gold)`` that raises for no output.
+    """Make a scorer for other tools, a callable ``(output, gold)``.
+
+    Output that cannot be read scores 0; no output raises an exception.
 
     Parameters
     ----------

@@ -359,7 +359,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Parameters
     ----------
     source : results of a batch, pandas.DataFrame, mapping or list
-        Where the rows of `summary` are, one an output with columns ``document``, those of `by` and
+        Results with `summary`: one row per output, with the columns ``document``, those of `by` and
         those of `measures`; a mapping goes from run to one of the others, or from run to document
         to `Evaluation`.
     by : str or iterable of str, optional

@@ -293,16 +293,16 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     -----
     The verdict is about the mean of `measure` over the documents that both sides have:
 
-    - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test says that the
-      fall is no chance (p at most 1 - `confidence`).
+    - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test is
+      significant (p at most 1 - `confidence`).
     - ``pass``: a drop by more than `max_drop` can be excluded: the interval of the difference ends
       above it. Also if nothing differs.
-    - ``inconclusive``: neither. There are too few documents for the noise, or documents of the
+    - ``inconclusive``: neither. The documents are too few for their spread, or documents of the
       baseline have no output in the candidate.
 
     Fewer than six documents that differ never fail, since no test of so few is significant at
-    0.95. Documents in which a judge gave no verdict on a counted node are left out: what is not
-    known has not regressed. An output that is not JSON has a score of 0.
+    0.95. Documents in which a judge gave no verdict on a counted node are left out. An output that
+    is not JSON has a score of 0.
 
     Rows inside array items are compared if gold's item is paired on both sides. An item that only
     one side finds is a row of its own, and so is a spurious item that only one side has.
