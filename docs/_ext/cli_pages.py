@@ -1,6 +1,7 @@
 """The directive `cli-command`: usage, description and options of a command, from its definition."""
 
 from collections.abc import Iterable
+from inspect import cleandoc
 
 import click
 from docutils import nodes
@@ -59,7 +60,7 @@ def _commands_table(group: click.Group, words: list[str]) -> list[str]:
 def _description(command: click.Command) -> list[str]:
     """Turn a help text into Markdown; click marks a preformatted paragraph by a backspace."""
     lines = []
-    for paragraph in (command.help or "").strip().split("\n\n"):
+    for paragraph in cleandoc(command.help or "").split("\n\n"):
         if paragraph.startswith("\b"):
             lines += ["", "```text", *paragraph.splitlines()[1:], "```"]
         else:
