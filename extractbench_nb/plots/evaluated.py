@@ -402,16 +402,9 @@ def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str
             drawing.note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
 
 
-_SCORED_COLUMNS = (
-    "metric",
-    "profile",
-    "measure",
-    "corruption",
-    "rate",
-    "score",
-    "low",
-    "high",
-)
+_SCORED_COLUMNS = ("metric", "corruption", "rate", "score")
+#: Columns that a frame of scores may lack, and what they hold then.
+_OPTIONAL_COLUMNS = {"profile": None, "measure": "score", "low": None, "high": None}
 _STYLES = ("-", "--", ":", "-.")
 _MOST = len(PALETTE) * len(_STYLES)
 
@@ -428,24 +421,28 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `sensitivity` of the package returns it; rows may be left out.
+        What ``xb.sensitivity`` returns, or some of its rows; or any frame with the columns
+        metric, corruption, rate (x, from 0) and score (y, 0 to 1), and optionally profile,
+        measure (names y), low and high (ends of an interval).
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Lines with their names at the right end; up to eight with their intervals as bands. Where
-        there are several corruptions and several metrics or profiles, the colour is the corruption.
-        What has no score is left out. For documents a dotted line shows 1 - rate: the score if all
-        that is corrupted, and nothing else, were lost.
+        One line per corruption and metric or profile, with its name at the right end; up to eight
+        lines have their intervals as bands. With several corruptions and several metrics or
+        profiles, the colour shows the corruption. Rows without a score are left out. If the frame
+        is about documents (column ``document``), a dotted line shows 1 - rate: the score if
+        exactly the corrupted places were lost.
 
     Raises
     ------
     InputError
         Columns or scores are missing, or there are more than 32 lines.
     """
-    table = drawing.checked(frame, (*_SCORED_COLUMNS, "document"), "frame")
+    table = drawing.checked(frame, _SCORED_COLUMNS, "frame")
+    table = table.assign(**{n: v for n, v in _OPTIONAL_COLUMNS.items() if n not in table})
     scored = table[table["score"].notna()]
     if scored.empty:
         raise InputError("frame: no row has a score")
@@ -458,7 +455,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = drawing.new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
     last = float(scored["rate"].max()) or 1.0
     ax.set(xlim=(0, last), ylim=(0, 1.03))
-    of_documents = table["document"].notna().any()
+    of_documents = "document" in table and table["document"].notna().any()
     if of_documents:
         ax.plot([0, last], [1, 1 - last], color=GREY, linewidth=0.9, linestyle=(0, (1, 3)))
     ends = []
@@ -477,14 +474,15 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if of_documents:
         ends.append(("1 − rate", 1 - last, GREY))
     _name(ax, ends)
-    of_what = (
-        "of the places that are corrupted" if of_documents else "of each value that is changed"
-    )
+    x = "rate"
+    if "document" in table:
+        of_places = "of the places that are corrupted"
+        x += f": share {of_places if of_documents else 'of each value that is changed'}"
     measures = words(" or ".join(map(display_name, table["measure"].unique())))
     shared = [set(names) for names in (table["corruption"], _subjects(table))]
     parts = [words(next(iter(names))) for names in shared if len(names) == 1]
     title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
-    drawing.titled(ax, title, x=f"rate: share {of_what}", y=measures, grid="y")
+    drawing.titled(ax, title, x=x, y=measures, grid="y")
     return ax
 
 
