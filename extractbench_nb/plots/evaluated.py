@@ -636,7 +636,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        One line per metric, named at the right in the order of the lines at x = 0.5. Metrics whose
+        One line per metric, named at the right in the order of their middles. Metrics whose
         scores differ by less than 0.005 everywhere share a line, and their names are joined by an
         equals sign. The thick pale line is the ideal score, see ``xb.tables.keep_curves``.
 
