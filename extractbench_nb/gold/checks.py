@@ -227,13 +227,14 @@ def audit(
     InputError
         A kind or a document is unknown, or `ds` is not a dataset.
 
-    Notes ----- A text is found in a PDF if its letters and digits occur there in sequence,
-    regardless of case, spacing, punctuation, accents and line breaks; a text of twelve words or
-    more also if it occurs there in pieces of four words or more. A number is found if the PDF has
-    it with thousands separators, in words, or in another scale, such as thousands or millions; a
-    date in any form. Fields of which less than half of the values are found (labels, codes,
-    calculated values) get one finding of kind ``field_not_quoted`` per document instead of one per
-    value.
+    Notes
+    -----
+    A text is found in a PDF if its letters and digits occur there in sequence, regardless of case,
+    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it occurs
+    there in pieces of four words or more. A number is found if the PDF has it with thousands
+    separators, in words, or in another scale, such as thousands or millions; a date in any form.
+    Fields of which less than half of the values are found (labels, codes, calculated values) get
+    one finding of kind ``field_not_quoted`` per document instead of one per value.
 
     Examples
     --------
