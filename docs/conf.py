@@ -42,6 +42,7 @@ extensions = [
     "sphinx_design",
     "accessible",
     "gallery",
+    "cli_pages",
     "mathml",
     "api_pages",
     "frame_pages",

@@ -147,19 +147,35 @@ class Regressions:
             if room < 0:
                 break
             table.append(line)
-        hidden = len(rows) - max(0, len(table) - 1)
-        more = f"\n{hidden} more rows regressed.\n" if hidden else ""
-        return "\n".join(part for part in (head, notes, "".join(table)) if part) + more
+        listed = max(0, len(table) - 1)
+        count = f"\n{_count(self._fields, listed)}.\n" if listed < len(rows) else ""
+        return "\n".join(part for part in (head, notes, "".join(table)) if part) + count
 
-    def __repr__(self) -> str:
-        """Write the verdict, scores, documents and the worst regressions."""
+    def to_text(self, *, most: int = 10) -> str:
+        """Write a summary for a terminal: verdict, scores, notes and the worst regressions.
+
+        Parameters
+        ----------
+        most : int, optional
+            Largest number of regressions to list, 0 and up.
+
+        Returns
+        -------
+        str
+            Lines of text; control characters of documents and models are replaced.
+        """
         rows = _listed(self._fields)
         lines = [self._title(), one_line(self.reason, 1_000)]
         lines += [one_line(note, 400) for note in self.notes]
-        lines += [one_line(_change_text(row), 240) for row in rows.head(_SHOWN).to_dict("records")]
-        if len(rows) > _SHOWN:
-            lines.append(f"… {len(rows) - _SHOWN} more; .fields has them")
+        if len(rows):
+            lines.append(f"{_count(self._fields, most)}:")
+        lines += [f"  {one_line(_change_text(r), 240)}" for r in rows.head(most).to_dict("records")]
         return "\n  ".join(lines)
+
+    def __repr__(self) -> str:
+        """Write the verdict, scores, documents and the worst regressions."""
+        more = len(_listed(self._fields)) > _SHOWN
+        return self.to_text(most=_SHOWN) + "\n  .fields has all rows" * more
 
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
@@ -195,6 +211,14 @@ def _listed(fields: pd.DataFrame) -> pd.DataFrame:
         value=True
     )
     return fields[is_listed.to_numpy(dtype=bool)]
+
+
+def _count(fields: pd.DataFrame, most: int) -> str:
+    """Count rows of outputs that are JSON, and those that are listed."""
+    rows = len(_listed(fields))
+    where = " in the other outputs" if rows < (fields["verdict"] == "regressed").sum() else ""
+    listed = f", {most or 'none'} of them listed" if most < rows else ""
+    return f"{plural(rows, 'row')} regressed{where}{listed}"
 
 
 def _side(row: Mapping[Any, Any], side: str) -> str:

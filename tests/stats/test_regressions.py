@@ -389,6 +389,8 @@ def test_markdown_fits_into_a_comment() -> None:
     found = xb.regressions(batch(dict.fromkeys(outputs, GOLD)), batch(outputs), resamples=100)
     text = found.to_markdown(most=600)
     assert 40_000 < len(text) <= 60_000
-    assert "more rows regressed." in text
+    listed = text.count("<code>d")
+    assert 0 < listed < 600
+    assert f"600 rows regressed, {listed} of them listed." in text
     assert found.to_markdown(most=0).count("|") == 0
-    assert "600 more rows regressed" in found.to_markdown(most=0)
+    assert "600 rows regressed, none of them listed." in found.to_markdown(most=0)
