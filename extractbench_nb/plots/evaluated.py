@@ -476,7 +476,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ends.append((words(" · ".join(distinct or key[:1])), float(score[-1]), style["color"]))
     if of_documents:
         ends.append(("1 − rate", 1 - last, GREY))
-    _name(ax, ends)
+    name_lines(ax, ends)
     of_what = (
         "of the places that are corrupted" if of_documents else "of each value that is changed"
     )
@@ -517,7 +517,7 @@ def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return styles
 
 
-def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
+def name_lines(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
     """Label the lines at their right ends without overlaps."""
     height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
     gap = _NAMES_APART / height
