@@ -180,7 +180,8 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     -----
     .. math::
 
-        s(g, p) = \begin{cases} 1 & \text{if } g = p \text{ and both are whole} \\ 0 & \text{otherwise} \end{cases}
+        s(g, p) = \begin{cases} 1 & \text{if } g = p \text{ and both are whole} \\
+            0 & \text{otherwise} \end{cases}
 
     Examples
     --------
