@@ -541,7 +541,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ends.append((words(" · ".join(distinct or key[:1])), float(score[-1]), style["color"]))
     if of_documents:
         ends.append(("1 − rate", 1 - last, GREY))
-    _name(ax, ends)
+    name_lines(ax, ends)
     x = "rate"
     if "document" in table:
         of_places = "of the places that are corrupted"
@@ -583,7 +583,7 @@ def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return styles
 
 
-def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
+def name_lines(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
     """Label the lines at their right ends without overlaps."""
     height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
     gap = _NAMES_APART / height
