@@ -14,6 +14,7 @@ from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import load_evaluations
+from extractbench_nb.batch.inputs import without_notes
 from extractbench_nb.batch.storage import first_difference
 from extractbench_nb.display.html import card_html, cell, document_text, element, more_html
 from extractbench_nb.display.html import table as html_table
@@ -135,6 +136,7 @@ class Regressions:
             documents and models is escaped.
         """
         head = f"### Extraction gate: {self.verdict}\n\n{markdown_cell(self.reason, 1_000)}\n"
+        head += f"\n{self._counts()}\n"
         # a zero-width space: GitHub would notify the user that a document's name mentions
         notes = "".join(f"- {markdown_cell(note, 400)}\n" for note in self.notes)
         notes = notes.replace("@", "@&#8203;")
@@ -154,7 +156,7 @@ class Regressions:
     def __repr__(self) -> str:
         """Write the verdict, scores, documents and the worst regressions."""
         rows = _listed(self._fields)
-        lines = [self._title(), one_line(self.reason, 1_000)]
+        lines = [self._title(), one_line(self.reason, 1_000), self._counts()]
         lines += [one_line(note, 400) for note in self.notes]
         lines += [one_line(_change_text(row), 240) for row in rows.head(_SHOWN).to_dict("records")]
         if len(rows) > _SHOWN:
@@ -173,7 +175,17 @@ class Regressions:
         listed = html_table(heads, shown) if shown else ""
         more = more_html(len(rows) - _SHOWN, "fields")
         reason = cell(document_text(self.reason, 1_000), tag="div")
-        return card_html(self._title(), reason, *notes, listed, more, limit=300)
+        counts = cell(document_text(self._counts()), tag="div")
+        return card_html(self._title(), reason, counts, *notes, listed, more, limit=300)
+
+    def _counts(self) -> str:
+        """Count the rows that regressed, and the fields and documents that they are of."""
+        rows = _listed(self._fields)
+        found = plural(len(rows), "row") + " regressed"
+        if rows.empty:
+            return found
+        fields, documents = rows["field"].nunique(), rows["document"].nunique()
+        return f"{found}: {plural(fields, 'field')} in {plural(documents, 'document')}"
 
     def _title(self) -> str:
         names = " to ".join(one_line(name, 40) for name in self.runs)
@@ -441,10 +453,39 @@ def _refuse_other_schemas(
     for document, was, is_ in zip(common, *digests, strict=True):
         # a label may stand for several schemas, and one side for fewer documents
         if was and is_ and not (was <= is_ or is_ <= was):
+            difference = _other_metric(sides, document) or _other_schema(sources, sides, document)
             raise InputError(
-                f"document {document!r}: the baseline was evaluated with another schema; evaluate "
-                "it again with this one"
+                f"document {document!r}: the baseline was evaluated with another schema"
+                f"{difference}; evaluate one of them again"
             )
+
+
+def _other_metric(sides: Iterable[Side], document: str) -> str:
+    """Name the first place that both sides score, by other metrics; empty if there is none."""
+    was, is_ = (
+        side.fields[side.fields["document"] == document]
+        .groupby("path", sort=False)["metric"]
+        .agg(lambda names: " and ".join(sorted({*names})))
+        for side in sides
+    )
+    for path, metric in was.items():
+        if is_.get(path, metric) != metric:
+            return f": {path} is scored by {metric} there and by {is_[path]} in the candidate"
+    return ""
+
+
+def _other_schema(sources: Iterable[Evaluations], sides: Iterable[Side], document: str) -> str:
+    """Name the first difference of two schemas; empty if one is not available."""
+    try:
+        was, is_ = (
+            without_notes(source.inputs(side.summary["run"].iloc[0], document).schema.document)
+            for source, side in zip(sources, sides, strict=True)
+        )
+    except InputError:  # loaded results have no inputs
+        return ""
+    place, old, new = first_difference("schema", was, is_)
+    shown = (cut("none" if value is None else repr(value), 80) for value in (old, new))
+    return ": {} is {} there and {} in the candidate".format(place.replace(" ", "/"), *shown)
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -256,3 +256,11 @@ def test_cases_of_the_workbench(make: Any) -> None:
 
 def test_explore_takes_fields(fields: pd.DataFrame, other: Any) -> None:
     assert repr(xb.explore(other)) == repr(xb.explore(fields))
+
+
+def test_a_lazy_frame_is_collected() -> None:
+    rows = {"run": ["r"], "document": ["d"], "predicted": ['{"a": 1}'], "gold": ['{"a": 1}']}
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    found = xb.evaluate_runs(pl.LazyFrame(rows), schema=schema, progress=False)
+    assert found.summary["passed"].tolist() == [1]
+    assert as_pandas(pl.LazyFrame(rows)).equals(as_pandas(pl.DataFrame(rows)))
