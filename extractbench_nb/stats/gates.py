@@ -12,9 +12,9 @@ import pandas as pd
 
 from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical
+from extractbench_nb.batch.inputs import without_notes
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import load_evaluations
-from extractbench_nb.batch.inputs import without_notes
 from extractbench_nb.batch.storage import first_difference
 from extractbench_nb.display.html import card_html, cell, document_text, element, more_html
 from extractbench_nb.display.html import table as html_table
@@ -469,8 +469,9 @@ def _other_metric(sides: Iterable[Side], document: str) -> str:
         for side in sides
     )
     for path, metric in was.items():
-        if is_.get(path, metric) != metric:
-            return f": {path} is scored by {metric} there and by {is_[path]} in the candidate"
+        other = is_.get(str(path), metric)
+        if other != metric:
+            return f": {path} is scored by {metric} there and by {other} in the candidate"
     return ""
 
 
