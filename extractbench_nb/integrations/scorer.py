@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 from extractbench_nb._json import json_text
-from extractbench_nb._model_json import unwrapped
+from extractbench_nb._model_json import readable_output
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
@@ -111,7 +110,9 @@ class DocumentScorer:
             Value, verdict and explanation.
         """
         try:
-            found = await evaluate_async(self._schema, gold, _readable(output), **self._options)
+            found = await evaluate_async(
+                self._schema, gold, readable_output(output), **self._options
+            )
         except InputError as error:
             problem = str(error)
         else:
@@ -143,17 +144,6 @@ class DocumentScorer:
             paths = ", ".join(_code(path) for path in row["paths_predicted"][:3])
             lines.append(f"- rule {_code(row['rule'])} is broken{': ' if paths else ''}{paths}")
         return ScoredOutput(value, bool(passed), "\n".join(lines), metadata, ev)
-
-
-def _readable(output: Any) -> Any:
-    """Return an output in a form that `evaluate` takes; no output is text that is not JSON."""
-    if output is None:
-        return ""
-    if isinstance(output, bytes | bytearray):
-        output = output.decode("utf-8", "replace")
-    if isinstance(output, Path):
-        return output
-    return unwrapped(output)[0] if isinstance(output, str) else output
 
 
 def _head(ev: Evaluation, score: str, value: float) -> str:

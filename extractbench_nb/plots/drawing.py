@@ -433,9 +433,15 @@ class Box(NamedTuple):
 
 
 def choose_places(
-    points: Sequence[tuple[float, float]], widths: Sequence[float], frame: Box
-) -> list[tuple[float, float]]:
+    points: Sequence[tuple[float, float]],
+    widths: Sequence[float],
+    frame: Box,
+    *,
+    leave_out: bool = False,
+) -> list[tuple[float, float] | None]:
     """Choose where the labels of points go, one after the other.
+
+    With `leave_out` a label that covers points or other labels everywhere has no place.
 
     Examples
     --------
@@ -450,9 +456,12 @@ def choose_places(
         area = (box.right - box.left) * (box.top - box.bottom)
         return sum(box.overlap(other) for other in taken) + 3 * (area - box.overlap(frame))
 
-    chosen = []
+    chosen: list[tuple[float, float] | None] = []
     for (x, y), width in zip(points, widths, strict=True):
         best = min(candidates(x, y, width), key=covered)
+        if leave_out and any(best.overlap(other) for other in taken):
+            chosen.append(None)
+            continue
         taken.append(best)
         chosen.append((best.left - x, best.bottom - y))
     return chosen
@@ -466,17 +475,28 @@ def candidates(x: float, y: float, width: float) -> Iterator[Box]:
 
 
 def name_points(
-    ax: Axes, names: Sequence[str], x: Numbers, y: Numbers, *, above: float = 0.0
+    ax: Axes,
+    names: Sequence[str],
+    x: Numbers,
+    y: Numbers,
+    *,
+    above: float = 0.0,
+    leave_out: bool = False,
 ) -> None:
-    """Write a name beside each point, some points above it; the limits have to be set."""
+    """Write a name beside each point, some points above it; the limits have to be set.
+
+    `leave_out` skips the names that have no free place.
+    """
     figure = ax.get_figure(root=True)
     inch = _INCH / (figure.dpi if figure is not None else _INCH)
     pixels = ax.transData.transform(np.column_stack([x, y])) * inch + (0, above)
     left, bottom, right, top = (np.asarray(ax.bbox.extents) * inch).tolist()
     widths = [_CHARACTER * _SIZE * len(name) for name in names]
-    shifts = choose_places(pixels.tolist(), widths, Box(left, bottom, right, top))
-    for name, across, up, shift in zip(names, x, y, shifts, strict=True):
-        note(ax, name, (across, up), (shift[0], shift[1] + above), zorder=5)
+    frame = Box(left, bottom, right, top)
+    places = choose_places(pixels.tolist(), widths, frame, leave_out=leave_out)
+    for name, across, up, shift in zip(names, x, y, places, strict=True):
+        if shift is not None:
+            note(ax, name, (across, up), (shift[0], shift[1] + above), zorder=5)
 
 
 #: Columns of `measured`, and what `complexity(by="domain")` calls them.

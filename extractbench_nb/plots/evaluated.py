@@ -700,6 +700,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
 FRONTIER_UNITS = {"cost": "US dollars per document", "latency": "seconds per document"}
 _ENDS = ("_low", "_high")
 _DECADE = 10
+_FEW = 8
 
 
 def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = None) -> Axes:
@@ -717,9 +718,9 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        One point per run with both intervals, and a line through the runs that no other run beats
-        in score at the same cost or less. Dominated runs are hollow. The title states how many
-        runs lack the measure.
+        One point per run with the intervals of both, and a line through the runs that none beats
+        in score at the same cost or less. Dominated runs are hollow. Runs without the measure are
+        counted in the title. Names without a free place are left out, those of the line last.
 
     Raises
     ------
@@ -762,7 +763,12 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     ax.autoscale_view()
     ax.set_xlim(*ax.get_xlim())
     ax.set_ylim(*ax.get_ylim())
-    drawing.name_points(ax, drawing.distinct(rows["run"]), x, y, above=10)
+    names = drawing.distinct(rows["run"])
+    order = sorted(range(len(rows)), key=lambda at: (at not in best, -y[at]))
+    above = 10 if len(rows) <= _FEW else 0  # clear of the intervals, but less clear whose it is
+    drawing.name_points(
+        ax, [names[at] for at in order], x[order], y[order], above=above, leave_out=True
+    )
     more = f"; {left_out} of unknown {against} left out" if left_out else ""
     others = ", ".join(name for name in FRONTIER_UNITS if rows[name].notna().any())
     title = f"Score against {against}; hollow: dominated in score, {others}{more}"

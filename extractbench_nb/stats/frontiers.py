@@ -118,7 +118,7 @@ def frontier(
             "neither cost_usd nor latency_seconds is known for any output; pass the runs of "
             "extract, or a frame with these columns, as outputs="
         )
-    averaged = average_outputs(summary, "run", (score,))
+    averaged = average_outputs(summary, "run", (score,), fewest=1)
     tables = {"score": averaged.scores[score]}
     for name, column in known.items():
         wide = summary.groupby(["document", "run"])[column].mean().unstack("run")  # noqa: PD010

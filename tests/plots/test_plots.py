@@ -91,7 +91,7 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
         "reliability": lambda ax: plots.reliability(xb.stats.calibration(fields, stated), ax=ax),
         "remaining_error": lambda ax: plots.remaining_error(
-            xb.stats.review_plan(fields, 0.3, stated), ax=ax
+            xb.stats.review_plan(fields, stated, budget=0.3), ax=ax
         ),
         "reproduction": lambda ax: plots.reproduction(reproduced(), ax=ax),
         "results": lambda ax: plots.results(COUNTS, ax=ax),
