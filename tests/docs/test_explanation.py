@@ -12,7 +12,9 @@ PAGES = [page for page in sorted(ROOT.glob("docs/**/*.md")) if has_tables(page)]
 
 def test_the_picture_shows_the_imports() -> None:
     drawn = draw_architecture.PICTURE.read_text(encoding="utf-8")
-    assert drawn == draw_architecture.drawing(), "python scripts/draw_architecture.py draws it again"
+    assert drawn == draw_architecture.drawing(), (
+        "python scripts/draw_architecture.py draws it again"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
