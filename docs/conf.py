@@ -44,6 +44,7 @@ extensions = [
     "gallery",
     "cli_pages",
     "mathml",
+    "metric_pages",
     "api_pages",
     "frame_pages",
 ]
