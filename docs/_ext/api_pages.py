@@ -36,7 +36,7 @@ PACKAGE = "extractbench_nb"
 NAMESPACES = (
     *("evaluation", "schema", "field_metrics", "engine", "judges", "batch", "stats", "report"),
     *("gold", "errors", "pdf", "benchmark", "paper", "extraction", "simulation", "tables"),
-    *("construction", "plots", "widgets", "integrations", "compat"),
+    *("construction", "plots", "display", "widgets", "integrations", "compat"),
 )
 
 

@@ -31,7 +31,7 @@ _HEADER = ("column", "meaning", "dtype", "values")
 
 
 def declarations() -> dict[str, FrameSpec]:
-    """Return all declarations in the package by their place, each once, where it is assigned."""
+    """Return the public declarations by their place, each once, where it is assigned."""
     names = [m.name for m in pkgutil.walk_packages(extractbench_nb.__path__, f"{PACKAGE}.")]
     modules = [import_module(n) for n in names if "compat" not in n and "__main__" not in n]
     found: dict[int, tuple[str, FrameSpec]] = {}
@@ -49,12 +49,13 @@ def declarations() -> dict[str, FrameSpec]:
 
 
 def _named(module: Any) -> Iterator[tuple[str, FrameSpec]]:
-    return ((name, value) for name, value in vars(module).items() if isinstance(value, FrameSpec))
+    public = ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
+    return ((name, value) for name, value in public if isinstance(value, FrameSpec))
 
 
 def _in_dicts(module: Any) -> Iterator[tuple[str, FrameSpec]]:
     for name, value in vars(module).items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not name.startswith("_"):
             yield from ((f"{name}.{k}", v) for k, v in value.items() if isinstance(v, FrameSpec))
 
 

@@ -121,7 +121,7 @@ def commands_of(page: Path) -> list[list[str]]:
         blocks = [block for language, block in fences(page) if language == "console"]
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     known = [line.removeprefix("$ ") for line in lines if COMMAND.match(line)]
-    return [shlex.split(re.split(r" [|>] | && ", line)[0], comments=True) for line in known]
+    return [shlex.split(re.split(r" (?:[|>]|&&|\|\|) ", line)[0], comments=True) for line in known]
 
 
 def check_command(words: list[str]) -> None:
