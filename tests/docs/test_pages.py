@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 #: Pages of which data, commands and links are checked.
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.md")]
+WORKFLOWS = [*ROOT.glob("examples/*.yml"), *ROOT.glob(".github/workflows/*.yml")]
 #: How the lines of a block `console` begin that are checked.
 COMMAND = re.compile(r"(\$ )?(extractbench-nb|make|pip|python) ")
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
@@ -146,7 +147,7 @@ def check_command(words: list[str]) -> None:
         assert (ROOT / rest[0]).is_file(), words
 
 
-@pytest.mark.parametrize("page", [*DOCUMENTS, *ROOT.glob("examples/*.yml")], ids=name_of)
+@pytest.mark.parametrize("page", [*DOCUMENTS, *WORKFLOWS], ids=name_of)
 def test_commands_exist(page: Path):
     for words in commands_of(page):
         check_command(words)
