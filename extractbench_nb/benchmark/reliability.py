@@ -250,9 +250,9 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
 
     Notes
     -----
-    ``decided_by`` is ``judge`` where a language model was asked, ``rule`` for other metrics,
-    ``states`` where a side was null, missing or empty, ``failed_call`` where the call failed, and
-    ``below_failed_call`` for rows that the package then added.
+    ``decided_by`` is ``judge`` if a language model was asked, ``rule`` for other metrics,
+    ``states`` if a side was null, missing or empty, ``failed_call`` if the call failed, and
+    ``below_failed_call`` for rows that the published package then added.
 
     Examples
     --------
@@ -271,7 +271,9 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
 
     Parameters
     ----------
-    folder, dataset : object, optional
+    folder : str or pathlib.Path, optional
+        See `verdicts`.
+    dataset : Dataset, optional
         See `verdicts`.
 
     Returns
@@ -288,7 +290,7 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
     Notes
     -----
     ``alike`` is the normalised Indel similarity of the two predicted values as JSON with sorted
-    keys; nulls are left out, because the evaluator treats null and absent alike.
+    keys, 0 to 1; nulls are left out, because the evaluator treats null and absent alike.
 
     Examples
     --------
