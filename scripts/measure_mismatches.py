@@ -27,7 +27,7 @@ from tests.evaluation.mismatch_sample import (  # noqa: E402
     real,
 )
 
-PAGE = ROOT / "docs" / "mismatches.md"
+PAGE = ROOT / "docs" / "reference" / "mismatches.md"
 SOURCES = {
     "written": "pairs written for this purpose",
     "reviewed": "pairs of the judge's test set, read while rules were corrected",

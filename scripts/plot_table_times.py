@@ -20,7 +20,7 @@ from tests.benchmarks.test_tables import pair, plainly, scores
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "table_times.svg"
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "howto" / "table_times.svg"
 SIZES = ((3, 3), (5, 5), (10, 5), (10, 10), (20, 10), (40, 12), (100, 20), (200, 30), (500, 30))
 LARGEST = {"paper": 15_000, "released": 15_000, "paper, pair by pair": 200}
 COLOURS = ("#0072B2", "#009E73", "#D55E00")

@@ -541,7 +541,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ends.append((words(" · ".join(distinct or key[:1])), float(score[-1]), style["color"]))
     if of_documents:
         ends.append(("1 − rate", 1 - last, GREY))
-    _name(ax, ends)
+    name_lines(ax, ends)
     x = "rate"
     if "document" in table:
         of_places = "of the places that are corrupted"
@@ -583,7 +583,7 @@ def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return styles
 
 
-def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
+def name_lines(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
     """Label the lines at their right ends without overlaps."""
     height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
     gap = _NAMES_APART / height
@@ -691,7 +691,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"
-    title = f"{words(mode)} kept; grey: 2s / (1 + s) for a share s"
+    title = f"{words(mode)} kept; grey: 2s/(1+s) for a share s"
     drawing.titled(ax, title, x=x, y=y, grid="y")
     return ax
 
@@ -700,6 +700,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
 FRONTIER_UNITS = {"cost": "US dollars per document", "latency": "seconds per document"}
 _ENDS = ("_low", "_high")
 _DECADE = 10
+_FEW = 8
 
 
 def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = None) -> Axes:
@@ -717,9 +718,9 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        One point per run with both intervals, and a line through the runs that no other run beats
-        in score at the same cost or less. Dominated runs are hollow. The title states how many
-        runs lack the measure.
+        One point per run with the intervals of both, and a line through the runs that none beats
+        in score at the same cost or less. Dominated runs are hollow. Runs without the measure are
+        counted in the title. Names without a free place are left out, those of the line last.
 
     Raises
     ------
@@ -762,7 +763,12 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     ax.autoscale_view()
     ax.set_xlim(*ax.get_xlim())
     ax.set_ylim(*ax.get_ylim())
-    drawing.name_points(ax, drawing.distinct(rows["run"]), x, y, above=10)
+    names = drawing.distinct(rows["run"])
+    order = sorted(range(len(rows)), key=lambda at: (at not in best, -y[at]))
+    above = 10 if len(rows) <= _FEW else 0  # clear of the intervals, but less clear whose it is
+    drawing.name_points(
+        ax, [names[at] for at in order], x[order], y[order], above=above, leave_out=True
+    )
     more = f"; {left_out} of unknown {against} left out" if left_out else ""
     others = ", ".join(name for name in FRONTIER_UNITS if rows[name].notna().any())
     title = f"Score against {against}; hollow: dominated in score, {others}{more}"

@@ -24,7 +24,7 @@ from scripts.make_evidence import (
 )
 
 VARIABLE = "EXTRACTBENCH_DATASET"
-PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "evidence.md"
 COUNTS, BANDED, MISSING = (
     shipped_frame(f"data/{spec.name}.csv", spec)
     for spec in (COUNT_COLUMNS, BAND_COLUMNS, MISSING_COLUMNS)

@@ -648,13 +648,15 @@ def test_before_and_after(name: str) -> None:
         assert found.changes["step"].tolist() == steps
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "tables.md"
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "tables.md"
 
 
 def examples() -> list[list[str]]:
     """The examples of the page: two drawings with the line `becomes` between them."""
-    blocks = re.findall(r"(?:^    .*\n)+", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return [block.split("    becomes\n") for block in blocks if "    becomes\n" in block]
+    blocks = re.findall(
+        r"^```text\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    return [block.split("becomes\n") for block in blocks if "becomes\n" in block]
 
 
 @pytest.mark.parametrize("example", examples(), ids=range(len(examples())))
