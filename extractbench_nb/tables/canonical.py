@@ -555,7 +555,8 @@ class Canonical:
     Parameters
     ----------
     table : Table
-        The table; the given one if nothing was changed, else with its cells in reading order.
+        The canonical table, with its cells in reading order; the table as given if nothing was
+        changed.
     changes : pandas.DataFrame
         One row per change, in the order of the steps: step, rows, columns, before, after, reason.
     given : Table
@@ -607,12 +608,12 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
         rows, or the first row if none is flagged, and further rows until every column has a header
         cell of its own.
     name : str, optional
-        What errors call the table.
+        Name of the table in error messages.
 
     Returns
     -------
     Canonical
-        ``.table``, ``.changes``. Canonicalizing the result again with the same arguments changes
+        The table and its changes. Canonicalizing the result again with the same arguments changes
         nothing. No text is lost or moved, and no cells with different texts are merged.
 
     Raises
@@ -625,7 +626,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards
     comprehensive table extraction from unstructured documents" (2022): the headers of rows and
     columns are trees, with one cell per node. ``docs/howto/tables.md`` has the steps as rules, and
-    says which are ours.
+    says which of them are not in the paper.
 
     Examples
     --------
