@@ -366,8 +366,8 @@ class Dataset:
     def accepted(self) -> pd.DataFrame:
         """One row per accepted alternative in ``accepted.json`` or ``accepted.csv`` of the folder.
 
-        The columns are document, path, value, note; there are no rows without such a file.
-        `evaluate_runs` uses them where they are passed: ``accepted=dataset.accepted``.
+        The columns are document, path, value, note; there are no rows without such a file. Pass
+        them to `evaluate_runs` as ``accepted=dataset.accepted``.
 
         Raises
         ------
@@ -392,7 +392,7 @@ class Dataset:
         Returns
         -------
         dict
-            The file's content as it is, an envelope included.
+            The content of the file, unchanged; an envelope is kept.
 
         Raises
         ------
@@ -434,7 +434,7 @@ class Dataset:
         return _read_json(self._find_document(document_id).gold, "gold")
 
     def pdf_path(self, document_id: str) -> Path:
-        """Return where a document's PDF is.
+        """Return the path of a document's PDF.
 
         Parameters
         ----------

@@ -71,8 +71,8 @@ def fetch_dataset(
     base_url : str, optional
         A mirror that serves the repository's files below this address.
     timeout : float, optional
-        Seconds for the whole download, above 0. A server that sends nothing for 30
-        seconds is an error.
+        Time limit for the whole download in seconds, above 0. If the server sends nothing for 30
+        seconds, that is an error too.
 
     Returns
     -------
@@ -82,9 +82,9 @@ def fetch_dataset(
     Raises
     ------
     DatasetError
-        If the name is not known, a file cannot be downloaded in time or is not the released one
-        (a download stops at that file's size), or `path` holds a file with other content, which
-        is not changed.
+        If the name is unknown, a file cannot be downloaded in time or is not the released one (a
+        download stops at that file's size), or `path` holds a file with other content, which is not
+        changed.
     OutputError
         If the folder cannot be made.
 

@@ -160,7 +160,7 @@ _SUMS = ("valid", "passed", "fields", "evaluated", "evaluated_valid")
 class BaselineTables:
     """Validity, pass rates and failures of runs; made by `baseline_tables`.
 
-    Parameters
+    Attributes
     ----------
     results : pandas.DataFrame
         One row per run and schema; see `BASELINE_COLUMNS`.

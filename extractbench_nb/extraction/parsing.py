@@ -38,7 +38,7 @@ _AROUND = 40
 class ParsedOutput:
     """The result of parsing one output; made by `parse_output`.
 
-    Parameters
+    Attributes
     ----------
     value : object
         The parsed JSON; None if the text does not parse (or is ``null``, see `parses`).

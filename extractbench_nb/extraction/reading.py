@@ -33,7 +33,7 @@ from extractbench_nb.stats.breakdowns import refuse_missing
 class Repaired:
     """An output after repair; made by `repair_output`.
 
-    Parameters
+    Attributes
     ----------
     value : object
         The JSON value; None if there is none.

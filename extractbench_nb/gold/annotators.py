@@ -76,7 +76,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AnnotatorAgreement:
-    """Agreement of annotators. Made by `agreement`; every frame is a copy.
+    """Agreement of annotators; made by `agreement`. Every frame is a copy.
 
     Attributes
     ----------

@@ -85,7 +85,7 @@ _EXPECTED: Mapping[str, str] = MappingProxyType(
 class SimulationCheck:
     """The recorded changes of a simulation that were found; made by `check_simulation`.
 
-    Parameters
+    Attributes
     ----------
     run : str
         Name of the simulated run.

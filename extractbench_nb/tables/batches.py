@@ -167,7 +167,7 @@ class Scored(NamedTuple):
 class TableScores:
     """Scores of many pairs of tables; made by `evaluate_tables`.
 
-    Parameters
+    Attributes
     ----------
     summary : pandas.DataFrame
         One row per pair: document, your own columns, numbers of rows and columns of the true table,

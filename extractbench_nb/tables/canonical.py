@@ -552,7 +552,7 @@ CHANGE_COLUMNS = FrameSpec(
 class Canonical:
     """A table in canonical form; made by `canonicalize`.
 
-    Parameters
+    Attributes
     ----------
     table : Table
         The canonical table, with its cells in reading order; the table as given if nothing was

@@ -37,7 +37,7 @@ _Place: TypeAlias = tuple[int, int]
 class GriTS:
     """The similarity of two tables; made by `grits`.
 
-    Parameters
+    Attributes
     ----------
     scores : pandas.DataFrame
         One row per metric: fscore, precision, recall and upper_bound, 0 to 1.

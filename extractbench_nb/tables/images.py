@@ -77,7 +77,7 @@ class _Annotation(NamedTuple):
 class TableImage:
     """An annotated image of a table, or of a page; its files are read on access.
 
-    Parameters
+    Attributes
     ----------
     id, split : str
         Name of the files without suffix, and folder of the annotation.
@@ -301,7 +301,7 @@ PAPER_COLUMNS = FrameSpec(
 class ImageScores(TableScores):
     """Scores of detected tables; made by `evaluate_images`.
 
-    Parameters
+    Attributes
     ----------
     summary, scores : pandas.DataFrame
         As in `TableScores`; ``document`` is the id of the image.

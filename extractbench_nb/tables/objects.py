@@ -66,7 +66,7 @@ WORD_COLUMNS = FrameSpec(
 class Crop(NamedTuple):
     """A table cut out of the image of a page.
 
-    Parameters
+    Attributes
     ----------
     object : int
         Position of the table in the list of objects.
