@@ -137,7 +137,7 @@ _STUDY_RUN = re.compile(r"setup(\d+)_openrouter_[a-z]+_(.+)_\d{8}_\d{6}")
 
 
 def run_names(runs: Iterable[str]) -> dict[str, str]:
-    """Return names that people read for recorded runs, as the paper writes names of models.
+    """Return display names of recorded runs, with the paper's names of models.
 
     Parameters
     ----------
@@ -262,10 +262,10 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
     Parameters
     ----------
     folder : str or pathlib.Path, optional
-        Reports of your own, ``{run}/{document}.judge-report.json`` beside
+        A folder of your own reports, ``{run}/{document}.judge-report.json`` next to
         ``{run}/{document}.pred.json``, at any depth; the shipped figures by default.
     dataset : Dataset, optional
-        Where gold and schemas of that folder are; the released dataset by default.
+        The dataset with gold and schemas of that folder; the released one by default.
 
     Returns
     -------
@@ -366,7 +366,7 @@ def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> p
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `pairs` returned; the shipped figures by default.
+        The result of `pairs`; the shipped figures by default.
     alike : float, optional
         Lowest similarity of the two predictions, 0 to 1.
 
@@ -399,13 +399,15 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
 
     Returns
     -------
     pandas.DataFrame
-        One row per report: run, document, rows, passed, failed_calls, added, added_passed,
-        as_reported, without_added, inflation, judged_only, offline.
+        One row per report: run, document; the counts rows, passed, failed_calls, added (rows below
+        failed calls), added_passed; and the pass rates as_reported, without_added (without added
+        rows), inflation (their difference), judged_only (without failed calls and added rows) and
+        offline (the same fields, decided by the offline judge).
 
     Raises
     ------
@@ -443,7 +445,7 @@ def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
 
     Returns
     -------
@@ -476,13 +478,13 @@ def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run: run, documents, failed_calls, and the means over its documents of
-        as_reported, without_added, inflation, judged_only, offline, in [0, 1].
+        One row per run: run, documents, failed_calls, and the means over its documents of the pass
+        rates of `reports`, in [0, 1].
 
     Raises
     ------
@@ -507,7 +509,7 @@ def agreement(frame: pd.DataFrame | None = None, *, metric: str | None = None) -
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
     metric : str, optional
         ``string_semantic`` or ``array_llm``; all judged metrics by default.
 

@@ -55,7 +55,7 @@ class Embedding:
     api_base : str, optional
         Address of an OpenAI-compatible server, for a model id.
     cache : bool or JudgeCache, optional
-        Where the vectors of a model id are kept: the cache of LLM answers, or nowhere.
+        Cache for the vectors of a model id: True for the cache of LLM answers, False for none.
     timeout : float, optional
         Time limit for one request, in seconds.
     max_attempts : int, optional

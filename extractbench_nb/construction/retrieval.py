@@ -308,7 +308,7 @@ class Retriever:
     api_base : str, optional
         Address of an OpenAI-compatible server for a model id.
     cache : bool or JudgeCache, optional
-        Where the vectors of a model id are kept.
+        Cache for the vectors of a model id, as in `Embedding`.
     store : str or path, optional
         Folder of a Chroma store for the vectors of the chunks.
     profile : str, optional

@@ -84,7 +84,7 @@ class ParsedOutput:
 
     @property
     def valid(self) -> bool:
-        """Whether the output is valid as the paper defines it."""
+        """Whether the output is valid as the paper defines it: it parses and fits the schema."""
         return self.failure == "none"
 
     @property

@@ -29,7 +29,7 @@ def reliability(calibration: Calibration, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     calibration : Calibration
-        What ``xb.stats.calibration`` returns, with at most eight groups.
+        The result of ``xb.stats.calibration``, with at most eight groups.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -88,7 +88,7 @@ def risk_coverage(found: RiskCoverage, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     found : RiskCoverage
-        What ``xb.stats.risk_coverage`` returns.
+        The result of ``xb.stats.risk_coverage``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -134,7 +134,7 @@ def remaining_error(plan: ReviewPlan, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     plan : ReviewPlan
-        What ``xb.stats.review_plan`` returns.
+        The result of ``xb.stats.review_plan``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 

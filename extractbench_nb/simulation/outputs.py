@@ -151,7 +151,7 @@ class Simulation:
         Parameters
         ----------
         folder : str or path
-            Where `save` wrote it.
+            The folder that `save` wrote.
 
         Returns
         -------
@@ -236,10 +236,10 @@ def simulate(
     Notes
     -----
     Failures are drawn without replacement for each kind of document, so that their counts are those
-    of the profile, rounded by largest remainders. The changes of a valid output violate the schema
-    nowhere where gold does not; a ``schema_violation`` has one violation more. Texts with other
-    failures are corrupted too, so that repaired outputs are realistic, unless the changes would
-    remove the only place for the failure. ``completion_tokens`` are GPT-2 tokens.
+    of the profile, rounded by largest remainders. The changes of a valid output add no violation of
+    the schema that gold does not have; a ``schema_violation`` has one violation more. Texts with
+    other failures are corrupted too, so that repaired outputs are realistic, unless the changes
+    would remove the only place for the failure. ``completion_tokens`` are GPT-2 tokens.
 
     Examples
     --------

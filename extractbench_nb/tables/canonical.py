@@ -601,7 +601,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
 
     Parameters
     ----------
-    cells : Table or whatever `read_table` reads
+    cells : Table, or an input of `read_table`
         The table, for example a list of cells with ``row_nums`` and ``column_nums``.
     header_rows : int, optional
         Number of rows of the column header, regardless of flags; 0 for none. By default the flagged

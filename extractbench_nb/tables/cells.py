@@ -18,7 +18,7 @@ import pandas as pd
 from extractbench_nb.display.html import NO_MATHS, STYLE
 from extractbench_nb.errors import InputError, nearest
 
-#: x0, y0, x1, y1, in whatever unit the page has.
+#: x0, y0, x1, y1, in the unit of the page.
 Box: TypeAlias = tuple[float, float, float, float]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
@@ -43,7 +43,7 @@ class Cell(NamedTuple):
     text : str
         Text of the cell.
     box : tuple of float, or None
-        x0, y0, x1, y1, in whatever unit the page has.
+        x0, y0, x1, y1, in the unit of the page.
     is_header : bool
         Whether it belongs to the column header.
     is_projected : bool

@@ -52,7 +52,7 @@ def dilate(table: Any) -> Table:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
+    table : Table, or an input of `read_table`
         The table; some of its cells may have no box.
 
     Returns

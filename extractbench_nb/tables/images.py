@@ -537,7 +537,7 @@ def locate_cells(table: Any, words: Any) -> Table:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
+    table : Table, or an input of `read_table`
         The table; cells that have boxes keep them.
     words : pandas.DataFrame or list of dict
         Words with their boxes, as `read_words` takes them.

@@ -335,7 +335,7 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
+    table : Table, or an input of `read_table`
         The table, whose cells have boxes.
     padding : float, optional
         Distance of the table from the left and upper edge, to which boxes are moved, as in the

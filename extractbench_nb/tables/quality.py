@@ -23,7 +23,7 @@ def is_complex(table: Any) -> bool:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
+    table : Table, or an input of `read_table`
         The table; canonicalize it first to compare with the paper's counts.
 
     Returns
@@ -54,7 +54,7 @@ def count_objects(table: Any) -> int:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
+    table : Table, or an input of `read_table`
         The table.
 
     Returns

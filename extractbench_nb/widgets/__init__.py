@@ -84,7 +84,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
     image : PIL.Image.Image, ndarray, PageImage, str or pathlib.Path, optional
         The picture in which the objects of a ResolvedTable were detected. By default boxes and
         words are shown on a white background.
-    true : Table or whatever `read_table` reads, optional
+    true : Table, or an input of `read_table`, optional
         The true table, for a comparison with the table of a ResolvedTable by `grits`.
 
     Returns
