@@ -151,7 +151,7 @@ def remaining_error(plan: ReviewPlan, *, ax: Axes | None = None) -> Axes:
     ...     "predicted_path": None, "predicted_state": "present", "field": "a", "counted": True,
     ...     "passed": [i >= 10 for i in range(40)]})
     >>> stated = fields[["document"]].assign(confidence=[i / 40 for i in range(40)])
-    >>> ax = xb.plots.remaining_error(xb.stats.review_plan(fields, 0.2, stated))
+    >>> ax = xb.plots.remaining_error(xb.stats.review_plan(fields, stated, budget=0.2))
     >>> ax.get_ylabel()
     'wrong values left (%)'
     """
