@@ -653,7 +653,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "howto" / "tables.md"
 
 def examples() -> list[list[str]]:
     """The examples of the page: two drawings with the line `becomes` between them."""
-    blocks = re.findall(r"^```text\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    blocks = re.findall(
+        r"^```text\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     return [block.split("becomes\n") for block in blocks if "becomes\n" in block]
 
 
