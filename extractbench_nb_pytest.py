@@ -1,7 +1,7 @@
 """Pytest plugin: the fixtures ``golden`` and ``golden_case``, and ``--update-baseline``.
 
-It stands beside the package, since pytest imports it in every run: extractbench_nb, which takes
-pandas with it, is imported by the tests that use a fixture.
+It is a module of its own because pytest imports it in every run; extractbench_nb and pandas are
+imported only by tests that use a fixture.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from extractbench_nb.stats.goldens import GoldenCase
 
 _INI = "golden_folder"
+_GOLD, _SCHEMA = "gold.json", "schema.json"
+#: The property of a test that writes a baseline; and by which test each case was written.
+_UPDATED = "golden_updated"
+_WRITTEN = pytest.StashKey[dict[tuple[Path, str], str]]()
+_MOST = 10
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,7 +48,33 @@ def _root(path: Path, config: pytest.Config) -> Path:
 
 def _names(root: Path) -> list[str]:
     """List the golden cases: the folders that hold a ``gold.json``."""
-    return sorted(file.parent.relative_to(root).as_posix() for file in root.rglob("gold.json"))
+    return sorted(file.parent.relative_to(root).as_posix() for file in root.rglob(_GOLD))
+
+
+def _without_gold(root: Path) -> list[Path]:
+    """List the folders that hold files, but are not a case, in one, or above one.
+
+    Folders whose name begins with ``.`` or ``_`` are for other things.
+    """
+    cases = {file.parent for file in root.rglob(_GOLD)}
+    above = {folder for case in cases for folder in case.parents}
+    found = {file.parent for file in root.rglob("*") if file.is_file()} - cases - above - {root}
+    return sorted(
+        folder
+        for folder in found
+        if not any(part[0] in "._" for part in folder.relative_to(root).parts)
+        and cases.isdisjoint(folder.parents)
+    )
+
+
+def _lacks_gold(folder: Path) -> str:
+    """Say that a folder is not a golden case, with the name that may be meant for its gold."""
+    from difflib import get_close_matches
+
+    names = {file.name.lower(): file.name for file in folder.iterdir()}
+    close = get_close_matches(_GOLD, names.keys() - {_SCHEMA}, n=1, cutoff=0.6)
+    found = f"; found {names[close[0]]!r}" if close else ""
+    return f"the golden folder {str(folder)!r} has no {_GOLD}{found}"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -53,6 +84,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = _names(root)
         if not names:
             pytest.fail(f"no folder in {str(root)!r} holds a gold.json", pytrace=False)
+        if lacking := _without_gold(root):
+            listed = "\n".join(map(_lacks_gold, lacking[:_MOST]))
+            hint = "add it, or begin the name of a folder that is not a case with '_'"
+            pytest.fail(f"{listed}\n{hint}", pytrace=False)
         metafunc.parametrize("golden_case", names, indirect=True)
 
 
@@ -61,9 +96,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], GoldenCase]:
     """Return a golden case by name: ``golden("invoice-17").check(output)``."""
     root = _root(request.path, request.config)
 
-    def record(name: str, value: object) -> None:
-        # the fixture record_property warns of the default junit_family
-        request.node.user_properties.append((name, value))
+    written = request.config.stash.setdefault(_WRITTEN, {})
+    own: set[str] = set()
 
     def case(name: str) -> GoldenCase:
         from extractbench_nb.errors import nearest
@@ -71,8 +105,20 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], GoldenCase]:
 
         names = _names(root)
         if name not in names:
+            if name and (root / name).is_dir():
+                pytest.fail(_lacks_gold(root / name), pytrace=False)
             hint = nearest(name, names)
             pytest.fail(f"no golden case {name!r} in {str(root)!r}; {hint}", pytrace=False)
+
+        def record(key: str, value: object) -> None:
+            if key == _UPDATED:  # said before the baseline is written
+                first = written.setdefault((root, name), request.node.nodeid)
+                if first != request.node.nodeid or name in own:
+                    pytest.fail(_twice(name, [first, request.node.nodeid]), pytrace=False)
+                own.add(name)
+            # the fixture record_property warns of the default junit_family
+            request.node.user_properties.append((key, value))
+
         update = bool(request.config.getoption("--update-baseline"))
         return GoldenCase(name, root / name, root, update, record)
 
@@ -85,19 +131,46 @@ def golden_case(request: pytest.FixtureRequest, golden: Callable[[str], GoldenCa
     return golden(request.param)
 
 
+def _twice(name: str, tests: list[str]) -> str:
+    """Say that the last of several outputs would be the baseline."""
+    who = f"{tests[0]} twice" if len({*tests}) == 1 else " and ".join(sorted(tests))
+    return (
+        f"golden case {name!r}: its baseline is written by {who}; a baseline is of one output: "
+        "make a case for each, or update with one of them"
+    )
+
+
+def _said(terminal: pytest.TerminalReporter, key: str) -> Iterator[tuple[str, str]]:
+    """Yield the tests that recorded a property, and its value; a test may fail after it."""
+    for outcome in ("passed", "failed"):
+        for report in terminal.stats.get(outcome, []):
+            yield from (
+                (report.nodeid, str(v)) for name, v in report.user_properties if name == key
+            )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail if two workers of pytest-xdist wrote one baseline; each knows only its own tests."""
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None or hasattr(session.config, "workerinput"):
+        return
+    tests: dict[tuple[Path, str], list[str]] = {}
+    for test, name in _said(terminal, _UPDATED):
+        root = _root(session.config.rootpath / test.partition("::")[0], session.config)
+        tests.setdefault((root, name), []).append(test)
+    for (_, name), writers in tests.items():
+        if len(writers) > 1:
+            terminal.write_line(f"ERROR {_twice(name, writers)}", red=True)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which baselines were written, and which could be."""
     notes = {
-        "golden_updated": "baselines written: {}",
+        _UPDATED: "baselines written: {}",
         "golden_improved": "better than their baselines; --update-baseline keeps this: {}",
     }
     for key, text in notes.items():
-        found = {
-            str(value)
-            for outcome in ("passed", "failed")  # a test may fail after it wrote
-            for report in terminalreporter.stats.get(outcome, [])
-            for name, value in report.user_properties
-            if name == key
-        }
+        found = {value for _, value in _said(terminalreporter, key)}
         if found:
             terminalreporter.write_line(text.format(", ".join(sorted(found))))

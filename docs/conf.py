@@ -24,6 +24,7 @@ include_patterns = [
     "docs/*.md",
     "docs/**/*.md",
     "notebooks/*.ipynb",
+    "notebooks/README.md",
     "dataset/README.md",
     "dataset/construction/README.md",
     "tests/parity/README.md",
@@ -39,7 +40,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_design",
+    "accessible",
+    "gallery",
+    "cli_pages",
     "mathml",
+    "metric_pages",
+    "api_pages",
+    "frame_pages",
 ]
 
 # Notebooks are executed and their outputs compared by `make notebooks`, not here.
@@ -54,15 +61,19 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc docstrings state the types
 autosummary_generate = False
+default_role = "py:obj"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "extractbench_nb"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_math_renderer = "mathml"
 html_show_sourcelink = False
+html_sidebars = {name: [] for name in ("docs/index", "docs/start")}  # they have no pages below
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
@@ -70,5 +81,6 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }
-pygments_style = "a11y-high-contrast-light"

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from extractbench_nb.batch.run import evaluate_runs, load_evaluations
     from extractbench_nb.benchmark.dataset import load_dataset
     from extractbench_nb.benchmark.fetch import fetch_dataset
+    from extractbench_nb.display.frames import format_frames
     from extractbench_nb.engine.llm_alignment import LLMAligner
     from extractbench_nb.extraction.reading import read_outputs
     from extractbench_nb.extraction.runs import extract
@@ -104,6 +105,7 @@ __all__ = [
     "fetch_dataset",
     "field_metrics",
     "find_evidence",
+    "format_frames",
     "gold",
     "grounded",
     "integrations",
@@ -141,6 +143,7 @@ _LATER = {
     "batch.run": ("evaluate_runs", "load_evaluations"),
     "benchmark.dataset": ("load_dataset",),
     "benchmark.fetch": ("fetch_dataset",),
+    "display.frames": ("format_frames",),
     "engine.llm_alignment": ("LLMAligner",),
     "extraction.reading": ("read_outputs",),
     "extraction.runs": ("extract",),

@@ -76,6 +76,8 @@ class FrameSpec:
 def as_pandas(frame: Any) -> Any:
     """Return a Polars, Arrow or other frame with Arrow's C interface as a pandas one.
 
+    A lazy frame of Polars is collected.
+
     Structs and maps become dicts, lists become lists, nulls inside them None, decimals numbers,
     dates and times text. Columns of integers and booleans with nulls keep their type. Anything else
     is returned as it is.
@@ -87,6 +89,8 @@ def as_pandas(frame: Any) -> Any:
     >>> as_pandas(table)["predicted"].tolist()
     [{'x': [1, None]}, None]
     """
+    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
+        frame = frame.collect()
     kind = type(frame)
     if isinstance(frame, pd.DataFrame) or not (
         hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")

@@ -58,6 +58,18 @@ def unwrapped(text: str) -> tuple[str, int, str]:
     return text[start:end], start, " and ".join(names)
 
 
+def readable_output(output: Any) -> Any:
+    """Return a model's output in a form that `evaluate` takes: text without its code fence.
+
+    None, which is no output, becomes text that is not JSON.
+    """
+    if output is None:
+        return ""
+    if isinstance(output, bytes | bytearray):
+        output = output.decode("utf-8", "replace")
+    return unwrapped(output)[0] if isinstance(output, str) else output
+
+
 # --- strictly ------------------------------------------------------------------------------------
 
 

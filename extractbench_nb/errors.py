@@ -1,4 +1,4 @@
-"""The errors that bad input can cause: each names the place, the value found, what is allowed."""
+"""Errors caused by bad input; messages name the place, the value found and what is allowed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 __all__ = [
     "ConfigError",
+    "DatasetError",
     "ExtractBenchError",
     "InputError",
+    "MissingPdfError",
     "OutputError",
     "SchemaError",
-    "nearest",
-    "needs",
 ]
 
 _MOST_NAMES = 60

@@ -1,4 +1,4 @@
-"""Make the shipped figures anew: the registry of the released dataset, documents and schemas.
+"""Make the shipped figures anew: registry and audit of the released dataset, documents, schemas.
 
     EXTRACTBENCH_DATASET=path/to/extract-bench/dataset python scripts/make_statistics.py
 
@@ -19,6 +19,7 @@ from extractbench_nb.benchmark import Dataset
 from extractbench_nb.benchmark.complexities import count_fields
 from extractbench_nb.benchmark.dataset import LISTING_COLUMNS, pdf_beside
 from extractbench_nb.benchmark.statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure
+from extractbench_nb.gold import audit
 from extractbench_nb.schema.complexity import schema_complexity
 
 DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
@@ -86,6 +87,7 @@ def main() -> None:
         "documents": _stacked({name: documents(dataset) for name, dataset in found.items()}),
         "fields": fields(found["extractbench"]),
         "schemas": _stacked({name: schemas(dataset) for name, dataset in found.items()}),
+        "audit_findings": audit(found["extractbench"]).summary,
     }
     for name, table in tables.items():
         table.to_csv(DATA / f"{name}.csv", index=False, lineterminator="\n")

@@ -1,6 +1,6 @@
-"""Many documents, many runs: `evaluate_runs`, its results, and cost estimates.
+"""Evaluating many documents and runs: `evaluate_runs`, its results, and cost estimates.
 
-Estimates, which need what asks models, are loaded on first use.
+Cost estimates, which need the judges that call models, are loaded on first use.
 """
 
 from typing import TYPE_CHECKING, Any

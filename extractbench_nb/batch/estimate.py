@@ -63,19 +63,20 @@ Row = tuple[str | None, str | None, PlannedCall]
 
 
 class CostEstimate:
-    """What an evaluation would ask models for; made by `estimate_cost`.
+    """The model calls that an evaluation would make, and their cost.
 
-    Parameters
-    ----------
-    calls : pandas.DataFrame
-        One row per call.
-    unknown : tuple of str, optional
-        Names of judges whose requests cannot be predicted; the estimate does not include them.
+    Made by `estimate_cost`.
 
     Attributes
     ----------
+    calls : pandas.DataFrame
+        One row per call.
+    summary : pandas.Series
+        Totals over all calls.
+    by_field : pandas.DataFrame
+        Totals for each field, metric and model.
     unknown : tuple of str
-        Names of judges whose requests are not included.
+        Names of judges whose requests cannot be predicted; the estimate does not include them.
     """
 
     def __init__(self, calls: pd.DataFrame, unknown: tuple[str, ...] = ()) -> None:
@@ -91,9 +92,9 @@ class CostEstimate:
     def summary(self) -> pd.Series:
         """Totals: calls, cached, requests, prompt_tokens, completion_tokens, cost_usd, ...
 
-        ``calls`` is what `Evaluation.judge_calls` would have rows for. ``requests`` are those that
-        are not cached, and tokens and costs are theirs alone. A cost is NaN if a model has no
-        price.
+        ``calls`` is the number of rows that `Evaluation.judge_calls` would have. ``requests`` are
+        the calls that are not cached; tokens and costs are those of the requests. A cost is NaN if
+        a model has no price.
         """
         return self._counted().sum(skipna=False).rename("summary")
 

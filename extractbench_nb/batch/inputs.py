@@ -114,7 +114,7 @@ def scoring_digest(schema: Any) -> str:
     >>> scoring_digest({"type": "string", "title": "Name"}) == scoring_digest({"type": "string"})
     True
     """
-    return content_digest(_without_notes(schema))
+    return content_digest(without_notes(schema))
 
 
 def content_digest(value: Any) -> str:
@@ -125,14 +125,14 @@ def content_digest(value: Any) -> str:
 _NOTES = ("title", "description", "$comment", "examples")
 
 
-def _without_notes(part: Any) -> Any:
+def without_notes(part: Any) -> Any:
     """Leave out the keywords that only explain; a property of such a name holds a schema."""
     if isinstance(part, list | tuple):
-        return [_without_notes(item) for item in part]
+        return [without_notes(item) for item in part]
     if not isinstance(part, Mapping):
         return part
     return {
-        key: _without_notes(value)
+        key: without_notes(value)
         for key, value in part.items()
         if key not in _NOTES or isinstance(value, Mapping | bool)
     }

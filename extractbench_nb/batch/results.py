@@ -229,7 +229,9 @@ class Origin(Protocol):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluations:
-    """The results of many evaluations; frozen. `evaluate_runs` and `load_evaluations` make it.
+    """The results of many evaluations.
+
+    Made by `evaluate_runs` and `load_evaluations`; frozen.
 
     Attributes
     ----------
@@ -276,7 +278,7 @@ class Evaluations:
 
     @property
     def judge_calls(self) -> pd.DataFrame:
-        """One row per call of a model, of a run and document; none for judges that follow rules."""
+        """One row per call of a model, of a run and document; empty for rule-based judges."""
         return self._frame("judge_calls")
 
     @property
@@ -424,7 +426,7 @@ class Evaluations:
         Parameters
         ----------
         folder : str or pathlib.Path
-            Made if it does not exist. What `save` wrote there before is replaced.
+            Created if it does not exist. What `save` wrote there before is replaced.
 
         Returns
         -------

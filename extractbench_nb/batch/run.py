@@ -217,8 +217,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     Raises
     ------
     InputError
-        Before any work: a column is missing or has a wrong type, a pair of run and document is
-        there twice, a document, the id of a schema or a field of `metrics` is unknown, a file
+        Before any work: a column is missing or has a wrong type, a pair of run and document
+        occurs twice, a document, the id of a schema or a field of `metrics` is unknown, a file
         cannot be read, or a judge has no key. During the work: a gold document is not JSON, an
         accepted alternative is for a path that gold does not have or of a wrong type, or a worker
         process died; finished outputs stay in the folder. Also if `save_to` holds a batch, or

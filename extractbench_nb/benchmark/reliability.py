@@ -11,7 +11,8 @@ contain no text of any document.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from extractbench_nb._frames import Column, FrameSpec, as_pandas
 from extractbench_nb._json import canonical, read_document
 from extractbench_nb.benchmark.dataset import RUN_COLUMNS, Dataset, load_dataset
 from extractbench_nb.benchmark.statistics import DOCUMENT, RUN, shipped_frame
+from extractbench_nb.display.names import model_name
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.judges.recorded import FAILED_CALL, report_rows
@@ -37,6 +39,7 @@ __all__ = [
     "pairs",
     "pass_rates",
     "reports",
+    "run_names",
     "verdicts",
 ]
 
@@ -127,6 +130,36 @@ def recorded_outputs(folder: str | Path) -> pd.DataFrame:
         run, document, path = repeated.iloc[0]
         raise InputError(f"{str(path)!r}: run {run!r} has two outputs for document {document!r}")
     return frame
+
+
+#: Names of folders in the study: setup, router, provider, model, date and time.
+_STUDY_RUN = re.compile(r"setup(\d+)_openrouter_[a-z]+_(.+)_\d{8}_\d{6}")
+
+
+def run_names(runs: Iterable[str]) -> dict[str, str]:
+    """Return names that people read for recorded runs, as the paper writes names of models.
+
+    Parameters
+    ----------
+    runs : iterable of str
+        Names of runs, such as the column ``run`` of `verdicts`.
+
+    Returns
+    -------
+    dict of str to str
+        For each run of the study its model and setup; other runs keep their names.
+
+    Examples
+    --------
+    >>> runs = ["setup4_openrouter_anthropic_claude-haiku-4.5_20260313_105904", "mine"]
+    >>> list(run_names(runs).values())
+    ['Claude Haiku 4.5, setup 4', 'mine']
+    """
+    names = {}
+    for run in runs:
+        found = _STUDY_RUN.fullmatch(run)
+        names[run] = f"{model_name(found[2])}, setup {found[1]}" if found else run
+    return names
 
 
 def _report_rows(path: Path, dataset: Dataset) -> Iterator[tuple[Any, ...]]:

@@ -67,7 +67,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 )
 @click.version_option(__version__, "-V", "--version", prog_name=COMMAND)
 def commands() -> None:
-    """Gather the commands."""
+    """Hold the commands."""
 
 
 def _document_files(command: _Function) -> _Function:
@@ -102,13 +102,13 @@ _FAILURE = ("path", "outcome", "gold", "predicted")
     "--fail-under",
     type=click.FloatRange(0, 1),
     metavar="SCORE",
-    help="Exit with 1 where overall_score is below SCORE (0 to 1).",
+    help="Exit with 1 if overall_score is below SCORE, or if no field is scored.",
 )
 def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
     """Score one document.
 
-    Compares PREDICTED with GOLD as SCHEMA says, and prints what is wrong. The three are JSON files;
-    PREDICTED may be - for standard input, and may be broken JSON.
+    Compares PREDICTED with GOLD by the metrics that SCHEMA declares, and prints scores and wrong
+    values. The three are JSON files; PREDICTED may be - for standard input, and may be broken JSON.
     """
     ev = _evaluated(**inputs)
     if as_json:
@@ -147,8 +147,8 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
 def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> None:
     """Write a report on one document.
 
-    Compares PREDICTED with GOLD as SCHEMA says, and writes report.html, report.json, summary.txt,
-    fields.csv and fields.md. Prints the folder that holds them.
+    Compares PREDICTED with GOLD by the metrics that SCHEMA declares, and writes report.html,
+    report.json, summary.txt, fields.csv and fields.md. Prints the folder that holds them.
     """
     from extractbench_nb.report.builder import ReportBuilder, ReportConfig
 
@@ -209,7 +209,7 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Where schemas and gold are: sample, extractbench or a folder. Not needed where RUNS is "
+    help="Where schemas and gold are: sample, extractbench or a folder. Not needed if RUNS is "
     "itself a dataset with runs.",
 )
 @click.option("--save-to", type=_FILE, metavar="FOLDER", help="Write results there, as Parquet.")
@@ -447,10 +447,10 @@ def profiles(*, as_json: bool) -> None:
 @commands.command()
 @click.argument("notebooks", type=_FILE, nargs=-1, required=True)
 def static(notebooks: tuple[Path, ...]) -> None:
-    """Keep the static part of views.
+    """Replace live views in notebooks by static HTML.
 
-    Drops the live part of each view in saved NOTEBOOKS, which are replaced. A reopened or exported
-    notebook then shows the static twins.
+    Changes the files NOTEBOOKS. Each live view of this package is saved with a static copy of
+    itself; after this command a reopened or exported notebook shows that copy.
     """
     from extractbench_nb.widgets.static import keep_static
 

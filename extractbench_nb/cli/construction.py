@@ -51,9 +51,11 @@ def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]
 @construct.command()
 @click.argument("gold", type=_FILE)
 @click.argument("predicted", type=_FILE)
-@_columns_option("keys", "Column of GOLD that names a row; repeatable. By default proposed.")
-@_columns_option("values", "Column of GOLD to compare; repeatable. By default all but keys.")
-@_columns_option("numeric", "Column that holds numbers; repeatable. By default found.")
+@_columns_option(
+    "keys", "Column of GOLD that names a row; repeatable. Default: proposed from GOLD."
+)
+@_columns_option("values", "Column of GOLD to compare; repeatable. Default: all but the keys.")
+@_columns_option("numeric", "Column that holds numbers; repeatable. Default: found in GOLD.")
 @_profile_option
 @judge_option
 @json_option
@@ -102,7 +104,7 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Where gold is: sample, a folder, or AOE's JSONL. Not needed where RUNS is itself a "
+    help="Where gold is: sample, a folder, or AOE's JSONL. Not needed if RUNS is itself a "
     "dataset with runs.",
 )
 @click.option("--quality", metavar="MODEL", help="A model that rates every answer, 0 to 100.")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 #: Exit statuses of `gate`, those of diff: the candidate fails; the two cannot be compared.
 _REGRESSED, _NOT_COMPARED = 1, 2
+#: Largest number of regressions to print.
+_MOST = 10
 
 
 @click.command()
@@ -47,7 +49,7 @@ _REGRESSED, _NOT_COMPARED = 1, 2
     type=click.Choice(MEASURES),
     help="The score that decides.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is inconclusive too.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if the verdict is inconclusive, too.")
 @click.option("--run", metavar="NAME", help="Run of CANDIDATE, if it has several.")
 @click.option("--baseline-run", metavar="NAME", help="Run of BASELINE, if it has several.")
 @click.option(
@@ -73,10 +75,15 @@ def gate(
     """Fail if a candidate is worse than a baseline.
 
     BASELINE and CANDIDATE are each what `batch --save-to` wrote or, with --dataset, a folder of
-    outputs (RUN/DOCUMENT.json). Exit status: 0 pass or inconclusive, 1 fail, 2 where the two cannot
-    be compared. fail: the score fell by more than the accepted drop, and the test says that this is
-    no chance. pass: the interval excludes such a drop. inconclusive: too few documents to say.
-    """
+    outputs (RUN/DOCUMENT.json).
+
+    \b
+    Verdict and exit status:
+      pass          0  a drop by more than --max-drop is excluded by the interval
+      fail          1  the score fell by more than that, significantly
+      inconclusive  0  neither; too few documents (1 with --strict)
+      error         2  the two cannot be compared
+    """  # noqa: D301 - click reads the backspace
     if options["dataset"] is None:
         source = click.get_current_context().get_parameter_source
         for name in ("profile", "judge"):
@@ -92,7 +99,9 @@ def gate(
         frames = {name: records(getattr(found, name)) for name in ("by_document", "fields")}
         print_json({**about, "summary": scores, **frames})
     else:
-        print_text(repr(found))
+        print_text(found.to_text(most=_MOST))
+        if (found.fields["verdict"] == "regressed").sum() > _MOST:
+            print_text("  --json has all rows, --summary FILE the first 25 as Markdown")
     if found.verdict == "fail" or (strict and found.verdict == "inconclusive"):
         sys.exit(_REGRESSED)
 

@@ -1,6 +1,6 @@
-"""From a schema, gold and a prediction to records.
+"""The engine: pairing, alignment, scoring and roll-up, from documents to records.
 
-Pairing, alignment, scoring, and the roll-up of verdicts.
+`evaluate` and `evaluate_runs` use it; of its names users need only the aligners and profiles.
 """
 
 from extractbench_nb.engine.assignment import OptimalAligner

@@ -54,7 +54,18 @@ HOPELESS = 0.1
 
 
 class OptimalAligner(ItemComparer):
-    """Aligns arrays under one scorer; a callable ``(node, gold, predicted) -> index pairs``."""
+    """Optimal one-to-one alignment of the items of arrays, ``alignment="optimal"``.
+
+    Called with the node of an array, gold's items and the predicted items, it returns the pairs of
+    their indices, ascending. See the decision record ``two-stage-alignment`` for large arrays.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Scores item fields by the metrics of the schema and the rules of a profile.
+    accepted : Alternatives, optional
+        Accepted alternatives to values of gold.
+    """
 
     name = "optimal"
 

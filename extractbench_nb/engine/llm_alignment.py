@@ -202,15 +202,16 @@ class LLMAligner:
     Parameters
     ----------
     judge : str or LLMJudge, optional
-        Whom to ask: a LiteLLM model id, or a judge with its options. By default the judge of the
+        The model: a LiteLLM model id, or a judge with its options. By default the judge of the
         evaluation, if it is a model, or its first member that is one; else the default model of
         `LLMJudge`.
     max_prompt_tokens : int, optional
-        Tokens of one question at most, 2,000 or more, counted as GPT-2 does. Larger arrays are
-        asked about in batches; and so are those that an answer of the judge's ``max_tokens`` has
-        no room for: with 2,048, more than 240 items of both sides.
+        Maximum number of tokens of one question, 2,000 or more, counted with GPT-2's tokenizer.
+        Larger arrays are sent in batches, and so are arrays whose answer would exceed the judge's
+        ``max_tokens``: with 2,048, more than 240 items of both sides.
     candidates : int, optional
-        In batches, predicted items that each gold item is shown with, chosen by offline similarity.
+        In batches, number of predicted items that each gold item is shown with, the most similar
+        ones by offline similarity.
 
     Raises
     ------
@@ -219,15 +220,16 @@ class LLMAligner:
 
     Notes
     -----
-    Items that are equal are paired without asking, and so are the last two that are left. What the
-    model answers is checked: every number was shown, none is in two pairs; else it is asked once
-    more, and then there is no alignment, and no verdict on the array. Whether a pair matches is
-    decided by the metrics of its fields, as after any other alignment.
+    Equal items are paired without a request, and so are two items if no others are left. The answer
+    is checked: every number in it must have been shown, and none may be in two pairs. After a bad
+    answer the model is asked once more; after a second one there is no alignment, and no verdict on
+    the array. Whether a pair matches is decided by the metrics of its fields, as after any other
+    alignment.
 
-    In batches, what is asked grows with the number of items. Two batches that claim the same
-    predicted item are settled by offline similarity; items without a partner are shown once more,
-    with the likeliest of the items that are left. An item that is like none, as in a translation,
-    is shown with those that stand where it stands.
+    In batches, the number of requests grows with the number of items. If two batches pair the same
+    predicted item, the pair with the higher offline similarity is kept. Items without a partner are
+    shown once more, with the most similar remaining items. An item without a similar one, as in a
+    translation, is shown with the items at its position.
 
     The params of an array's ``array_llm`` override ``model``, ``temperature``, ``max_tokens`` and
     ``additional_instructions``.
@@ -269,7 +271,7 @@ class LLMAligner:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What its alignments depend on; a batch that is taken up compares it."""
+        """What its alignments depend on; a resumed batch compares it."""
         judge = self.judge
         own = None if judge is None else getattr(judge, "fingerprint", judge.name)
         return {"judge": own} | {name: getattr(self, name) for name in _USUAL}

@@ -22,7 +22,15 @@ def _rule(default: Any, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One set of rules. Each attribute is a rule; `profiles` shows them side by side."""
+    """One set of scoring rules; `profiles` shows those that exist side by side.
+
+    ``dataclasses.replace`` makes another one, to pass as ``profile=``.
+
+    Parameters
+    ----------
+    name : str
+        The name, as in ``Evaluation.meta["profile"]``.
+    """
 
     name: str
     array_score: str = _rule("recall", "score of an array: matched / gold items, or F1")
@@ -63,6 +71,15 @@ class Profile:
     )
     metrics_count: bool = _rule(False, "each metric of a field counts as an evaluation of its own")
     nothing_scored: float = _rule(1.0, "scores where no field is scored at all")
+
+
+if Profile.__doc__:  # the meanings are declared once, beside the rules
+    Profile.__doc__ += "".join(
+        f"{rule.name} : {rule.type}, optional\n        {rule.metadata['meaning']}; "
+        f"``{rule.default!r}`` by default.\n    "
+        for rule in fields(Profile)
+        if rule.metadata
+    )
 
 
 _RELEASED = Profile(
@@ -123,7 +140,12 @@ def profiles() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per rule; one column per profile, and one that says what the rule means.
+        One row per rule, its name in the index; one column per profile, and ``meaning``.
+
+    Examples
+    --------
+    >>> profiles().loc["array_score", ["paper", "strict"]].tolist()
+    ['recall', 'f1']
     """
     rules = [rule for rule in fields(Profile) if rule.name != "name"]
     table = {name: [getattr(p, rule.name) for rule in rules] for name, p in PROFILES.items()}

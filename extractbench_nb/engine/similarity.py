@@ -31,15 +31,33 @@ class _KeyAndItem(NamedTuple):
 
 
 class MapItem(_KeyAndItem):
-    """One item of a map of arrays, flattened: the key it stands under, and the item.
+    """One item of a map of arrays, which is aligned as pairs of key and item.
 
-    ``siblings`` are all keys of its map.
+    Attributes
+    ----------
+    key : str
+        The key under which the item stands.
+    item : object
+        The item, a JSON value.
+    siblings : collection of str
+        All keys of its map.
     """
 
     siblings: Collection[Any] = ()
 
     def replaced(self, item: Any) -> MapItem:
-        """Return another item that stands under the same key."""
+        """Return another item that stands under the same key.
+
+        Parameters
+        ----------
+        item : object
+            The other item, a JSON value.
+
+        Returns
+        -------
+        MapItem
+            With the key and the siblings of this one.
+        """
         other = MapItem(self.key, item)
         other.siblings = self.siblings
         return other

@@ -1,4 +1,4 @@
-"""From records to results: `evaluate`, and the `Evaluation` that it returns."""
+"""Evaluating one document: `evaluate`, the `Evaluation` that it returns, cross-field rules."""
 
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.similarity import MapItem

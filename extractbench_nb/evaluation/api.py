@@ -74,22 +74,22 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     Parameters
     ----------
     schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
-        JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, parsed, or
-        what writes one; see `parse_schema`.
+        JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, a parsed
+        schema, or a class or adapter that can write one; see `parse_schema`.
     gold : object
         The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
         Instances of Pydantic models count as their ``model_dump(mode="json")``, without computed
         fields and with decimals as numbers.
     predicted : object
-        The model's answer, in the same forms. No answer stops the evaluation; text that does not
-        parse is one structural row at the root.
+        The model's output, in the same forms. Bad output does not stop the evaluation: text that is
+        not JSON is one structural row at the root.
     judge : str or Judge, optional
         Decides whether two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
         such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
     alignment : str, LLMAligner or callable, optional
-        How predicted items are paired with gold items. ``"optimal"`` compares all; ``"llm"`` asks a
-        model, see `LLMAligner`. A function ``(gold items, predicted items, item node) -> index
-        pairs``, which may be an ``async def``, is a matcher of your own.
+        How predicted array items are paired with gold items. ``"optimal"`` is the best one-to-one
+        assignment; ``"llm"`` asks a model, see `LLMAligner`. Or a function ``(gold items, predicted
+        items, item node) -> index pairs``, which may be an ``async def``.
     profile : str or Profile, optional
         The rules: ``"paper"``, ``"strict"``, ``"extract-bench-0.1.0"`` or
         ``"extract-bench-readme"``; `profiles` shows them side by side.
@@ -103,16 +103,23 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     Returns
     -------
     Evaluation
-        With ``.fields``, ``.arrays``, ``.matches``, ``.summary`` and ``.warnings``.
+        With the frames ``fields``, ``arrays``, ``matches`` and ``warnings``, and ``summary``, whose
+        scores are in [0, 1].
 
     Raises
     ------
     SchemaError, ConfigError
-        The schema cannot be read.
+        The schema cannot be read, or names an unknown metric or a bad param.
     InputError
         Gold is not JSON, a prediction holds a dataclass, a file cannot be read, or an option is
         unknown. Or an alternative is for a path that gold does not have, or of a type that neither
         the schema nor gold has there.
+
+    See Also
+    --------
+    evaluate_runs : The same for many documents and runs.
+    Evaluation.columns : The columns of the frames.
+    profiles : The rules of each profile.
 
     Notes
     -----

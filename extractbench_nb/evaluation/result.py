@@ -266,35 +266,32 @@ class Inputs(NamedTuple):
 
 
 class Evaluation:
-    """The result of one evaluation; frozen. `evaluate` makes it.
+    """The result of one evaluation.
 
-    Parameters
-    ----------
-    top : list of Leaf
-        The records outside of arrays.
-    profile : Profile
-        The rules that were applied.
-    inputs : Inputs
-        What was compared.
-    meta : mapping
-        Profile, judge, alignment, seconds.
-    notes : list of tuple
-        Warnings of the evaluation itself.
+    Made by `evaluate`; frozen. In a notebook it shows its scores and the worst fields.
 
     Attributes
     ----------
     fields, arrays, matches, judge_calls : pandas.DataFrame
-        One row per field and metric; per array; per item; per call of a model. Each access
-        returns a copy.
+        One row per field and metric; per array; per array item; per call of a model. Each access
+        returns a copy. `Evaluation.columns` describes the columns.
     summary : pandas.Series
         Scores and counts over the counted nodes, as floats. Scores are in [0, 1]; where nothing is
         counted they are 1 and ``evaluated`` is 0.
     warnings : pandas.DataFrame
-        Faults of the annotation, undeclared keys, violations of the schema.
+        One row per finding: faults of gold, undeclared keys, violations of the schema.
     rules : pandas.DataFrame
         One row per cross-field rule that applies to the schema, see `rule`; not frozen.
     meta : dict
         Profile, judge, alignment, seconds, versions.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> schema = {"type": "object", "properties": {"tags": {"type": "array"}}}
+    >>> ev = xb.evaluate(schema, {"tags": ["a", "b", "c"]}, {"tags": ["a", "c", "d"]})
+    >>> ev.arrays[["path", "matched", "missed", "spurious", "recall"]].round(3).values.tolist()
+    [['$.tags', 2, 1, 1, 0.667]]
     """
 
     _top: tuple[Leaf, ...]
@@ -354,7 +351,7 @@ class Evaluation:
 
     @property
     def judge_calls(self) -> pd.DataFrame:
-        """One row per call of a model; none for judges that follow rules."""
+        """One row per call of a model; empty for rule-based judges."""
         return self._judge_calls.copy()
 
     @property
@@ -364,7 +361,7 @@ class Evaluation:
 
     @property
     def warnings(self) -> pd.DataFrame:
-        """What is wrong with gold, the prediction or the schema without being a score."""
+        """One row per finding about gold, the prediction or the schema that changes no score."""
         return self._warnings.copy()
 
     @property
@@ -430,7 +427,7 @@ class Evaluation:
 
     @property
     def records(self) -> tuple[Leaf, ...]:
-        """The records outside of arrays that the frames are made of; none after pickling."""
+        """The records outside of arrays that the frames are made of; empty after pickling."""
         return self._top
 
     @cached_property
@@ -450,7 +447,7 @@ class Evaluation:
         Returns
         -------
         list of ArrayRecord
-            In document order, outer before inner; none after pickling.
+            In document order, outer before inner; empty after pickling.
         """
         inside = self._profile.rows_inside_arrays
         records = in_order(self._top, one_sided=False, inside=inside)
@@ -462,7 +459,7 @@ class Evaluation:
         Parameters
         ----------
         folder : str or pathlib.Path
-            Where to; made if it does not exist. Files of these names there are replaced.
+            The folder; created if it does not exist. Existing files of these names are replaced.
 
         Returns
         -------
@@ -472,7 +469,7 @@ class Evaluation:
         Raises
         ------
         InputError
-            `folder` is empty or no path.
+            `folder` is empty or not a path.
         OutputError
             A file cannot be written.
         """
@@ -490,7 +487,7 @@ class Evaluation:
         Parameters
         ----------
         folder : str or pathlib.Path
-            Where to; made if it does not exist. Files of these names there are replaced.
+            The folder; created if it does not exist. Existing files of these names are replaced.
 
         Returns
         -------
@@ -500,7 +497,7 @@ class Evaluation:
         Raises
         ------
         InputError
-            `folder` is empty or no path.
+            `folder` is empty or not a path.
         OutputError
             A file cannot be written.
 

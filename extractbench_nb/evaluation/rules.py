@@ -114,7 +114,18 @@ class Rule:
         return ", ".join(self.applies_to) or "*"
 
     def is_for(self, names: Iterable[str]) -> bool:
-        """Whether it applies to a schema of these names, whatever their case."""
+        """Say whether it applies to a schema.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of the schema: id, title, ``$id``. Case is ignored.
+
+        Returns
+        -------
+        bool
+            True if a name equals or matches a pattern of `applies_to`, or if there are no patterns.
+        """
         if not self.applies_to:
             return True
         folded = [name.casefold() for name in names]

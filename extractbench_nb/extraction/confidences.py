@@ -60,7 +60,7 @@ def split_confidences(
     -------
     SplitOutput
         ``value``, the plain output, and ``confidences``, one row per pair. A pair whose confidence
-        is null has no row.
+        is null has no row; of pairs inside each other the innermost confidence counts.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def split_confidences(
     """
     if value == confidence:
         raise InputError(f"value and confidence are both {value!r}; expected two different keys")
-    rows: list[tuple[str, float]] = []
+    rows: dict[str, float] = {}
 
     def plain(part: Any, nodes: list[Node], path: str, level: int) -> Any:
         nodes = [node for one in nodes for node in _alternatives(one)]
@@ -88,7 +88,7 @@ def split_confidences(
             if _is_pair(part, nodes, (value, confidence)):
                 stated = part[confidence]
                 if stated is not None:
-                    rows.append((path, _checked(stated, path)))
+                    rows[path] = _checked(stated, path)  # of nested pairs the inner one
                 return plain(part[value], nodes, path, level + 1)
             return {
                 key: plain(inner, _below(nodes, key), path + member(key), level + 1)
@@ -103,7 +103,9 @@ def split_confidences(
 
     document_value = private_copy(read_document(output, "output"), "output")
     result = plain(document_value, [parse_schema(schema).root], "$", 0)
-    frame = CONFIDENCE_COLUMNS.from_rows([(run, document, path, stated) for path, stated in rows])
+    frame = CONFIDENCE_COLUMNS.from_rows(
+        [(run, document, path, stated) for path, stated in rows.items()]
+    )
     return SplitOutput(result, frame)
 
 

@@ -13,7 +13,7 @@ from extractbench_nb.language.text import normalize
 def set_f1(
     gold: Any, predicted: Any, *, pass_threshold: float = 0.7, normalize_text: bool = True
 ) -> float:
-    """F1 of two arrays as sets of values; order and repetition set aside.
+    r"""F1 of two arrays as sets of values; order and repetition are ignored.
 
     Parameters
     ----------
@@ -22,12 +22,18 @@ def set_f1(
     pass_threshold : float, optional
         Score in [0, 1] that passes (used by the pass rule, not here).
     normalize_text : bool, optional
-        Whether case, white space, punctuation and Unicode variants of texts are set aside.
+        Whether case, white space, punctuation and Unicode variants of texts are ignored.
 
     Returns
     -------
     float
-        ``2 |G ∩ P| / (|G| + |P|)`` in [0, 1]; 1 where both are empty.
+        In [0, 1]; 1 where both are empty.
+
+    Notes
+    -----
+    .. math::
+
+        s(G, P) = \frac{2\,|G \cap P|}{|G| + |P|}
 
     Examples
     --------
@@ -64,7 +70,7 @@ def table_grits(
     variant: str = "paper",
     pass_threshold: float = 0.7,
 ) -> float:
-    """Grid table similarity of two arrays of flat objects: one row per object, one column per key.
+    r"""Grid table similarity of two arrays of flat objects: one row per object, one column per key.
 
     A column is compared with the one of the same key; a key that only one side has counts as
     missing or made up. Rows are aligned in order, unlike the items of an alignment.
@@ -96,6 +102,15 @@ def table_grits(
     InputError
         `measure` or `variant` is not known.
 
+    Notes
+    -----
+    .. math::
+
+        s(G, P) = \frac{2 \sum_{i,j} f(\tilde{G}_{ij}, \tilde{P}_{ij})}{|G| + |P|}
+
+    The sum is over the cells of the aligned rows and columns, f is the similarity of two cells
+    (under ``con`` that of their texts), and the bars count all cells.
+
     Examples
     --------
     >>> year = [{"year": 2023, "sales": 10}, {"year": 2024, "sales": 12}]
@@ -121,6 +136,59 @@ JUDGE_PARAMS = (
 )
 _JUDGED = "the judge's score >= pass_threshold"
 
+_JUDGE_PARAMETERS = """
+Parameters
+----------
+pass_threshold : float, optional
+    Lowest score in [0, 1] that passes.
+model : str, optional
+    LiteLLM id of the model that decides this field, in place of the evaluation's judge. The offline
+    judge asks no model and warns once.
+additional_instructions : str, optional
+    Text that is added to the prompt.
+prompt_template : str, optional
+    Prompt of your own; it must hold ``{gold}`` and ``{predicted}``.
+structured_output_schema : dict, optional
+    JSON Schema of the model's answer; it must have a property ``score``.
+temperature : float, optional
+    Of the model.
+max_tokens : int, optional
+    Limit of the model's answer.
+"""
+_JUDGE_FORMULA = """
+Notes
+-----
+.. math::
+
+    s(g, p) = J(g, p) \\in [0, 1]
+
+J is the score of the judge. It is not asked about two equal values, which score 1, unless the
+field has a ``prompt_template``.
+"""
+_SEMANTIC = f"""Ask the judge whether two texts mean the same.
+{_JUDGE_PARAMETERS}{_JUDGE_FORMULA}"""
+_LLM = f"""Ask the judge whether two values are the same, by the field's description.
+
+The offline judge decides it as it decides ``string_semantic``; a model gets another prompt.
+{_JUDGE_PARAMETERS}{_JUDGE_FORMULA}"""
+_ARRAY = f"""Align items one to one; an item matches if each of its fields passes its own metric.
+
+Alignment maximises the number of matched pairs, then their similarity, whatever the order of the
+items. A pair in which one field fails is partial: one missed and one spurious item. Profile
+``strict`` scores the array by F1 and counts the fields of its items in its place.
+{_JUDGE_PARAMETERS}align_threshold : float, optional
+    Lowest similarity in [0, 1] of a pair that is partial, not missed.
+
+Notes
+-----
+.. math::
+
+    s(G, P) = \\frac{{\\text{{matched}}}}{{|G|}} \\qquad s_{{\\text{{strict}}}}(G, P) =
+        \\frac{{2 \\cdot \\text{{matched}}}}{{|G| + |P|}}
+
+The params from ``model`` on are used only with ``alignment="llm"``.
+"""
+
 built_in(
     set_f1,
     ("array",),
@@ -140,6 +208,7 @@ for _entry in (
         pass_rule="not scored",
         source="ExtractBench README, presets table",
         summary="leaves the node out",
+        doc="Leave the node and everything below it out of the scores.",
     ),
     Metric(
         "string_semantic",
@@ -151,6 +220,7 @@ for _entry in (
         "same meaning, as a judge sees it",
         judged=True,
         threshold="pass_threshold",
+        doc=_SEMANTIC,
     ),
     Metric(
         "string_llm",
@@ -162,6 +232,7 @@ for _entry in (
         "same by a judge's verdict",
         judged=True,
         threshold="pass_threshold",
+        doc=_LLM,
     ),
     Metric(
         "array_llm",
@@ -172,6 +243,7 @@ for _entry in (
         "ExtractBench paper, section 3.4",
         "items aligned one to one, each item field by its own metric",
         threshold="pass_threshold",
+        doc=_ARRAY,
     ),
 ):
     REGISTRY.add(_entry)

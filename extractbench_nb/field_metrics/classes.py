@@ -574,7 +574,5 @@ def _summary(factory: Callable[[], Any]) -> str:
     return "" if generated else text.partition("\n")[0]
 
 
+#: The registry that all evaluations use, in the form of the published package.
 global_metric_registry = MetricRegistry(entries=REGISTRY)
-global_metric_registry.__doc__ = (
-    "The registry that all evaluations ask, in the form of the published package."
-)

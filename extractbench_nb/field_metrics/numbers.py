@@ -60,7 +60,35 @@ def _same(one: int | float, two: int | float) -> bool:
 
 
 def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
-    """Compare as numbers: ``1`` equals ``1.0``."""
+    r"""Compare as numbers: ``1``, ``1.0`` and ``"1"`` are equal.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values; a text is read as a number. Two values that are not numbers are compared as
+        text.
+    parse : str, optional
+        ``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands separators,
+        currency signs, percent, units, scale words, and parentheses for negatives.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } g = p \\ 0 & \text{otherwise} \end{cases}
+
+    Examples
+    --------
+    >>> number_exact(1, 1.0), number_exact(1200, "1,200"), number_exact(0.1 + 0.2, 0.3)
+    (True, False, False)
+    >>> number_exact(1200, "EUR 1,200.00", parse="lenient")
+    True
+    """
     pair = _both(gold, predicted, parse)
     return pair if isinstance(pair, bool) else _same(*pair)
 
@@ -73,25 +101,34 @@ def number_tolerance(
     mode: str = "relative",
     parse: str = "plain",
 ) -> bool:
-    """Accept numbers within a margin: ``|gold - predicted| <= tolerance * |gold|``.
+    r"""Accept numbers within a margin, a share of gold or a distance.
 
     Parameters
     ----------
     gold, predicted : object
-        The values.
+        The values; a text is read as a number. Two values that are not numbers are compared as
+        text.
     tolerance : float, optional
-        The margin, 0 or more: a share of gold (0.001 is 0.1 %), or the distance itself where
-        `mode` is ``absolute``.
+        The margin: a share of gold (0.001 is 0.1 %), or the distance itself where `mode` is
+        ``absolute``.
     mode : str, optional
         ``relative`` (ExtractBench paper, Table 4 and appendix C) or ``absolute``.
     parse : str, optional
-        See `as_number`.
+        ``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands separators,
+        currency signs, percent, units, scale words, and parentheses for negatives.
 
     Returns
     -------
     bool
         Whether the numbers are near enough. Gold 0 needs exactly 0 in relative mode. NaN and
         infinities equal nothing but themselves.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } |g - p| \leq m \\ 0 & \text{otherwise} \end{cases}
+        \qquad m = \begin{cases} \tau\,|g| & \text{relative} \\ \tau & \text{absolute} \end{cases}
 
     Examples
     --------
@@ -123,7 +160,34 @@ def _is_finite(number: int | float) -> bool:
 
 
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
-    """Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is not an integer."""
+    r"""Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is not an integer.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values; a text is read as a number. Two values that are not numbers are compared as
+        text.
+    parse : str, optional
+        ``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands separators,
+        currency signs, percent, units, scale words, and parentheses for negatives.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } g = p \text{ and both are whole} \\
+            0 & \text{otherwise} \end{cases}
+
+    Examples
+    --------
+    >>> integer_exact(3, 3.0), integer_exact(3, "3"), integer_exact(3, 3.7)
+    (True, True, False)
+    """
     pair = _both(gold, predicted, parse)
     if isinstance(pair, bool):
         return pair
@@ -133,7 +197,29 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
 
 
 def boolean_exact(gold: Any, predicted: Any) -> bool:
-    """Compare booleans; the words ``true`` and ``false`` count as such, numbers do not."""
+    r"""Compare booleans; the words ``true`` and ``false`` count as such, numbers do not.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values. Two values that are not booleans are compared by their JSON text.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } g = p \\ 0 & \text{otherwise} \end{cases}
+
+    Examples
+    --------
+    >>> boolean_exact(True, "TRUE"), boolean_exact(True, False), boolean_exact(True, 1)
+    (True, False, False)
+    """
     one, two = _as_boolean(gold), _as_boolean(predicted)
     if one is None and two is None:
         return json_text(gold) == json_text(predicted)

@@ -99,7 +99,8 @@ class Metric:
     `MetricScore`; sync or async. It is None if the evaluator computes the metric itself
     (``array_llm``, ``skip``). ``threshold`` is the parameter that a score must reach to pass; None:
     only 1.0 passes. ``takes_node``: the metric is a class; its function is async, takes the schema
-    node, gold, predicted and the metric's spec, and its params are not checked.
+    node, gold, predicted and the metric's spec, and its params are not checked. ``doc`` is numpydoc
+    text with formula and params: the function's docstring, or the text of a metric without one.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Metric:
     judged: bool = False
     threshold: str | None = None
     takes_node: bool = False
+    doc: str = ""
 
     @property
     def is_async(self) -> bool:
@@ -251,7 +253,7 @@ def built_in(
     """Register a function under its own name."""
     name = function.__name__
     entry = Metric(name, function, applies_to, params, pass_rule, source, summary)
-    REGISTRY.add(replace(entry, threshold=threshold))
+    REGISTRY.add(replace(entry, threshold=threshold, doc=inspect.getdoc(function) or ""))
 
 
 @overload
@@ -321,10 +323,9 @@ def metric(
         names = [param.name for param in params]
         threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
         rule = f"score >= {threshold}" if threshold else "score is 1"
-        summary = (inspect.getdoc(function) or "").partition("\n")[0]
-        REGISTRY.add(
-            Metric(metric_name, function, kinds, params, rule, source, summary, threshold=threshold)
-        )
+        doc = inspect.getdoc(function) or ""
+        entry = Metric(metric_name, function, kinds, params, rule, source, doc.partition("\n")[0])
+        REGISTRY.add(replace(entry, threshold=threshold, doc=doc))
         return function
 
     return register

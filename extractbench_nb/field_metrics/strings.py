@@ -18,17 +18,90 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def string_exact(gold: Any, predicted: Any) -> bool:
-    """Compare character by character, case included; nothing is stripped."""
+    r"""Compare character by character, case included; nothing is stripped.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values; JSON text is compared where they are not strings.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } g = p \\ 0 & \text{otherwise} \end{cases}
+
+    Examples
+    --------
+    >>> string_exact("INV-7", "INV-7"), string_exact("INV-7", "inv-7"), string_exact("a", "a ")
+    (True, False, False)
+    """
     return json_text(gold) == json_text(predicted)
 
 
 def string_case_insensitive(gold: Any, predicted: Any) -> bool:
-    """Compare after Unicode case folding."""
+    r"""Compare after Unicode case folding; nothing is stripped.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values; JSON text is compared where they are not strings.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } \operatorname{fold}(g) = \operatorname{fold}(p)
+            \\ 0 & \text{otherwise} \end{cases}
+
+    Examples
+    --------
+    >>> string_case_insensitive("Straße", "STRASSE"), string_case_insensitive("USD", "US D")
+    (True, False)
+    """
     return json_text(gold).casefold() == json_text(predicted).casefold()
 
 
 def string_normalized(gold: Any, predicted: Any) -> bool:
-    """Compare texts; case, white space, punctuation and Unicode variants are ignored."""
+    r"""Compare texts; case, white space, punctuation and Unicode variants are ignored.
+
+    Marks between digits, signs, comparators and other marks that carry meaning stay part of the
+    text, so that ``v1.2`` is not ``v12``. A text of punctuation alone is compared as it is.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values; JSON text is compared where they are not strings.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } \operatorname{normal}(g) = \operatorname{normal}(p)
+            \\ 0 & \text{otherwise} \end{cases}
+
+    Examples
+    --------
+    >>> string_normalized("  State-of-the-Art ", "state of the art")
+    True
+    >>> string_normalized("v1.2", "v1.3"), string_normalized("Acme Ltd", "Acme Limited")
+    (False, False)
+    """
     ours, theirs = json_text(gold), json_text(predicted)
     return ours == theirs or _normal(ours) == _normal(theirs)
 
@@ -45,7 +118,7 @@ def _normal_of_short(text: str) -> str:
 def string_fuzzy(
     gold: Any, predicted: Any, *, threshold: float = 0.8, case_sensitive: bool = False
 ) -> float:
-    """Normalised Levenshtein similarity, ``1 - distance / max(len)``.
+    r"""Normalised Levenshtein similarity: one minus the share of characters to edit.
 
     Parameters
     ----------
@@ -61,6 +134,14 @@ def string_fuzzy(
     float
         Similarity in [0, 1]; two empty strings are 1.
 
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = 1 - \frac{\operatorname{lev}(g, p)}{\max(|g|, |p|)}
+
+    lev is the least number of inserted, deleted and replaced characters.
+
     Examples
     --------
     >>> string_fuzzy("kitten", "sitting")
@@ -74,7 +155,34 @@ def string_fuzzy(
 
 
 def string_url(gold: Any, predicted: Any) -> bool:
-    """Compare web addresses; scheme, ``www.``, host case, default port, last slash are ignored."""
+    r"""Compare web addresses; scheme, ``www.``, host case, default port, last slash are ignored.
+
+    The case of the path, the query and the fragment count.
+
+    Parameters
+    ----------
+    gold, predicted : object
+        The values; JSON text is compared where they are not strings.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if } \operatorname{url}(g) = \operatorname{url}(p)
+            \\ 0 & \text{otherwise} \end{cases}
+
+    Examples
+    --------
+    >>> string_url("https://www.Example.com/a/", "http://example.com/a")
+    True
+    >>> string_url("example.com/a", "example.com/A"), string_url("example.com?q=1", "example.com")
+    (False, False)
+    """
     return normal_url(json_text(gold)) == normal_url(json_text(predicted))
 
 
@@ -102,7 +210,11 @@ def normal_url(text: str) -> str:
 
 
 def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
-    """Compare dates in any common format.
+    r"""Compare dates in any common format.
+
+    If neither value is a date, they are compared as ``string_normalized`` does; if only one is,
+    they differ. Where day and month can be exchanged, as in ``03/04/2024``, both readings are
+    accepted.
 
     Parameters
     ----------
@@ -114,8 +226,14 @@ def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     Returns
     -------
     bool
-        Whether they are the same date. If neither is a date, they are compared as
-        ``string_normalized`` does; if only one is, they differ.
+        Whether they are the same date.
+
+    Notes
+    -----
+    .. math::
+
+        s(g, p) = \begin{cases} 1 & \text{if year, month and day agree, up to the precision} \\
+            0 & \text{otherwise} \end{cases}
 
     Examples
     --------

@@ -7,6 +7,7 @@ from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.consensus import SUSPECT_COLUMNS, SUSPECT_KINDS, suspects
 from extractbench_nb.gold.correction_frame import corrections, save_corrections
 from extractbench_nb.gold.findings import KINDS, Audit, Kind, sample_findings
+from extractbench_nb.gold.published import judged_findings, published_findings
 from extractbench_nb.gold.rules import check_rules
 from extractbench_nb.gold.versions import apply, effect, history
 
@@ -28,6 +29,8 @@ __all__ = [
     "corrections",
     "effect",
     "history",
+    "judged_findings",
+    "published_findings",
     "sample_findings",
     "save_corrections",
     "suspects",

@@ -41,18 +41,18 @@ _LONGEST_NOTE = 10_000
 
 
 class Annotations:
-    """Decisions of people about fields, kept in memory and in a file, if one is given.
+    """Decisions of reviewers about fields, kept in memory and, if a path is given, in a file.
 
     Parameters
     ----------
     path : str or pathlib.Path, optional
-        A JSON file. It is read if it exists, and written whenever an annotation changes. None:
-        nothing is written.
+        A JSON file, which is read if it exists and written at each change. By default nothing is
+        written.
 
     Raises
     ------
     InputError
-        The file cannot be read, or does not have annotations.
+        The file cannot be read, or does not hold annotations.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Annotations:
         Parameters
         ----------
         row : mapping or pandas.Series
-            A row of ``fields``: path, and where known run, document, metric, gold, predicted.
+            A row of ``fields``: path, and optionally run, document, metric, gold, predicted.
         decision : str
             One of `DECISIONS`; empty removes the annotation.
         note : str, optional
@@ -118,7 +118,7 @@ class Annotations:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row per annotated field, in the order in which they were annotated."""
+        """One row per annotated field (see `ANNOTATIONS`), in order of annotation."""
         return ANNOTATIONS.from_records(self._rows.values())
 
     def save(self, path: str | Path) -> Path:
@@ -137,7 +137,7 @@ class Annotations:
         Raises
         ------
         OutputError
-            The file cannot be written; what was there before is unchanged.
+            The file cannot be written; an existing file is unchanged.
         """
         target = Path(path)
         text = json.dumps(list(self._rows.values()), ensure_ascii=False, indent=1)

@@ -81,15 +81,15 @@ class AnnotatorAgreement:
     Attributes
     ----------
     annotators : tuple of str
-        Their names, as given.
+        Names of the annotators, as given.
     documents : int
-        Documents that two annotators or more annotated.
+        Number of documents with two annotators or more.
     left_out : int
-        Documents that only one annotated.
+        Number of documents with a single annotator, which are not compared.
     units : int
-        Slots that were compared.
+        Number of slots that were compared; `agreement` defines a slot.
     drawing : Drawing
-        Confidence, number of resamples and seed.
+        Confidence, number of resamples and seed of the intervals.
     alpha : float
         Krippendorff's alpha over all fields, up to 1; NaN if it is not defined.
     low, high : float or None
@@ -178,17 +178,18 @@ def agreement(
     Parameters
     ----------
     golds : mapping
-        From annotator to their gold: a Dataset, a folder in its layout, a folder of
-        ``{document}.json`` or ``{document}.gold.json``, or a mapping from document to value or
-        ``pathlib.Path``. Two annotators or more.
+        The gold of each annotator, by name; two annotators or more. Each is a Dataset, a folder in
+        its layout, a folder of ``{document}.json`` or ``{document}.gold.json``, or a mapping from
+        document to value or ``pathlib.Path``.
     schema : dict, str, pathlib.Path or Schema, optional
         The schema of all documents, as `evaluate` takes it.
     dataset : Dataset, str or pathlib.Path, optional
-        Where schemas come from. Without both, from the first Dataset in `golds`.
+        The dataset that has the schemas. Without `schema` and `dataset`, the first Dataset in
+        `golds`.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
     resamples : int, optional
-        Bootstrap resamples of documents, 100 and up.
+        Number of bootstrap resamples of documents, 100 and up.
     seed : int, optional
         The same seed gives the same intervals.
 
@@ -211,19 +212,19 @@ def agreement(
     Notes
     -----
     A slot is a leaf that profile ``strict`` counts. Array items are aligned as `evaluate` does: the
-    annotator with the most values of a document begins, and the items of each other one are aligned
-    with those so far; what has no partner is appended. Neither the order of annotators nor that of
-    array items matters. Two values agree if the metric of the field says so, in one direction or
-    the other, with the offline judge; values that are linked by others of the same slot agree too.
+    annotator with the most values in a document begins; the items of each other annotator are
+    aligned with those collected so far, and items without a partner are appended. Neither the order
+    of annotators nor that of array items matters. Two values agree if they pass the metric of the
+    field in either direction, with the offline judge. Agreement is transitive within a slot.
 
-    An annotator who leaves a slot empty (missing, null or an empty array) says "absent", which is a
-    category; one who did not annotate the document is missing data. A slot outside of arrays that
-    all leave empty is an agreement.
+    An empty slot (missing, null or an empty array) counts as the category "absent"; a document that
+    an annotator did not annotate is missing data. If all leave a slot outside of arrays empty, they
+    agree.
 
     Alpha is 1 - observed / expected disagreement for nominal data [1]_. Each group of values that
     agree in a slot is the category of its most frequent value in the field. Over all fields,
-    observed and expected disagreement are added up, so that values of different fields are never
-    expected in each other's place. Documents are resampled.
+    observed and expected disagreement are summed by field, since values of different fields cannot
+    be confused. The bootstrap resamples documents.
 
     References
     ----------

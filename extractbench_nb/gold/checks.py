@@ -210,10 +210,10 @@ def audit(
     ds : Dataset
         As `load_dataset` returns it. A gold file, schema or PDF that cannot be read is a finding.
     kinds : str or iterable of str, optional
-        Names of the kinds to look for, as in `Audit.kinds()`; all of them by default. PDFs are read
+        Kinds of findings to look for, as `Audit.kinds` lists them; all by default. PDFs are read
         only if a kind needs them.
     documents : str or iterable of str, optional
-        Ids of the documents to check; all of them by default.
+        Ids of the documents to check; all by default.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -229,12 +229,12 @@ def audit(
 
     Notes
     -----
-    A text is found in a PDF if its letters and digits occur there in sequence, whatever the case,
-    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it
-    occurs there in pieces of four words or more. A number is found if the PDF has it in any scale
-    from thousandths of millions to billions, with thousands separators, or in words; a date in
-    any form. Fields of which less than half of the values are found (labels, codes, calculated
-    values) get one finding of kind ``field_not_quoted`` per document instead of one per value.
+    A text is found in a PDF if its letters and digits occur there in sequence, regardless of case,
+    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it occurs
+    there in pieces of four words or more. A number is found if the PDF has it with thousands
+    separators, in words, or in another scale, such as thousands or millions; a date in any form.
+    Fields of which less than half of the values are found (labels, codes, calculated values) get
+    one finding of kind ``field_not_quoted`` per document instead of one per value.
 
     Examples
     --------

@@ -137,8 +137,8 @@ def suspects(
     evs : Evaluations
         Results of several runs on the same documents.
     dataset : Dataset, optional
-        Where gold and PDFs are: adds findings of the audit and evidence from the PDFs. Without it
-        these columns are missing.
+        The dataset of the documents: adds findings of the audit and evidence from the PDFs. Without
+        it these columns are NA.
     min_runs : int, optional
         Smallest number of runs that must agree, 1 or more. Documents with fewer valid outputs are
         left out.
@@ -161,10 +161,10 @@ def suspects(
     Notes
     -----
     *Votes.* Every valid output of a document has one vote per place; an output that is not JSON has
-    none. The consensus is the predicted value that, in the place of gold, most of the runs that
-    fail there would pass, by the metrics of the field and the offline judge. Of several such
-    values the most frequent one is taken, then the first by its JSON text. At least `min_runs` runs
-    and `min_share` of all must agree on it, and more than agree with gold.
+    none. Each predicted value that fails is tried as gold, with the metrics of the field and the
+    offline judge; the consensus is the value that most of the failing runs would pass. Ties go to
+    the most frequent value, then to the first by its JSON text. At least `min_runs` runs and
+    `min_share` of all must agree on it, and more than agree with gold.
 
     *Items.* The spurious items of the runs are aligned with each other as an evaluation aligns
     them with gold. Two items are the same if all of their fields pass, or if they are objects and
@@ -179,7 +179,7 @@ def suspects(
 
     .. math:: \frac{k}{n + 1} \cdot \frac{1 + c - g}{2}
 
-    where :math:`c` and :math:`g` say how well the PDF supports the consensus and gold: 0 if the
+    where :math:`c` and :math:`g` are the support of consensus and gold by the PDF: 0 if the
     value is not there, (1 + evidence score) / 2 if it is (see `find_evidence`; the mean over the
     leaves of an object or array), and 1/2 if that is unknown: no value, no PDF, no text layer, or a
     value that cannot be searched. This is
@@ -192,8 +192,7 @@ def suspects(
     The score is in [0, 1). It rises with agreement, evidence for the consensus and findings, and
     falls with evidence for gold. It ranks; it is not a probability.
 
-    Runs of one model make the same mistakes, so their agreement says less than that of different
-    models.
+    Runs of the same model repeat its mistakes; agreement of different models is stronger evidence.
 
     Examples
     --------

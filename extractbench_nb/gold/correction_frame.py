@@ -50,7 +50,7 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
         `save_corrections` wrote. A JSON Patch (RFC 6902) named ``{document}.patch.json``, or a
         folder of them. Other columns are ignored.
     who, why : str, optional
-        Who made the corrections, and why, where the source does not say.
+        Author and reason of the corrections for which `source` states none.
 
     Returns
     -------
@@ -67,10 +67,10 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
 
     Notes
     -----
-    Paths are those of ``Evaluation.fields``, all of gold as it was before any of the corrections.
-    ``add`` adds a key (``$.address.city``) or an item behind the last one (``$.items[-]``, or the
-    path of a spurious item in ``fields``, ``$.items[+3]``). Without an op, a path that ends so is
-    an ``add``, any other a ``replace``. In a JSON Patch, numbers are read as indices; where gold
+    Paths are those of ``Evaluation.fields``; all refer to gold before the corrections. ``add``
+    adds a key (``$.address.city``), or an item after the last one (``$.items[-]``, or the path of
+    a spurious item in ``fields``, ``$.items[+3]``). The default op is ``add`` for a path that ends
+    in such an index, else ``replace``. In a JSON Patch, numbers are read as indices; where gold
     has an object, `apply` takes them as keys.
 
     Examples

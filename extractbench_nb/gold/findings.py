@@ -287,6 +287,13 @@ def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame
     ------
     InputError
         `n` is less than 1.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> found = sample_findings(xb.gold.audit(xb.load_dataset(), kinds="duplicate_item"), n=5)
+    >>> len(found), found.columns[-1]
+    (0, 'weight')
     """
     if n < 1:
         raise InputError(f"n: at least one finding, found {n!r}")

@@ -60,14 +60,14 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
         Where the schemas of outputs come from if they are not a column.
     rules : str, callable or iterable of these, optional
         Names of registered rules, or functions as `rule` takes them; all registered rules by
-        default. Rules for certain schemas are run on a document whose schema is not known only if
-        they are given here.
+        default. A rule that is restricted to certain schemas is run on a document of unknown schema
+        only if it is given here.
 
     Returns
     -------
     pandas.DataFrame
         One row per document and rule that applies to it; see `CHECKED_COLUMNS`. An output that is
-        not JSON has a missing outcome, with the parser's message.
+        not JSON has the outcome NA, with the parser's message.
 
     Raises
     ------

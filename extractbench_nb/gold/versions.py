@@ -100,12 +100,12 @@ def apply(
     ------
     InputError
         A correction is not valid, does not fit gold (there is nothing at its path, or gold has
-        another value than its ``old``), or there are none. All of them are named, up to five.
+        another value than its ``old``), or there are none. The message names up to five.
     DatasetError
         A document is unknown, or its gold is not JSON.
     OutputError
-        The folder holds something, lies within the dataset, or cannot be written. Nothing is left
-        of a version that was not completed.
+        The folder is not empty, lies within the dataset, or cannot be written. An incomplete
+        version is removed.
 
     Notes
     -----
@@ -387,15 +387,15 @@ def effect(
 
     Parameters
     ----------
-    before, after : results of a batch, pandas.DataFrame, mapping or list
-        As in `compare_runs`, with a column run in ``summary``. Runs and documents that only one of
-        them has are left out.
+    before, after : Evaluations, pandas.DataFrame, mapping or list
+        Scores as `compare_runs` takes them, with a column run. Runs and documents that are in one
+        of them only are left out.
     measures : str or sequence of str, optional
         Columns of ``summary``.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
     resamples : int, optional
-        Bootstrap resamples, 100 and up.
+        Number of bootstrap resamples, 100 and up.
     seed : int, optional
         The same seed gives the same intervals.
 
@@ -409,7 +409,7 @@ def effect(
     Raises
     ------
     InputError
-        There is no column run, no run is in both, or see `compare_runs`.
+        There is no column run, no run is in both, or as for `compare_runs`.
 
     Examples
     --------

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.result import worst_fields
 from extractbench_nb.integrations.scorer import as_scorer, field_line
 
@@ -37,13 +38,18 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        The config has no schema, or the test has no gold. promptfoo reports it as an error.
+        The config has no schema or an unknown key, or the test has no gold. promptfoo
+        reports it as an error.
     """
     options, variables = dict(context.get("config") or {}), context.get("vars") or {}
     schema, name = options.pop("schema", None), options.pop("gold", "gold")
     if schema is None or name not in variables:
         problem = "config has no 'schema'" if schema is None else f"vars has no {name!r}"
         raise InputError(f"{problem}; expected the schema in config and gold in vars")
+    known = signature(as_scorer).parameters
+    if unknown := next((key for key in options if key not in known), None):
+        hint = nearest(unknown, ["gold", *known])
+        raise InputError(f"config has an unknown key {unknown!r}; {hint}")
     is_file = isinstance(schema, str) and not schema.lstrip().startswith("{")
     source = Path(schema.removeprefix("file://")) if is_file else schema
     found = as_scorer(source, **options)(output, variables[name])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 from extractbench_nb._json import json_text
-from extractbench_nb._model_json import unwrapped
+from extractbench_nb._model_json import readable_output
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
@@ -53,19 +52,7 @@ class ScoredOutput:
 
 
 class DocumentScorer:
-    """Scores outputs against gold; made by `as_scorer`.
-
-    Parameters
-    ----------
-    schema : Schema
-        The parsed schema.
-    judge, alignment, profile : object
-        Options of `evaluate`.
-    score : str
-        The entry of ``summary`` that is the value.
-    threshold : float or None
-        The lowest value that passes; None: every field must pass.
-    """
+    """A scorer of outputs against gold. Made by `as_scorer`."""
 
     def __init__(
         self,
@@ -90,8 +77,8 @@ class DocumentScorer:
         Parameters
         ----------
         output : object
-            The model's answer: text, from which a code fence is removed, or a JSON value. No answer
-            raises.
+            The model's output: text, from which a code fence is removed, or a JSON value. Output
+            that cannot be read scores 0.
         gold : object
             The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
 
@@ -123,7 +110,9 @@ class DocumentScorer:
             Value, verdict and explanation.
         """
         try:
-            found = await evaluate_async(self._schema, gold, _readable(output), **self._options)
+            found = await evaluate_async(
+                self._schema, gold, readable_output(output), **self._options
+            )
         except InputError as error:
             problem = str(error)
         else:
@@ -155,17 +144,6 @@ class DocumentScorer:
             paths = ", ".join(_code(path) for path in row["paths_predicted"][:3])
             lines.append(f"- rule {_code(row['rule'])} is broken{': ' if paths else ''}{paths}")
         return ScoredOutput(value, bool(passed), "\n".join(lines), metadata, ev)
-
-
-def _readable(output: Any) -> Any:
-    """Return an output in a form that `evaluate` takes; no output is text that is not JSON."""
-    if output is None:
-        return ""
-    if isinstance(output, bytes | bytearray):
-        output = output.decode("utf-8", "replace")
-    if isinstance(output, Path):
-        return output
-    return unwrapped(output)[0] if isinstance(output, str) else output
 
 
 def _head(ev: Evaluation, score: str, value: float) -> str:
@@ -215,7 +193,9 @@ def as_scorer(
     score: str = "overall_score",
     threshold: float | None = None,
 ) -> DocumentScorer:
-    """Make a scorer for other tools: a callable ``(output, gold)`` that raises for no output.
+    """Make a scorer for other tools, a callable ``(output, gold)``.
+
+    Output that cannot be read scores 0; no output raises an exception.
 
     Parameters
     ----------

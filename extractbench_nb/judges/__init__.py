@@ -1,6 +1,6 @@
-"""Deciding whether two texts mean the same: offline rules, language models, recorded verdicts.
+"""Judges decide whether two texts mean the same: by rules, language models or recorded verdicts.
 
-What asks models is loaded on first use.
+Judges that call models are loaded on first use.
 """
 
 from importlib import import_module

@@ -98,14 +98,14 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     score : float
-        How far the values mean the same, in [0, 1]. The caller decides what passes:
+        Degree to which the values mean the same, in [0, 1]. The caller decides what passes:
         ``score >= pass_threshold``, 0.7 by default.
     reason : str
         Identifier of the deciding observation, such as ``date`` or ``different_number``.
     reasoning : str or None
         The judge's explanation, if it gives one.
     calls : tuple of JudgeCall
-        The model calls behind it; none for a judge that follows rules.
+        The model calls behind it; empty for a rule-based judge.
     """
 
     score: float

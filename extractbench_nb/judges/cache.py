@@ -125,11 +125,12 @@ class CacheInfo(NamedTuple):
     path : pathlib.Path
         The file.
     answers : int
-        How many answers.
+        Number of answers.
     bytes : int
-        What they take on disk.
+        Size of the database in bytes.
     cost_usd : float
-        What the answers cost when they were requested, as far as prices are known.
+        Cost of the answers in US dollars when they were requested; an answer without a known price
+        counts as 0.
     """
 
     path: Path

@@ -103,8 +103,8 @@ class Ensemble(FieldJudge):
     member; it then has the lowest score possible. Otherwise there is no verdict, and the outcome is
     ``judge_error``. So a failing member never turns a fail into a pass, nor raises a score.
 
-    The param ``model`` of a field is ignored: the members are the models. A member that follows
-    rules adds no call.
+    The param ``model`` of a field is ignored: the members are the models. A rule-based
+    member adds no call.
 
     Examples
     --------

@@ -67,7 +67,10 @@ _IDENTICAL = Verdict(1.0, "identical")
 
 @dataclass(frozen=True, slots=True)
 class OfflineJudge:
-    """Deterministic judge without a model; stateless, symmetric, and total on strings.
+    """Deterministic judge without a model.
+
+    It is stateless and symmetric, and gives every pair of texts a score in [0, 1]. The
+    documentation measures it against a language model (docs/explanation/offline_judge.md).
 
     Parameters
     ----------

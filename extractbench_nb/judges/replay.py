@@ -53,7 +53,7 @@ class ReplayJudge(ModelJudge):
     Raises
     ------
     InputError
-        The file cannot be read or is neither form, nothing is in it, or `like` is needed.
+        The file cannot be read or has neither form, nothing is in it, or `like` is needed.
 
     Notes
     -----

@@ -11,6 +11,7 @@ from extractbench_nb.display.publication import Spans, Texts
 from extractbench_nb.paper.cells import (
     DOMAIN_TABLES,
     HEADER,
+    MODELS,
     TOTAL,
     Cell,
     Cells,
@@ -131,7 +132,9 @@ def lay_out(part: str, cells: Cells, marked: Collection[tuple[str, str]] = ()) -
     models = dict.fromkeys(figure.column for figure in rows_of(part))
     heads = _HEADS.get(part) or tuple(_Head(model, f"{{{model}}}") for model in models)
     named = dict.fromkeys(row for row, _ in (*figures, *cells))
-    labels = {f.row: f.label for f in reversed(rows_of("6" if part == _FIGURE else part))}
+    printed = reversed(rows_of("6" if part == _FIGURE else part))
+    # one name per model: Table 5 leaves `Claude` out of two, the other tables do not
+    labels = {f.row: f.row if f.row in MODELS else f.label for f in printed}
     rows = {row: labels.get(row, row) for row in named if row != HEADER}
 
     def filled(template: str, row: str) -> str:

@@ -166,7 +166,7 @@ def find_evidence(
         similarity, score; no rows if the value is not found. ``attrs["status"]`` is ``found``,
         ``not_found``, ``no_text_layer`` (the pages are images) or ``nothing_to_find`` (a text
         without a letter or digit). ``attrs["places"]`` is the number of
-        occurrences, ``attrs["pages"]`` and ``attrs["pages_without_text"]`` count pages.
+        occurrences in all; ``attrs["pages"]`` and ``attrs["pages_without_text"]`` count pages.
 
     Raises
     ------
@@ -180,16 +180,17 @@ def find_evidence(
 
     Notes
     -----
-    Texts are found whatever their case, spacing, punctuation, accents and line breaks; numbers in
-    thousands, millions and percent too; dates in every written form. The similarity is 1 for
-    these, lower for another sign, a scale that is not stated, words in another order or spelling.
+    Texts are found regardless of case, spacing, punctuation, accents and line breaks; numbers also
+    in thousands, millions and percent; dates in every written form. The similarity, up to 1, is 1
+    for these; it is lower for another sign, a scale that is not stated, and words in another order
+    or spelling.
 
-    The score is the similarity times :math:`1 / (1 + \lambda)`, where :math:`\lambda` is how often
-    the value would occur by chance in a similar document: the score is almost 0 for a 1, and nearly
-    1 for a name or 1,234.5. It is estimated from the counts of numbers and words in the document
-    and the frequency of the value, not learned from data. In the published dataset 0.3 % of the
-    values with a score of 0.9 or more also occur in a PDF of another domain, and 52 % of those
-    below 0.1.
+    The score, in [0, 1], is the similarity times :math:`1 / (1 + \lambda)`, where :math:`\lambda`
+    is the expected number of chance occurrences in a similar document: the score is almost 0 for
+    the number 1, and nearly 1 for a name or 1,234.5. It is estimated from the counts of numbers and
+    words in the document and the frequency of the value, not learned from data. In the published
+    dataset 0.3 % of the values with a score of 0.9 or more also occur in a PDF of another domain,
+    and 52 % of those below 0.1.
 
     Examples
     --------
@@ -318,17 +319,17 @@ def grounded(
         The id of a document, or the path of any PDF. By default the column ``document`` of the
         result names the document of each row; each PDF is read once.
     side : {"predicted", "gold"}, optional
-        Whose values.
+        The side whose values are looked up.
     min_score : float, optional
         Lowest score of an occurrence that counts, in [0, 1]; see `find_evidence`.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of ``fields`` with the columns grounded, evidence_page and evidence_score (see
-        `GROUNDED_COLUMNS`). All three are missing for null, booleans, arrays, objects, texts
-        without a letter or digit, placeholders such as ``NA``, and if the PDF is missing or has no
-        text.
+        The rows of ``fields`` with the columns grounded (boolean), evidence_page (from 1) and
+        evidence_score (0 to 1; see `GROUNDED_COLUMNS`). All three are missing for null, booleans,
+        arrays, objects, texts without a letter or digit, placeholders such as ``NA``, and if the
+        PDF is missing or has no text.
 
     Raises
     ------

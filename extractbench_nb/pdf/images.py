@@ -130,14 +130,14 @@ _EDGES = ("x0", "y0", "x1", "y1")
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A page as an image.
+    """A page as an image; made by `render_page`.
 
     Parameters
     ----------
     png : bytes
-        The picture.
+        The image as a PNG file.
     width, height : int
-        Its size in pixels.
+        Size of the image in pixels.
     page, pages : int
         Number of the page, from 1, and number of pages in the document.
     points : tuple of (float, float)
@@ -184,17 +184,17 @@ def render_page(
         Places on this page: x0, y0, x1, y1 in PDF points; or what `find_evidence` returned, of
         which the rows on this page are taken.
     mark : bool, optional
-        Whether to highlight the boxes in the image.
+        Whether to draw the boxes into the image.
 
     Returns
     -------
     PageImage
-        The picture, its size, and the boxes in pixels.
+        The image, its size, and the boxes in pixels; a notebook shows it.
 
     Raises
     ------
     InputError
-        There is no such page; a scale or box is out of range; the picture would have more than 40
+        There is no such page; a scale or box is out of range; the image would have more than 40
         million pixels; or the PDF cannot be read.
     DatasetError
         The dataset has no such document.

@@ -4,11 +4,13 @@ Without an Axes, a figure of notebook width is created. The colours are those of
 (`extractbench_nb.display.palette`). Labels that do not fit are wrapped, turned or shortened so that
 they stay distinct, for the size that the figure has when it is drawn. Nothing is shown, saved or
 closed, and matplotlib's settings stay unchanged; matplotlib itself is imported when the first
-figure is drawn.
+figure is drawn. `grid` makes one figure for several. The repr of a figure has a digest of what is
+drawn, so that a kept notebook can be compared with a new run.
 """
 
 from extractbench_nb.plots.confidences import reliability, remaining_error, risk_coverage
 from extractbench_nb.plots.dataset import complexity, compression, documents, findings, tokens
+from extractbench_nb.plots.drawing import grid
 from extractbench_nb.plots.evaluated import (
     attempts,
     differences,
@@ -42,6 +44,7 @@ __all__ = [
     "failures",
     "findings",
     "frontier",
+    "grid",
     "keep_curves",
     "losses",
     "modes",

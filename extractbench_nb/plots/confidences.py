@@ -29,20 +29,32 @@ def reliability(calibration: Calibration, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     calibration : Calibration
-        Of at most eight groups.
+        What ``xb.stats.calibration`` returns, with at most eight groups.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One point per bin, with its interval, and a line per group. Points on the diagonal are
-        calibrated, points below it overconfident.
+        One point per bin, with its interval, and a line per group, in percent. Points on the
+        diagonal are calibrated, points below it overconfident.
 
     Raises
     ------
     InputError
         There are more than eight groups.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    >>> gold = {f"k{n}": n for n in range(40)}
+    >>> ev = xb.evaluate(schema, gold, gold | {"k1": 0, "k2": 0, "k3": 0})
+    >>> stated = pd.DataFrame({"path": ev.fields["path"], "confidence": ev.fields["score"] * 0.8})
+    >>> ax = xb.plots.reliability(xb.stats.calibration(ev, stated))
+    >>> ax.get_xlabel()
+    'confidence (%)'
     """
     drawing.made_by(calibration, "bins", "calibration")
     bins = drawing.checked(calibration.bins, ("confidence", "accuracy"), "calibration")
@@ -76,7 +88,7 @@ def risk_coverage(found: RiskCoverage, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     found : RiskCoverage
-        As ``risk_coverage(source)`` returns it.
+        What ``xb.stats.risk_coverage`` returns.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -84,6 +96,19 @@ def risk_coverage(found: RiskCoverage, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         The risk, the upper bound of each threshold, the target, and the threshold that meets it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    >>> gold = {f"k{n}": n for n in range(40)}
+    >>> ev = xb.evaluate(schema, gold, gold | {"k1": 0, "k2": 0, "k3": 0})
+    >>> stated = pd.DataFrame({"path": ev.fields["path"], "confidence": ev.fields["score"] * 0.8})
+    >>> found = xb.stats.risk_coverage(ev, stated, target=0.2)
+    >>> ax = xb.plots.risk_coverage(found)
+    >>> ax.get_xlabel()
+    'accepted values (%), most confident first'
     """
     drawing.made_by(found, "curve", "risk_coverage")
     curve = drawing.checked(found.curve, ("coverage", "risk", "upper"), "found") * _HUNDRED
@@ -109,7 +134,7 @@ def remaining_error(plan: ReviewPlan, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     plan : ReviewPlan
-        As ``review_plan(source)`` returns it.
+        What ``xb.stats.review_plan`` returns.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -117,6 +142,18 @@ def remaining_error(plan: ReviewPlan, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         The remaining error with its interval, the same for a random choice, and the plan's budget.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> fields = pd.DataFrame({"document": [f"d{i}" for i in range(40)], "path": "$.a",
+    ...     "predicted_path": None, "predicted_state": "present", "field": "a", "counted": True,
+    ...     "passed": [i >= 10 for i in range(40)]})
+    >>> stated = fields[["document"]].assign(confidence=[i / 40 for i in range(40)])
+    >>> ax = xb.plots.remaining_error(xb.stats.review_plan(fields, 0.2, stated))
+    >>> ax.get_ylabel()
+    'wrong values left (%)'
     """
     drawing.made_by(plan, "curve", "review_plan")
     curve = drawing.checked(plan.curve, ("budget", "remaining", "random"), "plan") * _HUNDRED

@@ -37,13 +37,20 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One row per domain, from input to output in GPT-2 tokens on a logarithmic axis. What is not
-        known is left out.
+        One row per domain: a line from input to output, in GPT-2 tokens on a logarithmic axis.
+        Unknown figures are left out.
 
     Raises
     ------
     InputError
-        The frame is another one, or empty.
+        A column is missing, or the frame is empty.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.tokens(xb.paper.table("figure2"))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['sports', 'credit', 'research', 'resumes', '10-K/Q']
     """
     frame = drawing.measured(table, ("input_tokens", "output_tokens"), "table")
     ax = drawing.new_axes(ax, 0.9 + 0.5 * len(frame))
@@ -80,7 +87,14 @@ def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        A column of these frames is missing, or there are no rows.
+        A column is missing, or the frame is empty.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.compression(xb.paper.table("figure2"))
+    >>> ax.get_xlabel()
+    'PDF tokens / gold tokens'
     """
     frame = drawing.measured(table, ("ratio",), "table")
     ax = drawing.new_axes(ax, 0.9 + 0.5 * len(frame))
@@ -134,14 +148,20 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One mark per document on logarithmic axes, one colour and shape per schema, with the names
-        of schemas that `complexity` has by domain; and the line on which as much is written as
-        read. Documents without PDF or text are left out.
+        One mark per document on logarithmic axes, with a colour and a shape per schema, and the
+        line on which input and output are equal. Documents without a PDF or text are left out.
 
     Raises
     ------
     InputError
-        The frame is another one, or empty.
+        A column is missing, or the frame is empty.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.documents(xb.benchmark.complexity(xb.load_dataset()))
+    >>> ax.get_xscale(), ax.get_yscale()
+    ('log', 'log')
     """
     rows = drawing.checked(frame, ("schema", "pdf_tokens", "gold_tokens"), "frame")
     rows = rows[(rows["pdf_tokens"] > 0) & (rows["gold_tokens"] > 0)]
@@ -187,13 +207,20 @@ def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         One row per domain, one column per factor, shaded by its share of the column's maximum.
-        Pages, tokens, fields and array items are averages per document; a dash where one is not
-        known.
+        Pages, tokens, fields and array items are averages per document; a dash marks an unknown
+        one.
 
     Raises
     ------
     InputError
-        The frame is another one, or empty.
+        A column is missing, or the frame is empty.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.complexity(xb.paper.published(6))
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['pages', 'keys', 'depth', 'tokens', 'fields', 'array items']
     """
     frame = drawing.measured(table, _FACTORS, "table")
     ax = drawing.new_axes(ax, 1.0 + 0.45 * len(frame))
@@ -211,7 +238,7 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     audit : Audit
-        As ``audit(ds)`` returns it.
+        What ``xb.gold.audit`` returns.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -219,8 +246,15 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         One row per kind that occurs, in the order of `Audit.kinds()`, with its severity; one column
-        per domain; shaded by the logarithm of the number of findings. A sentence where nothing was
-        found.
+        per domain; shaded by the logarithm of the number of findings. If there are no findings,
+        a sentence says so.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> found = xb.gold.audit(xb.load_dataset(), kinds=["malformed_date", "duplicate_item"])
+    >>> xb.plots.findings(found).get_title(loc="left")
+    "Findings of the audit of 'sample'"
     """
     summary = audit.summary
     domains = audit.documents["domain"].drop_duplicates().tolist()

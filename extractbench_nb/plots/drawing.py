@@ -35,6 +35,7 @@ INK, GREY = LIGHT.texts["on-high"], LIGHT.texts["quiet"]
 RULE, MISSING, PALE = "#d9d9d9", "#ededed", "#bdbdbd"
 
 _WIDTH = 7.5
+_GRID_WIDTH = 9.0
 _LONGEST = 40
 _SIZE = 8.5
 _SMALLEST = 5.5
@@ -61,9 +62,52 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
     """Return the given Axes, or those of a new figure of notebook width."""
     if ax is not None:
         return ax
-    from matplotlib import pyplot as plt
+    from extractbench_nb.plots.figures import new_figure
 
-    return plt.subplots(figsize=(_WIDTH, height), layout="constrained")[1]
+    return new_figure(_WIDTH, height).add_subplot()
+
+
+def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
+    """Return Axes side by side in one new figure, to be drawn into one after the other.
+
+    Parameters
+    ----------
+    n : int
+        Number of Axes, 1 or more.
+    columns : int, optional
+        Axes in a row, 1 or more. The figure is 9 inches wide, however many there are.
+    height : float, optional
+        Height of a row in inches, above 0.
+
+    Returns
+    -------
+    tuple of matplotlib.axes.Axes
+        `n` Axes, row by row; the last row may have fewer. Their figure is ``axes[0].figure``.
+
+    Raises
+    ------
+    InputError
+        `n` or `columns` is less than 1, or `height` is not above 0.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> axes = grid(5, columns=3)
+    >>> len(axes), axes[0].figure.get_size_inches().tolist()
+    (5, [9.0, 5.2])
+    """
+    for name, count in (("n", n), ("columns", columns)):
+        if count < 1:
+            raise InputError(f"{name}: expected 1 or more Axes, found {count!r}")
+    if not height > 0:
+        raise InputError(f"height: expected inches above 0, found {height!r}")
+    from extractbench_nb.plots.figures import new_figure
+
+    columns = min(columns, n)
+    rows = -(-n // columns)
+    figure = new_figure(_GRID_WIDTH, height * rows)
+    return tuple(figure.add_subplot(rows, columns, place + 1) for place in range(n))
 
 
 def words(text: object, longest: int = _LONGEST) -> str:
@@ -389,9 +433,15 @@ class Box(NamedTuple):
 
 
 def choose_places(
-    points: Sequence[tuple[float, float]], widths: Sequence[float], frame: Box
-) -> list[tuple[float, float]]:
+    points: Sequence[tuple[float, float]],
+    widths: Sequence[float],
+    frame: Box,
+    *,
+    leave_out: bool = False,
+) -> list[tuple[float, float] | None]:
     """Choose where the labels of points go, one after the other.
+
+    With `leave_out` a label that covers points or other labels everywhere has no place.
 
     Examples
     --------
@@ -406,9 +456,12 @@ def choose_places(
         area = (box.right - box.left) * (box.top - box.bottom)
         return sum(box.overlap(other) for other in taken) + 3 * (area - box.overlap(frame))
 
-    chosen = []
+    chosen: list[tuple[float, float] | None] = []
     for (x, y), width in zip(points, widths, strict=True):
         best = min(candidates(x, y, width), key=covered)
+        if leave_out and any(best.overlap(other) for other in taken):
+            chosen.append(None)
+            continue
         taken.append(best)
         chosen.append((best.left - x, best.bottom - y))
     return chosen
@@ -422,17 +475,28 @@ def candidates(x: float, y: float, width: float) -> Iterator[Box]:
 
 
 def name_points(
-    ax: Axes, names: Sequence[str], x: Numbers, y: Numbers, *, above: float = 0.0
+    ax: Axes,
+    names: Sequence[str],
+    x: Numbers,
+    y: Numbers,
+    *,
+    above: float = 0.0,
+    leave_out: bool = False,
 ) -> None:
-    """Write a name beside each point, some points above it; the limits have to be set."""
+    """Write a name beside each point, some points above it; the limits have to be set.
+
+    `leave_out` skips the names that have no free place.
+    """
     figure = ax.get_figure(root=True)
     inch = _INCH / (figure.dpi if figure is not None else _INCH)
     pixels = ax.transData.transform(np.column_stack([x, y])) * inch + (0, above)
     left, bottom, right, top = (np.asarray(ax.bbox.extents) * inch).tolist()
     widths = [_CHARACTER * _SIZE * len(name) for name in names]
-    shifts = choose_places(pixels.tolist(), widths, Box(left, bottom, right, top))
-    for name, across, up, shift in zip(names, x, y, shifts, strict=True):
-        note(ax, name, (across, up), (shift[0], shift[1] + above), zorder=5)
+    frame = Box(left, bottom, right, top)
+    places = choose_places(pixels.tolist(), widths, frame, leave_out=leave_out)
+    for name, across, up, shift in zip(names, x, y, places, strict=True):
+        if shift is not None:
+            note(ax, name, (across, up), (shift[0], shift[1] + above), zorder=5)
 
 
 #: Columns of `measured`, and what `complexity(by="domain")` calls them.

@@ -35,10 +35,11 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
 
     Parameters
     ----------
-    source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
-        What `breakdown` accepts: rows of `fields`, or objects that have them.
+    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
+        Rows of `fields`, or objects that have them, as ``xb.breakdown`` takes them.
     by : str, optional
-        What makes a bar: ``run``, ``domain``, ``schema``, ``document``, ``metric``, ...
+        The column whose values are the bars: ``run``, ``domain``, ``schema``, ``document``,
+        ``metric`` or another one.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -46,14 +47,24 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         One bar per group, the best on top: the failures in percent of its scored fields, stacked
-        by outcome; at its end failed and all fields, with the counts by outcome where there is
-        room and a part is too narrow for its number. Outcomes without rows are left out, and what
-        is correct or rightly absent is the rest to 100 percent.
+        by outcome. The end of a bar states the failed and all scored fields, and the counts by
+        outcome if they do not fit into the bar. Outcomes without rows are left out.
 
     Raises
     ------
     InputError
         The source holds no fields, or has no such column.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> runs = ds.runs[ds.runs["document"].str.startswith("cv_")]
+    >>> ax = xb.plots.outcomes(xb.evaluate_runs(runs, dataset=ds, progress=False))
+    >>> ax.get_title(loc="left")
+    'How fields fail, by run'
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['quill-large', 'quill-mini', 'osprey-7b', 'heron-vision']
     """
     table = drawing.checked(breakdown(source, by), (by, *OUTCOMES), "source")
     table = table.iloc[::-1].set_index(by)
@@ -93,29 +104,38 @@ def losses(
     side: str = "recall",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw at which stage tables that were built from documents lost their points.
+    """Draw the points that constructed tables lost at each stage.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        What `losses` of a table comparison or of a batch returns.
+        What ``losses()`` of a TableComparison or of TableEvaluations returns.
     by : sequence of str, optional
-        What makes a bar: columns of the frame; those that it lacks are left out.
+        Columns whose values are the bars; those that the frame lacks are ignored.
     side : {"recall", "precision"}, optional
-        Whether the points are those of gold's cells, or of the predicted ones.
+        Whether to draw the points of gold's cells or of the predicted ones.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One bar per group, in percent of its cells: what is right, which is the score, then what
-        was lost at each stage, the last stage first. Groups without cells are left out.
+        One bar per group, in percent of its cells: the score, then the points lost at each stage,
+        the last stage first. Groups without cells are left out.
 
     Raises
     ------
     InputError
-        A column is missing, the frame has no cells, or `side` is not one of its sides.
+        A column is missing, the frame has no cells, or `side` is unknown.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> gold = [{"name": "a", "n": 1}, {"name": "b", "n": 2}]
+    >>> found = xb.construction.compare(gold, [{"name": "a", "n": 7}], keys="name")
+    >>> ax = xb.plots.losses(found.losses())
+    >>> ax.get_title(loc="left")
+    'Where points were lost: recall'
     """
     table = drawing.checked(frame, ("side", "stage", "lost", "left"), "frame")
     drawing.known(side, ("recall", "precision"), "side")
@@ -144,8 +164,8 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
 
     Parameters
     ----------
-    source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
-        What the function `difficulty` of the package accepts.
+    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
+        Rows of `fields`, or objects that have them, as ``xb.difficulty`` takes them.
     top : int, optional
         Number of fields, 1 or more.
     ax : matplotlib.axes.Axes, optional
@@ -155,13 +175,23 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         One row per field, the hardest on top, and one column per run. Only rows in which gold has a
-        value count. A cell shows passed and all rows, such as ``3/5``, where they fit; the lower
-        their ratio, the stronger its colour. It is grey if the run has no such rows.
+        value count. A cell shows passed and all rows, such as ``3/5``, if they fit; the lower the
+        ratio, the stronger the colour. It is grey if the run has no such rows.
 
     Raises
     ------
     InputError
         The source holds no fields, or `top` is less than 1.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> runs = ds.runs[ds.runs["document"].str.startswith("cv_")]
+    >>> evs = xb.evaluate_runs(runs, dataset=ds, progress=False)
+    >>> ax = xb.plots.difficulty(evs, top=3)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['notice_weeks', 'abilities', 'writings']
     """
     if top < 1:
         raise InputError(f"top={top!r}: expected 1 or more")
@@ -196,7 +226,7 @@ def differences(
     Parameters
     ----------
     comparison : Comparison
-        As ``compare_runs(source)`` returns it.
+        What ``xb.compare_runs`` returns.
     measure : str, optional
         One of its measures; the first by default.
     ax : matplotlib.axes.Axes, optional
@@ -205,14 +235,24 @@ def differences(
     Returns
     -------
     matplotlib.axes.Axes
-        One row per pair, the largest difference on top: the mean difference over documents, turned
-        so that it is not negative, and its interval. Filled where it is significant after Holm's
-        correction, hollow where not. A pair of one document has no interval.
+        One row per pair, the largest difference on top: the mean difference over documents, better
+        run first, and its interval. The mark is filled if the difference is significant after
+        Holm's correction, else hollow. A pair with one document has no interval.
 
     Raises
     ------
     InputError
         There is no such measure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> scores = pd.DataFrame({"run": [*"aaabbb"], "document": [*"xyz"] * 2,
+    ...     "pass_rate": [.9, .8, .7, .6, .5, .7]})
+    >>> ax = xb.plots.differences(xb.compare_runs(scores, measures="pass_rate"))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['a − b']
     """
     name = comparison.measures[0] if measure is None else measure
     drawing.known(name, comparison.measures, "measure")
@@ -289,20 +329,29 @@ def attempts(
     frame : pandas.DataFrame
         From `read_outputs`.
     by : str or iterable of str, optional
-        What makes a bar, as for `failure_modes`: one column, or several.
+        The column, or columns, whose values are the bars; see `failure_modes`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One bar per group, in the order in which they first occur, stacked by ending: valid outputs
-        first, then failures. Endings without outputs are left out; each ending has its own colour.
+        One bar per group, in order of first occurrence: valid outputs first, then each kind of
+        failure that occurs, in its own colour.
 
     Raises
     ------
     InputError
         The frame has no rows, no column ``failure``, or no column that `by` names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> frame = pd.DataFrame({"run": [*"aab"], "failure": ["none", "truncated_json", "none"]})
+    >>> ax = xb.plots.attempts(frame)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['a', 'b']
     """
     rows = drawing.checked(frame, ("failure",), "frame")
     groups = group_attempts(rows, by)
@@ -334,14 +383,23 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         One point per bin, at the median of its lengths, with the interval; one colour and shape per
-        group. Of a single group also valid of all outputs, and a line from the shortest to the
-        longest; points of several groups are moved apart. The axis is logarithmic where no length
-        is 0. Attempts without a length are counted in the title.
+        group. A single group also has its counts (valid/all) and a line from its shortest to its
+        longest output; points of several groups are moved apart. The axis is logarithmic if no
+        length is 0. The title states how many attempts have no length.
 
     Raises
     ------
     InputError
-        The frame is another one or empty, is of several measures, or no attempt has a length.
+        A column is missing, the frame is empty or has several measures, or no attempt has a length.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), ds)
+    >>> ax = xb.plots.validity(xb.extraction.validity_by_length(attempts, ds))
+    >>> ax.get_title(loc="left"), ax.get_xlabel()
+    ('Validity by length', 'GPT-2 tokens of gold')
     """
     rows = drawing.checked(frame, LENGTH_COLUMNS.names, "frame")
     measures = rows["measure"].unique().tolist()
@@ -402,16 +460,9 @@ def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str
             drawing.note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
 
 
-_SCORED_COLUMNS = (
-    "metric",
-    "profile",
-    "measure",
-    "corruption",
-    "rate",
-    "score",
-    "low",
-    "high",
-)
+_SCORED_COLUMNS = ("metric", "corruption", "rate", "score")
+#: Columns that a frame of scores may lack, and what they hold then.
+_OPTIONAL_COLUMNS = {"profile": None, "measure": "score", "low": None, "high": None}
 _STYLES = ("-", "--", ":", "-.")
 _MOST = len(PALETTE) * len(_STYLES)
 
@@ -428,24 +479,38 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `sensitivity` of the package returns it; rows may be left out.
+        What ``xb.sensitivity`` returns, or some of its rows; or any frame with the columns
+        metric, corruption, rate (x, from 0) and score (y, 0 to 1), and optionally profile,
+        measure (names y), low and high (ends of an interval).
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Lines with their names at the right end; up to eight with their intervals as bands. Where
-        there are several corruptions and several metrics or profiles, the colour is the corruption.
-        What has no score is left out. For documents a dotted line shows 1 - rate: the score if all
-        that is corrupted, and nothing else, were lost.
+        One line per corruption and metric or profile, with its name at the right end; up to eight
+        lines have their intervals as bands. With several corruptions and several metrics or
+        profiles, the colour shows the corruption. Rows without a score are left out. If the frame
+        is about documents (column ``document``), a dotted line shows 1 - rate: the score if
+        exactly the corrupted places were lost.
 
     Raises
     ------
     InputError
         Columns or scores are missing, or there are more than 32 lines.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> curve = xb.sensitivity("string_fuzzy", ["Oak Street", "Elm Road"], "typo")
+    >>> ax = xb.plots.sensitivity(curve)
+    >>> own = {"metric": "mine", "corruption": "blur", "rate": [0, 0.5, 1], "score": [1, 0.8, 0.6]}
+    >>> xb.plots.sensitivity(pd.DataFrame(own)).get_title(loc="left")
+    'Score under corruption: blur, mine'
     """
-    table = drawing.checked(frame, (*_SCORED_COLUMNS, "document"), "frame")
+    table = drawing.checked(frame, _SCORED_COLUMNS, "frame")
+    table = table.assign(**{n: v for n, v in _OPTIONAL_COLUMNS.items() if n not in table})
     scored = table[table["score"].notna()]
     if scored.empty:
         raise InputError("frame: no row has a score")
@@ -458,7 +523,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = drawing.new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
     last = float(scored["rate"].max()) or 1.0
     ax.set(xlim=(0, last), ylim=(0, 1.03))
-    of_documents = table["document"].notna().any()
+    of_documents = "document" in table and table["document"].notna().any()
     if of_documents:
         ax.plot([0, last], [1, 1 - last], color=GREY, linewidth=0.9, linestyle=(0, (1, 3)))
     ends = []
@@ -476,15 +541,16 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ends.append((words(" · ".join(distinct or key[:1])), float(score[-1]), style["color"]))
     if of_documents:
         ends.append(("1 − rate", 1 - last, GREY))
-    _name(ax, ends)
-    of_what = (
-        "of the places that are corrupted" if of_documents else "of each value that is changed"
-    )
+    name_lines(ax, ends)
+    x = "rate"
+    if "document" in table:
+        of_places = "of the places that are corrupted"
+        x += f": share {of_places if of_documents else 'of each value that is changed'}"
     measures = words(" or ".join(map(display_name, table["measure"].unique())))
     shared = [set(names) for names in (table["corruption"], _subjects(table))]
     parts = [words(next(iter(names))) for names in shared if len(names) == 1]
     title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
-    drawing.titled(ax, title, x=f"rate: share {of_what}", y=measures, grid="y")
+    drawing.titled(ax, title, x=x, y=measures, grid="y")
     return ax
 
 
@@ -517,7 +583,7 @@ def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return styles
 
 
-def _name(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
+def name_lines(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
     """Label the lines at their right ends without overlaps."""
     height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
     gap = _NAMES_APART / height
@@ -561,7 +627,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `keep_curves` of the package returns it; rows may be left out.
+        What ``xb.tables.keep_curves`` returns, or some of its rows.
     mode : str, optional
         ``rows``, ``columns`` or ``both``.
     ax : matplotlib.axes.Axes, optional
@@ -570,14 +636,22 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        One line per metric, named at the right in the order of the lines at half way. Metrics whose
-        scores differ by less than 0.005 everywhere share a line, and their names follow one another
-        with an equals sign. Thick and pale is what keeping that share of the positions is worth.
+        One line per metric, named at the right in the order of their middles. Metrics whose
+        scores differ by less than 0.005 everywhere share a line, and their names are joined by an
+        equals sign. The thick pale line is the ideal score, see ``xb.tables.keep_curves``.
 
     Raises
     ------
     InputError
-        Columns are missing, or there is nothing of that mode to draw.
+        Columns are missing, or the frame has no rows of that mode.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> curves = xb.tables.keep_curves(xb.tables.made_up_tables(3), rates=[0, 0.5, 1])
+    >>> ax = xb.plots.keep_curves(curves, "rows")
+    >>> ax.get_xlabel()
+    'x: probability of keeping each row'
     """
     table = drawing.checked(frame, _CURVE_COLUMNS, "frame")
     drawing.known(mode, dict.fromkeys(table["mode"]), "mode")
@@ -617,7 +691,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"
-    title = f"{words(mode)} kept; grey: 2s / (1 + s) for a share s"
+    title = f"{words(mode)} kept; grey: 2s/(1+s) for a share s"
     drawing.titled(ax, title, x=x, y=y, grid="y")
     return ax
 
@@ -626,6 +700,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
 FRONTIER_UNITS = {"cost": "US dollars per document", "latency": "seconds per document"}
 _ENDS = ("_low", "_high")
 _DECADE = 10
+_FEW = 8
 
 
 def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = None) -> Axes:
@@ -634,9 +709,9 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     Parameters
     ----------
     frame : pandas.DataFrame
-        From ``xb.stats.frontier``.
+        What ``xb.stats.frontier`` returns.
     against : {"cost", "latency"}, optional
-        The axis of x, logarithmic where the runs differ by more than a factor of 10.
+        What the x-axis shows; it is logarithmic if the runs differ by more than a factor of 10.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -645,12 +720,22 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     matplotlib.axes.Axes
         One point per run with the intervals of both, and a line through the runs that none beats
         in score at the same cost or less. Dominated runs are hollow. Runs without the measure are
-        counted in the title.
+        counted in the title. Names without a free place are left out, those of the line last.
 
     Raises
     ------
     InputError
-        The frame is another one, or no run has the measure.
+        A column is missing, or no run has the measure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> runs = pd.DataFrame({"run": [*"aabb"], "document": ["x", "y"] * 2,
+    ...     "pass_rate": [.8, .9, .5, .7], "cost_usd": [.1, .1, .01, .01]})
+    >>> ax = xb.plots.frontier(xb.stats.frontier(runs))
+    >>> ax.get_ylabel()
+    'score, mean over documents'
     """
     drawing.known(against, FRONTIER_UNITS, "against")
     rows = drawing.checked(frame, FRONTIER_COLUMNS.names, "frame")
@@ -678,7 +763,12 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     ax.autoscale_view()
     ax.set_xlim(*ax.get_xlim())
     ax.set_ylim(*ax.get_ylim())
-    drawing.name_points(ax, drawing.distinct(rows["run"]), x, y, above=10)
+    names = drawing.distinct(rows["run"])
+    order = sorted(range(len(rows)), key=lambda at: (at not in best, -y[at]))
+    above = 10 if len(rows) <= _FEW else 0  # clear of the intervals, but less clear whose it is
+    drawing.name_points(
+        ax, [names[at] for at in order], x[order], y[order], above=above, leave_out=True
+    )
     more = f"; {left_out} of unknown {against} left out" if left_out else ""
     others = ", ".join(name for name in FRONTIER_UNITS if rows[name].notna().any())
     title = f"Score against {against}; hollow: dominated in score, {others}{more}"

@@ -45,7 +45,8 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     counts : pandas.DataFrame
         ``paper.counts()``, or some of its rows.
     outcome : str, optional
-        ``"validity"``: valid documents; ``"pass_rate"``: passed fields of documents x keys.
+        ``"validity"``: valid documents of all documents. ``"pass_rate"``: passed fields of
+        documents x schema keys, as in Table 5.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -58,7 +59,14 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     Raises
     ------
     InputError
-        The frame is another one or empty, or there is no such outcome.
+        A column is missing, the frame is empty, or the outcome is unknown.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.results(xb.paper.counts())
+    >>> ax.get_title(loc="left")
+    'Valid documents (%)'
     """
     drawing.known(outcome, drawing.OUTCOMES, "outcome")
     part, whole, name = drawing.OUTCOMES[outcome]
@@ -102,6 +110,13 @@ def failures(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ------
     InputError
         The frame is empty.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.failures(xb.paper.table(7))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['Claude Opus 4.5', ..., 'Gemini 3 Flash']
     """
     kinds = drawing.checked(table, (), "table").drop(index="total", errors="ignore")
     bars = drawing.checked(kinds, (), "table").astype("Float64").fillna(0.0).astype("float64").T
@@ -152,6 +167,14 @@ def modes(
     ------
     InputError
         A frame lacks columns or rows, the domain is unknown, or the frames have no model in common.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> prompt, structured = xb.paper.counts("prompt"), xb.paper.counts("structured")
+    >>> ax = xb.plots.modes(prompt, structured, domain="credit")
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['prompt', 'structured']
     """
     rates = pd.concat([_rates(before, domain, "before"), _rates(after, domain, "after")], axis=1)
     rates = rates.dropna()
@@ -207,7 +230,14 @@ def reproduction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        The frame is another one, or empty.
+        A column is missing, or the frame is empty.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.reproduction(xb.paper.reproduction())
+    >>> ax.get_xlabel()
+    'printed figures (%)'
     """
     columns = [status.replace(" ", "_") for status in STATUSES]
     rows = drawing.checked(frame, ("table", "cells", "from_data", *columns), "frame")
@@ -319,16 +349,23 @@ def factor(
     Returns
     -------
     matplotlib.axes.Axes
-        The shares in percent; the factor on a logarithmic axis. Of three different values and
-        more also a logistic curve, one intercept for all models, with Firth's penalty. The inner
-        band is its 95% interval with attempts taken as independent, which is far too narrow; the
-        outer band is where the curve goes when any one domain is left out. The first Axes of a
-        figure that has a curve has a legend.
+        The shares in percent, over the factor on a logarithmic axis. If the factor has three
+        different values or more, also a logistic curve (one intercept for all models, Firth's
+        penalty). The inner band is its 95 % interval if attempts were independent, which is far
+        too narrow; the outer band covers the curves with any one domain left out. The first Axes
+        of a figure with a curve has a legend.
 
     Raises
     ------
     InputError
-        A name is unknown, a frame is another one or empty, or a factor is 0 or less.
+        A name is unknown, a column is missing, a frame is empty, or a factor is 0 or less.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.factor(xb.paper.counts(), xb.paper.published(6), "keys")
+    >>> ax.get_xlabel()
+    'keys of the schema'
     """
     rows = drawing.by_domain(counts, table, name, outcome=outcome)
     ax = drawing.new_axes(ax, 3.4)
@@ -390,7 +427,7 @@ def correlations(
     outcome : str, optional
         ``"validity"``, ``"pass_rate"`` or ``"scored_pass_rate"``.
     groups : iterable of str, optional
-        Groups of models to draw beside one another, at least one.
+        Groups of models, one point each; at least one.
     measure : str, optional
         ``"spearman"`` or ``"kendall"``.
     ax : matplotlib.axes.Axes, optional
@@ -399,14 +436,21 @@ def correlations(
     Returns
     -------
     matplotlib.axes.Axes
-        One row per factor, one point per group. The line spans the correlations found with any one
-        domain left out. The exact p-values are on the right, in the order of the groups. A factor
-        without a correlation has no point.
+        One row per factor, one point per group. A line spans the correlations with any one domain
+        left out. The exact p-values are on the right, in the order of the groups. A factor without
+        a correlation has no point.
 
     Raises
     ------
     InputError
         A column is missing, the frame is empty, or it has no such outcome, group or measure.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.correlations(xb.paper.correlations(), outcome="validity")
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['keys', 'tokens', 'pages', 'depth', 'array items']
     """
     names = list(dict.fromkeys(groups))
     ends = ["without_one_low", "without_one_high"]
@@ -454,7 +498,7 @@ def permutations(
     outcome: str = "validity",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw Spearman's correlation in every order of the domains, and where the real one stands.
+    """Draw the permutation distribution of Spearman's correlation over the domains.
 
     Parameters
     ----------
@@ -472,14 +516,22 @@ def permutations(
     Returns
     -------
     matplotlib.axes.Axes
-        One bar per value of the correlation, as high as the number of orders that give it; those at
-        least as extreme as the real one are vermillion, and their share is the exact p-value.
+        One bar per value of the correlation, as high as the number of orders of the domains that
+        give it. Values at least as extreme as the observed one are vermillion; their share is the
+        exact two-sided p-value.
 
     Raises
     ------
     InputError
-        As for `factor`; also where the outcome or the factor is the same in all domains, or there
-        are more than eight.
+        As for `factor`; or if the outcome or the factor is the same in all domains, or there are
+        more than eight domains.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ax = xb.plots.permutations(xb.paper.counts(), xb.paper.published(6), "keys")
+    >>> ax.get_title(loc="left")
+    'found: -0.90; 10 of 120 orders are as extreme, p = 0.083'
     """
     rows = drawing.by_domain(counts, table, name, outcome=outcome)
     if len(rows) > _MOST_DOMAINS:

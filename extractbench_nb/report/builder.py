@@ -120,7 +120,7 @@ def _problems(config: ReportConfig) -> Iterator[str]:
 
 
 class ReportBuilder:
-    """Evaluates one document and reports on it; reports on tables built from documents too.
+    """Reports on one document, or on tables that were built from documents.
 
     Parameters
     ----------

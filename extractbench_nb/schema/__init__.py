@@ -1,4 +1,4 @@
-"""JSON Schema to a typed AST, with ``evaluation_config`` and presets."""
+"""Parsed JSON Schemas, ``evaluation_config`` and presets."""
 
 from extractbench_nb.schema.config import PRESETS, MetricSpec, NodeConfig, presets
 from extractbench_nb.schema.nodes import Node, Schema

@@ -145,10 +145,20 @@ class MetricCatalogue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """One metric of a node: its id, its params as declared, its weight among the node's metrics.
+    """One metric of a node.
 
-    ``origin`` says where it comes from: ``preset``, ``metric`` (named directly) or ``default``.
-    ``types`` are the JSON types that its registration names; none where it names no type.
+    Parameters
+    ----------
+    metric_id : str
+        Name of the metric.
+    params : mapping, optional
+        Its params as the schema declares them.
+    weight : float, optional
+        Its weight among the metrics of the node, 0 or more.
+    origin : str, optional
+        Where it comes from: ``preset``, ``metric`` (named directly) or ``default`` (of the type).
+    types : tuple of str, optional
+        JSON types that its registration names; empty if it names none.
     """
 
     metric_id: str
@@ -164,9 +174,21 @@ class MetricSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """How a node is scored: its metrics, and its weight among the nodes of the document.
+    """How a node is scored.
 
-    ``accepted`` are lists of values that mean the same.
+    Parameters
+    ----------
+    metrics : tuple of MetricSpec
+        Its metrics. The node passes if all of them pass.
+    weight : float, optional
+        ``aggregation_weight``: its weight among the nodes of the document, 0 or more.
+    accepted : tuple of tuple, optional
+        Groups of values that mean the same.
+
+    Attributes
+    ----------
+    skip : bool
+        Whether the node is left out of the scores.
     """
 
     metrics: tuple[MetricSpec, ...]

@@ -76,9 +76,9 @@ class Node:
     types : frozenset of str
         JSON types that the schema allows here (``integer`` counts as ``number``); empty: all.
     label : str
-        The type as people write it, ``"array"``, ``"integer | null"``.
+        The type as text, ``"array"``, ``"integer | null"``.
     schema_path : str
-        ``$.properties.authors.items.properties.name``.
+        Path in the JSON Schema, ``$.properties.authors.items.properties.name``.
     pointer : str
         JSON Pointer of the definition (the target, where a ``$ref`` leads there).
     field : str
@@ -88,7 +88,7 @@ class Node:
     depth : int
         Nesting depth; the root is 0, an array's items are one level deeper than the array.
     required, nullable : bool
-        As the schema says.
+        Whether the schema requires the key, and whether it allows null.
     config : NodeConfig or None
         Effective scoring rules: declared, agreed by the branches, or the default of the type.
     declared : bool
@@ -101,10 +101,14 @@ class Node:
         The node closes a cycle of references: it is unfolded only where data goes on.
     structure : frozenset of str
         JSON Pointers of the schemas that say what is below the node.
-    step : str
-        The last step as it is written in an instance path, ``.name``.
     flattened : bool
         An array node that stands for a map from keys to arrays.
+    step : str
+        The last step as it is written in an instance path, ``.name``.
+    loader : callable, optional
+        Creates the children at their first access.
+    loaded : Children, optional
+        The children, once created.
     """
 
     kind: str
@@ -138,7 +142,19 @@ class Node:
         return self.loaded
 
     def item(self, index: int) -> Node | None:
-        """Return the node of the item at an index; None if the schema has none for it."""
+        """Return the node of an item of an array.
+
+        Parameters
+        ----------
+        index : int
+            Position of the item, from 0.
+
+        Returns
+        -------
+        Node or None
+            The node of ``prefixItems`` at this position, else that of ``items``; None if the schema
+            has neither.
+        """
         below = self.children
         return below.prefix[index] if index < len(below.prefix) else below.items
 
@@ -158,6 +174,16 @@ class Node:
 
         Path, field, depth and allowed types are the union's; kind and children the branch's. The
         config is the union's if that can score the branch, else the branch's.
+
+        Parameters
+        ----------
+        index : int
+            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
+
+        Returns
+        -------
+        Node
+            The same object at each call.
         """
         if index not in self._choices:
             branch = self.children.branches[index]
@@ -210,9 +236,10 @@ class Node:
 
     @property
     def joined(self) -> Node | None:
-        """A union as one object of all that its branches declare, the first that does first.
+        """A union as one object with the properties of all branches that are objects.
 
-        None if fewer than two branches are objects.
+        Of two branches with the same property, the first counts. None if fewer than two branches
+        are objects.
         """
         objects = self._objects()
         if len(objects) <= 1:
@@ -240,6 +267,16 @@ class Node:
         """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
 
         Its items are the items of those arrays, and ``flattened`` is set.
+
+        Parameters
+        ----------
+        index : int
+            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
+
+        Returns
+        -------
+        Node
+            The same object at each call.
         """
         key = "flattened", index
         if key not in self._choices:

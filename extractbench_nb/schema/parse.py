@@ -85,9 +85,9 @@ def parse_schema(
     Parameters
     ----------
     schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
-        The schema, JSON text, a file, a parsed schema (returned as it is), or what writes one: its
-        schema of input (``mode="validation"``), with ``evaluation_config`` from
-        ``json_schema_extra``.
+        The schema, JSON text, a file, or a parsed schema (returned as it is). Of a Pydantic model
+        class or a TypeAdapter the input schema is used (``mode="validation"``), with
+        ``evaluation_config`` from ``json_schema_extra``.
     metrics : mapping from str, optional
         Other metrics for some fields, named as in the column ``field``: ``total``,
         ``lines[].amount``. The name of a preset or a metric, a function with ``@metric``, or an
@@ -97,7 +97,7 @@ def parse_schema(
         ``evaluation_config`` beside ``$ref`` ignored.
     url_rule : bool, optional
         Whether string_exact at a field of ``format: uri`` compares addresses, as string_url does.
-        By default so, but not where read as the package does.
+        By default True, but False if `released`.
 
     Returns
     -------

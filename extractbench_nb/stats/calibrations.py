@@ -180,13 +180,14 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     that are not counted. A node with several metrics is one value, right if all pass. A value
     without a confidence is not used; `Calibration.without` counts these.
 
-    *ECE* is the mean of |mean confidence - accuracy| over the bins, weighted by their size. It is
-    biased upward: perfectly calibrated confidences have a positive ECE, because the accuracy of a
-    bin varies by chance. `ece_debiased` subtracts the expected excess, with a normal approximation
-    in each bin (A. Kumar, P. Liang, T. Ma, Verified Uncertainty Calibration, NeurIPS 2019), and the
-    variance between documents in place of the binomial one, since the values of a document are not
-    independent. This removes a part of the bias only: about 40 % for 200 calibrated confidences in
-    10 bins. ECE has no interval here: resampling adds the same bias a second time.
+    *ECE* is the mean of ``abs(mean confidence - accuracy)`` over the bins, weighted by their size.
+    It is biased upward: perfectly calibrated confidences have a positive ECE, because the accuracy
+    of a bin varies by chance. `ece_debiased` subtracts the expected excess, with a normal
+    approximation in each bin (A. Kumar, P. Liang, T. Ma, Verified Uncertainty Calibration, NeurIPS
+    2019), and the variance between documents in place of the binomial one, since the values of a
+    document are not independent. This removes a part of the bias only: about 40 % for 200
+    calibrated confidences in 10 bins. ECE has no interval here: resampling adds the same bias a
+    second time.
 
     *Brier* is the mean squared difference of confidence and verdict (1 or 0), and equals
     miscalibration - discrimination + uncertainty, the CORP decomposition by isotonic regression (T.

@@ -246,7 +246,7 @@ class Outputs(NamedTuple):
 
 
 def average_outputs(
-    summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]
+    summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str], *, fewest: int = 2
 ) -> Outputs:
     """Average the outputs of each document and group."""
     names = known_columns(by, summary)
@@ -264,7 +264,7 @@ def average_outputs(
                 f"summary: column {name!r} is missing in {gaps} of {len(summary)} rows; "
                 "drop these rows or fill the column"
             )
-    group = _groups(summary, names)
+    group = _groups(summary, names, fewest)
     document, documents = pd.factorize(summary["document"].astype(TEXT), sort=True)
     domain = pd.Series(summary.get("domain", [None] * len(summary)), dtype=TEXT)
     pairs = pd.DataFrame({"document": document, "domain": domain.array}).dropna().drop_duplicates()
@@ -292,7 +292,7 @@ def average_outputs(
     return Outputs(list(group.categories), domains, counts, invalid_counts, scores)
 
 
-def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
+def _groups(summary: pd.DataFrame, names: list[str], fewest: int) -> pd.Categorical:
     """Return the group of each row, as a categorical of group labels in order."""
     if len(names) == 1:
         keys = pd.Index(summary[names[0]].astype(object))
@@ -304,7 +304,7 @@ def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
     except TypeError:  # values that cannot be compared are sorted as text
         order = sorted(range(len(groups)), key=lambda i: (label(groups[i]), repr(groups[i])))
     labels = [label(groups[i]) for i in order]
-    if len(labels) == 1:
+    if len(labels) < fewest:
         raise InputError(f"there is only one group, {labels[0]!r}; a comparison needs two")
     if len(set(labels)) < len(labels):
         twice = next(text for text in labels if labels.count(text) > 1)
@@ -359,7 +359,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Parameters
     ----------
     source : results of a batch, pandas.DataFrame, mapping or list
-        Where the rows of `summary` are, one an output with columns ``document``, those of `by` and
+        Results with `summary`: one row per output, with the columns ``document``, those of `by` and
         those of `measures`; a mapping goes from run to one of the others, or from run to document
         to `Evaluation`.
     by : str or iterable of str, optional

@@ -67,7 +67,7 @@ def frontier(
     resamples: int = 9999,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Set the quality of runs against their cost and latency per document.
+    """Compare the quality of runs with their cost and latency per document.
 
     A run is dominated if another one is at least as good in score, cost and latency and better in
     one of them, over the documents that both have. Costs and latencies are compared over the
@@ -90,7 +90,7 @@ def frontier(
     -------
     pandas.DataFrame
         One row per run (see `FRONTIER_COLUMNS`), with intervals over documents.
-        ``dominated_share`` near 0.5 means that the documents do not tell.
+        ``dominated_share`` near 0.5 means that the documents do not decide it.
 
     Raises
     ------
@@ -100,8 +100,8 @@ def frontier(
 
     Notes
     -----
-    Documents are resampled together for all runs, so that what is difficult for all of them does
-    not blur their order.
+    Documents are resampled together for all runs, so that documents that are difficult for
+    all of them do not blur their order.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def frontier(
             "neither cost_usd nor latency_seconds is known for any output; pass the runs of "
             "extract, or a frame with these columns, as outputs="
         )
-    averaged = average_outputs(summary, "run", (score,))
+    averaged = average_outputs(summary, "run", (score,), fewest=1)
     tables = {"score": averaged.scores[score]}
     for name, column in known.items():
         wide = summary.groupby(["document", "run"])[column].mean().unstack("run")  # noqa: PD010

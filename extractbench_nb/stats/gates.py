@@ -12,6 +12,7 @@ import pandas as pd
 
 from extractbench_nb._frames import describe_frames
 from extractbench_nb._json import canonical
+from extractbench_nb.batch.inputs import without_notes
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import load_evaluations
 from extractbench_nb.batch.storage import first_difference
@@ -135,6 +136,7 @@ class Regressions:
             documents and models is escaped.
         """
         head = f"### Extraction gate: {self.verdict}\n\n{markdown_cell(self.reason, 1_000)}\n"
+        head += f"\n{self._counts()}\n"
         # a zero-width space: GitHub would notify the user that a document's name mentions
         notes = "".join(f"- {markdown_cell(note, 400)}\n" for note in self.notes)
         notes = notes.replace("@", "@&#8203;")
@@ -147,19 +149,35 @@ class Regressions:
             if room < 0:
                 break
             table.append(line)
-        hidden = len(rows) - max(0, len(table) - 1)
-        more = f"\n{hidden} more rows regressed.\n" if hidden else ""
-        return "\n".join(part for part in (head, notes, "".join(table)) if part) + more
+        listed = max(0, len(table) - 1)
+        count = f"\nListed: {listed} of {plural(len(rows), 'row')}.\n" if listed < len(rows) else ""
+        return "\n".join(part for part in (head, notes, "".join(table)) if part) + count
+
+    def to_text(self, *, most: int = 10) -> str:
+        """Write a summary for a terminal: verdict, scores, notes and the worst regressions.
+
+        Parameters
+        ----------
+        most : int, optional
+            Largest number of regressions to list, 0 and up.
+
+        Returns
+        -------
+        str
+            Lines of text; control characters of documents and models are replaced.
+        """
+        rows = _listed(self._fields)
+        lines = [self._title(), one_line(self.reason, 1_000), self._counts()]
+        lines += [one_line(note, 400) for note in self.notes]
+        lines += [f"  {one_line(_change_text(r), 240)}" for r in rows.head(most).to_dict("records")]
+        if most < len(rows):
+            lines.append(f"listed: {most} of {plural(len(rows), 'row')}")
+        return "\n  ".join(lines)
 
     def __repr__(self) -> str:
         """Write the verdict, scores, documents and the worst regressions."""
-        rows = _listed(self._fields)
-        lines = [self._title(), one_line(self.reason, 1_000)]
-        lines += [one_line(note, 400) for note in self.notes]
-        lines += [one_line(_change_text(row), 240) for row in rows.head(_SHOWN).to_dict("records")]
-        if len(rows) > _SHOWN:
-            lines.append(f"… {len(rows) - _SHOWN} more; .fields has them")
-        return "\n  ".join(lines)
+        more = len(_listed(self._fields)) > _SHOWN
+        return self.to_text(most=_SHOWN) + "\n  .fields has all rows" * more
 
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
@@ -173,7 +191,19 @@ class Regressions:
         listed = html_table(heads, shown) if shown else ""
         more = more_html(len(rows) - _SHOWN, "fields")
         reason = cell(document_text(self.reason, 1_000), tag="div")
-        return card_html(self._title(), reason, *notes, listed, more, limit=300)
+        counts = cell(document_text(self._counts()), tag="div")
+        return card_html(self._title(), reason, counts, *notes, listed, more, limit=300)
+
+    def _counts(self) -> str:
+        """Count the rows that regressed, and the fields and documents that they are of."""
+        rows = _listed(self._fields)
+        found = plural(len(rows), "row") + " regressed"
+        if len(rows) < (self._fields["verdict"] == "regressed").sum():
+            found += " in outputs that are still JSON"
+        if rows.empty:
+            return found
+        fields, documents = rows["field"].nunique(), rows["document"].nunique()
+        return f"{found}: {plural(fields, 'field')} in {plural(documents, 'document')}"
 
     def _title(self) -> str:
         names = " to ".join(one_line(name, 40) for name in self.runs)
@@ -293,16 +323,16 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     -----
     The verdict is about the mean of `measure` over the documents that both sides have:
 
-    - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test says that the
-      fall is no chance (p at most 1 - `confidence`).
+    - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test is
+      significant (p at most 1 - `confidence`).
     - ``pass``: a drop by more than `max_drop` can be excluded: the interval of the difference ends
       above it. Also if nothing differs.
-    - ``inconclusive``: neither. There are too few documents for the noise, or documents of the
+    - ``inconclusive``: neither. The documents are too few for their spread, or documents of the
       baseline have no output in the candidate.
 
     Fewer than six documents that differ never fail, since no test of so few is significant at
-    0.95. Documents in which a judge gave no verdict on a counted node are left out: what is not
-    known has not regressed. An output that is not JSON has a score of 0.
+    0.95. Documents in which a judge gave no verdict on a counted node are left out. An output that
+    is not JSON has a score of 0.
 
     Rows inside array items are compared if gold's item is paired on both sides. An item that only
     one side finds is a row of its own, and so is a spurious item that only one side has.
@@ -441,10 +471,40 @@ def _refuse_other_schemas(
     for document, was, is_ in zip(common, *digests, strict=True):
         # a label may stand for several schemas, and one side for fewer documents
         if was and is_ and not (was <= is_ or is_ <= was):
+            difference = _other_metric(sides, document) or _other_schema(sources, sides, document)
             raise InputError(
-                f"document {document!r}: the baseline was evaluated with another schema; evaluate "
-                "it again with this one"
+                f"document {document!r}: the baseline was evaluated with another schema"
+                f"{difference}; evaluate one of them again"
             )
+
+
+def _other_metric(sides: Iterable[Side], document: str) -> str:
+    """Name the first place that both sides score, by other metrics; empty if there is none."""
+    was, is_ = (
+        side.fields[side.fields["document"] == document]
+        .groupby("path", sort=False)["metric"]
+        .agg(lambda names: " and ".join(sorted({*names})))
+        for side in sides
+    )
+    for path, metric in was.items():
+        other = is_.get(str(path), metric)
+        if other != metric:
+            return f": {path} is scored by {metric} there and by {other} in the candidate"
+    return ""
+
+
+def _other_schema(sources: Iterable[Evaluations], sides: Iterable[Side], document: str) -> str:
+    """Name the first difference of two schemas; empty if one is not available."""
+    try:
+        was, is_ = (
+            without_notes(source.inputs(side.summary["run"].iloc[0], document).schema.document)
+            for source, side in zip(sources, sides, strict=True)
+        )
+    except InputError:  # loaded results have no inputs
+        return ""
+    place, old, new = first_difference("schema", was, is_)
+    shown = (cut("none" if value is None else repr(value), 80) for value in (old, new))
+    return ": {} is {} there and {} in the candidate".format(place.replace(" ", "/"), *shown)
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ import pandas as pd
 
 from extractbench_nb._files import write_texts
 from extractbench_nb._json import canonical, read_document
+from extractbench_nb._model_json import readable_output
 from extractbench_nb.batch.inputs import content_digest, scoring_digest
 from extractbench_nb.display.text import document_json, one_line, plural
 from extractbench_nb.errors import InputError
+from extractbench_nb.evaluation.accepted import read_accepted
 from extractbench_nb.evaluation.api import evaluate
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.stats.changes import SAME
@@ -104,14 +106,17 @@ class GoldenCase:
         profile: Any = "strict",
         judge: Any = "offline",
         alignment: Any = "optimal",
+        metrics: Any = None,
+        accepted: Any = None,
     ) -> Evaluation:
         """Evaluate an output, and raise if a counted field is worse than in the baseline.
 
         Parameters
         ----------
         output : object
-            The model's output: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
-        profile, judge, alignment : object, optional
+            The model's output: a value, a ``pathlib.Path`` (a file) or text, from which a code
+            fence is removed, as `as_scorer` takes it.
+        profile, judge, alignment, metrics, accepted : object, optional
             See `evaluate`; the same as when the baseline was written. ``strict``, the default,
             counts every value inside arrays, and what the output invents.
 
@@ -129,16 +134,24 @@ class GoldenCase:
             A file of the case cannot be read.
         """
         __tracebackhide__ = True
+        accepted = read_accepted(accepted)
         ev = evaluate(
-            self.schema, self.gold, output, profile=profile, judge=judge, alignment=alignment
+            self.schema,
+            self.gold,
+            readable_output(output),
+            profile=profile,
+            judge=judge,
+            alignment=alignment,
+            metrics=metrics,
+            accepted=accepted,
         )
+        about = self._about(ev, metrics, accepted)
         for name in MEASURES:
             self.record(f"{self.name}.{name}", round(float(ev.summary[name]), 6))
         if self.update:
-            self._write(ev)
-            self.record("golden_updated", self.name)
+            self._write(ev, about)
             return ev
-        improved, problems = self._compared(ev)
+        improved, problems = self._compared(ev, about)
         self.record(f"{self.name}.regressed", len(problems))
         if problems:
             raise GoldenError(self._message(ev, problems))
@@ -150,13 +163,18 @@ class GoldenCase:
         """Write the name; failures of tests show it."""
         return f"GoldenCase({self.name!r})"
 
-    def _about(self, ev: Evaluation) -> dict[str, Any]:
+    def _about(self, ev: Evaluation, metrics: Any, accepted: Any) -> dict[str, Any]:
         """Return what has to be equal for two results to be comparable."""
         settings = {name: str(ev.meta[name]) for name in ("profile", "judge", "alignment")}
         gold = content_digest(self.gold)
-        return {"schema": scoring_digest(self.schema), "gold": gold, **settings}
+        about = {"schema": scoring_digest(self.schema), "gold": gold, **settings}
+        if metrics:  # `parse_schema` keeps them in the document
+            about["metrics"] = scoring_digest(ev.inputs.schema.document)
+        if accepted:
+            about["accepted"] = content_digest([[one.path, one.value] for one in accepted])
+        return about
 
-    def _write(self, ev: Evaluation) -> None:
+    def _write(self, ev: Evaluation, about: dict[str, Any]) -> None:
         __tracebackhide__ = True
         if ev.inputs.problem is not None:
             problem = f"not JSON, so it is no baseline: {one_line(ev.inputs.problem, 200)}"
@@ -168,15 +186,16 @@ class GoldenCase:
             )
         content = {
             "format": _FORMAT,
-            **self._about(ev),
+            **about,
             "scores": {name: round(float(ev.summary[name]), 6) for name in MEASURES},
             # all other counted fields pass with a score of 1
             "fields": [node._asdict() | {"predicted": _kept(node.predicted)} for node in nodes],
         }
         text = json.dumps(content, indent=1, ensure_ascii=True) + "\n"
+        self.record("golden_updated", self.name)  # raises if another test wrote it
         write_texts({self.folder / BASELINE: text})
 
-    def _stored(self, ev: Evaluation) -> dict[str, Any]:
+    def _stored(self, about: dict[str, Any]) -> dict[str, Any]:
         """Read the baseline, and refuse one that was made from other inputs."""
         __tracebackhide__ = True
         path = self.folder / BASELINE
@@ -185,22 +204,26 @@ class GoldenCase:
         stored = read_document(path, "baseline")
         if not isinstance(stored, dict) or stored.get("format") != _FORMAT:
             raise InputError(f"{str(path)!r} is not a baseline of this version; {_UPDATE}")
-        for name, value in self._about(ev).items():
-            if stored.get(name) != value:
-                other = f"{name} {stored.get(name)!r}, not with {value!r}"
+        for name in (*about, "metrics", "accepted"):
+            if stored.get(name) != about.get(name):
+                other = f"{name} {stored.get(name)!r}, not with {about.get(name)!r}"
                 if name in ("gold", "schema"):
                     other = f"another {name}.json"
+                elif name in ("metrics", "accepted"):
+                    other = f"other {name}="
                 raise GoldenError(
                     f"golden case {self.name!r}: the baseline was made with {other}; {_UPDATE}"
                 )
         return stored
 
-    def _compared(self, ev: Evaluation) -> tuple[bool, list[tuple[_Node | None, _Node]]]:
+    def _compared(
+        self, ev: Evaluation, about: dict[str, Any]
+    ) -> tuple[bool, list[tuple[_Node | None, _Node]]]:
         """Return whether a node improved, and those that got worse with what they were."""
         __tracebackhide__ = True
         path = self.folder / BASELINE
         was = defaultdict(list)
-        stored = self._stored(ev)
+        stored = self._stored(about)
         try:
             for row in stored["fields"]:
                 node = _Node(**{**row, "score": float(row["score"])})

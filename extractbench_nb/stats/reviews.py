@@ -147,9 +147,9 @@ class ReviewPlan:
 
 def review_plan(  # noqa: PLR0913 - options, all but the first by name
     evaluations: object,
-    budget: float = 0.2,
     confidences: pd.DataFrame | None = None,
     *,
+    budget: float = 0.2,
     unit: str = "document",
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -165,10 +165,10 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     evaluations : results of a batch, pandas.DataFrame, mapping or list
         Results with `fields` of two documents or more, evaluated against gold. Several runs of a
         document are averaged; pass those of one run for a plan for that run.
-    budget : float, optional
-        Share of documents or values that can be checked, 0 to 1.
     confidences : pandas.DataFrame, optional
         See `calibration`.
+    budget : float, optional
+        Share of documents or values that can be checked, 0 to 1.
     unit : {"document", "field"}, optional
         Whether whole outputs are checked, those with the lowest mean confidence first, or single
         values. A review finds and corrects all errors of what is checked.
@@ -213,7 +213,7 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     ...     "passed": [i >= 10 for i in range(40)]})
     >>> stated = pd.DataFrame({"document": fields["document"],
     ...                        "confidence": [i / 40 for i in range(40)]})
-    >>> plan = review_plan(fields, 0.2, stated)
+    >>> plan = review_plan(fields, stated, budget=0.2)
     >>> plan.error, plan.remaining
     (0.25, 0.05)
     >>> plan.apply(stated.head(5))[["rank", "document", "review"]].values.tolist()[:2]

@@ -174,7 +174,7 @@ def test_runs(make: Any) -> None:
     texts = COLUMNS | {name: list(map(json.dumps, COLUMNS[name])) for name in ("gold", "predicted")}
     texts["schema"] = [json.dumps(SCHEMA)] * 2
     assert_frame_equal(xb.evaluate_runs(make(texts), progress=False).fields, expected.fields)
-    for bad in (pl.DataFrame(COLUMNS).lazy(), make({"run": ["a"]})):
+    for bad in ({"run": ["a"]}, make({"run": ["a"]})):
         with pytest.raises(xb.InputError, match="runs "):
             xb.evaluate_runs(bad, schema=SCHEMA, progress=False)
 
@@ -256,3 +256,11 @@ def test_cases_of_the_workbench(make: Any) -> None:
 
 def test_explore_takes_fields(fields: pd.DataFrame, other: Any) -> None:
     assert repr(xb.explore(other)) == repr(xb.explore(fields))
+
+
+def test_a_lazy_frame_is_collected() -> None:
+    rows = {"run": ["r"], "document": ["d"], "predicted": ['{"a": 1}'], "gold": ['{"a": 1}']}
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    found = xb.evaluate_runs(pl.LazyFrame(rows), schema=schema, progress=False)
+    assert found.summary["passed"].tolist() == [1]
+    assert as_pandas(pl.LazyFrame(rows)).equals(as_pandas(pl.DataFrame(rows)))

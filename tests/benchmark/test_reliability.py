@@ -230,3 +230,14 @@ def test_shipped_figures_are_what_the_reports_say() -> None:
     folder = os.environ["EXTRACTBENCH_RUNS"]
     pd.testing.assert_frame_equal(reliability.verdicts(folder), reliability.verdicts())
     pd.testing.assert_frame_equal(reliability.pairs(folder), reliability.pairs())
+
+
+def test_names_of_shipped_runs_are_short_and_distinct() -> None:
+    runs = reliability.verdicts()["run"].unique()
+    names = reliability.run_names(runs)
+    assert list(names) == list(runs)
+    assert list(names.values()) == [
+        *(f"Gemini 3 Flash preview, setup {n}" for n in (1, 2, 3)),
+        "Claude Haiku 4.5, setup 4",
+    ]
+    assert reliability.run_names(["a run", "setup1"]) == {"a run": "a run", "setup1": "setup1"}

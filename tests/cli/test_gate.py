@@ -1,5 +1,6 @@
 """The command `gate`: verdicts as exit status, text, JSON and Markdown."""
 
+import re
 import shlex
 import shutil
 from collections.abc import Callable
@@ -70,6 +71,24 @@ def test_the_summary_is_written(
     assert call(*arguments, "--github").status == 1
     assert file.read_text().startswith("### Extraction gate: fail\n")
     assert step.read_text() == f"before\n{file.read_text()}\n"
+
+
+def test_regressions_are_counted_once_and_the_same_everywhere(
+    folders: Path, call: Callable[..., Done], tmp_path: Path
+) -> None:
+    file = tmp_path / "gate.md"
+    sides = ("gate", folders / "good", folders / "bad")
+    done = call(*sides, "--summary", file)
+    counts = [
+        re.findall(r"(\d+) rows regressed in outputs(?s:.*)isted: (\d+) of \1 rows", text)
+        for text in (done.out, file.read_text())
+    ]
+    rows = call(*sides, "--json").json["fields"]
+    readable = [row for row in rows if row["reason"] != "invalid_output"]
+    expected = sum(row["verdict"] == "regressed" for row in readable)
+    assert counts == [[(str(expected), "10")], [(str(expected), "25")]]
+    assert done.out.splitlines()[-1].startswith("  --json has all rows, --summary FILE")
+    assert ".fields" not in done.out
 
 
 def test_folders_of_outputs_are_evaluated(call: Callable[..., Done], tmp_path: Path) -> None:

@@ -5,18 +5,29 @@ import doctest
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
+from extractbench_nb.cli.commands import commands
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 #: Pages in which code blocks run.
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+#: Pages of which data, commands and links are checked.
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.md")]
+WORKFLOWS = [*ROOT.glob("examples/*.yml"), *ROOT.glob(".github/workflows/*.yml")]
+#: How the lines of a block `console` begin that are checked.
+COMMAND = re.compile(r"(\$ )?(extractbench-nb|make|pip|python) ")
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
 
 #: Runs the blocks as cells of one notebook; prints what stands after ``# ->`` with what is shown.
@@ -37,6 +48,12 @@ print("\\n" + json.dumps(shown))
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
+
+
+def fences(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page: language and content."""
+    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
+    return [(t.info.strip(), t.content) for t in tokens if t.type == "fence"]
 
 
 def python_blocks(page: Path) -> list[str]:
@@ -83,26 +100,97 @@ def test_code_is_fenced_and_says_its_language(page: Path):
     assert [t.content for t in tokens if t.type == "fence" and not t.info.strip()] == []
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
-def test_documented_commands_exist(document: str):
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z]+):.*## ", makefile, flags=re.MULTILINE))
-    text = (ROOT / document).read_text(encoding="utf-8")
-    commands = set(re.findall(r"(?:`|^ *)make ([a-z]+)", text, flags=re.MULTILINE))
-    assert {"demo", "test"} <= targets
-    assert commands
-    assert commands <= targets
+@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
+def test_data_can_be_parsed(page: Path):
+    readers: dict[str, Callable[[str], object]] = {
+        "json": json.loads,
+        "toml": tomllib.loads,
+        "yaml": lambda text: list(yaml.safe_load_all(text)),
+    }
+    for language, text in fences(page):
+        if language in readers:
+            readers[language](text)
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """The commands of blocks `console`, and of the steps of a workflow, as lists of words."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".yml":
+        steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
+        blocks = [step["run"] for step in steps if "run" in step]
+    else:
+        blocks = [block for language, block in fences(page) if language == "console"]
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    known = [line.removeprefix("$ ") for line in lines if COMMAND.match(line)]
+    return [shlex.split(re.split(r" (?:[|>]|&&|\|\|) ", line)[0], comments=True) for line in known]
+
+
+def check_command(words: list[str]) -> None:
+    """Raise if a command names a subcommand, option, target, extra or file that does not exist."""
+    program, *rest = words
+    if program == "extractbench-nb":
+        name, command, rest = commands.resolve_command(click.Context(commands), rest)
+        while isinstance(command, click.Group) and rest:
+            name, command, rest = command.resolve_command(click.Context(command), rest)
+        assert command is not None
+        if "--help" not in rest:
+            command.make_context(name, rest)
+    elif program == "make":
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        targets = re.findall(r"^([a-z]+):.*## ", makefile, flags=re.MULTILINE)
+        assert {word for word in rest if "=" not in word} <= set(targets), words
+    elif program == "pip":
+        extras = re.findall(r"\[([a-z,]+)\]", " ".join(rest))
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        assert set(",".join(extras).split(",")) <= {"", *project["optional-dependencies"]}, words
+    elif rest and rest[0].startswith(("scripts/", "examples/")):
+        assert (ROOT / rest[0]).is_file(), words
+
+
+@pytest.mark.parametrize("page", [*DOCUMENTS, *WORKFLOWS], ids=name_of)
+def test_commands_exist(page: Path):
+    for words in commands_of(page):
+        check_command(words)
 
 
 @pytest.mark.parametrize(
-    "page",
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.md")],
-    ids=lambda page: str(page.relative_to(ROOT)),
+    "words",
+    ["extractbench-nb gat a b", "extractbench-nb gate a b --max-dorp 1", "extractbench-nb gate a"],
 )
+def test_a_command_that_does_not_exist_is_found(words: str):
+    with pytest.raises(click.UsageError):
+        check_command(words.split())
+
+
+@pytest.mark.parametrize("words", ["make dmeo", "pip install '.[nb]'", "python scripts/no.py"])
+def test_a_target_extra_or_script_that_does_not_exist_is_found(words: str):
+    with pytest.raises(AssertionError):
+        check_command(shlex.split(words))
+
+
+def test_the_readme_shows_the_two_commands():
+    shown = [words for words in commands_of(ROOT / "README.md") if words[0] == "make"]
+    assert shown == [["make", "demo"], ["make", "test"]]
+
+
+def test_the_readme_is_one_page():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
 def test_documented_files_exist(page: Path):
     text = page.read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)#\s]+)\)", text) if "://" not in link]
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)[)#]", text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_guide_is_listed():
+    folder = ROOT / "docs" / "howto"
+    listed = (folder / "index.md").read_text(encoding="utf-8")
+    guides = {page.stem for page in folder.glob("*.md")} - {"index"}
+    toctree = listed.partition("{toctree}")[2].partition("```")[0].split()
+    assert guides - set(toctree) == set()
+    assert [guide for guide in guides if f"({guide}.md)" not in listed] == []
 
 
 def test_no_block_of_the_readme_gives_a_name_another_meaning():

@@ -18,6 +18,7 @@ from extractbench_nb.extraction.confidences import (
     token_confidences,
     value_spans,
 )
+from extractbench_nb.stats.confidences import read_confidences
 
 NUMBER, TEXT = {"type": "number"}, {"type": "string"}
 
@@ -99,6 +100,22 @@ def test_pairs_are_split_where_the_schema_has_no_such_object(
     assert canonical(output) == before
     assert split_confidences(json.dumps(output), schema).value == value
     assert split_confidences(found.value, schema).value == value or "q" in value or "m" in value
+
+
+NESTED = [
+    (pair(pair(12, 0.4), 0.9), 0.4),
+    (pair(pair(12, None), 0.9), 0.9),
+    (pair(pair(12, 0.4), None), 0.4),
+    (pair(pair(pair(12, 0.1), 0.2), 0.3), 0.1),
+]
+
+
+@pytest.mark.parametrize("nested, stated", NESTED)
+def test_of_nested_pairs_the_inner_confidence_counts(nested: Any, stated: float) -> None:
+    found = split_confidences({"a": nested}, obj(a=NUMBER))
+    assert found.value == {"a": 12}
+    assert found.confidences[["path", "confidence"]].to_numpy().tolist() == [["$.a", stated]]
+    read_confidences(found.confidences)
 
 
 def test_other_keys() -> None:

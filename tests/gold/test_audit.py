@@ -26,6 +26,7 @@ from extractbench_nb.gold.findings import (
     chosen_kinds,
     sample_findings,
 )
+from extractbench_nb.gold.published import JUDGED_COLUMNS, judged_findings, published_findings
 
 SAMPLE = load_dataset("sample")
 LOAN = ("finance", "facility_agreement", "solvane_revolving_credit")
@@ -567,6 +568,49 @@ def test_the_page_judges_the_sample_that_is_drawn(published_audit: Audit) -> Non
     drawn = sample_findings(published_audit, 60, seed=4)["kind"].value_counts()
     judged = {kind: [int(n) for n in cells] for kind, *cells in table_of(JUDGED) if kind in KINDS}
     assert {kind: sum(cells) for kind, cells in judged.items()} == drawn.to_dict()
+
+
+@needs_dataset
+def test_the_shipped_counts_are_those_of_this_audit(published_audit: Audit) -> None:
+    pd.testing.assert_frame_equal(published_findings(), published_audit.summary)
+
+
+@needs_page
+def test_the_page_and_the_shipped_figures_are_the_same() -> None:
+    printed = {row[0]: [cell.replace(",", "") for cell in row[1:]] for row in table_of(JUDGED)}
+    by_kind = judged_findings("kind").set_index("group")[["real", "no_fault", "undecidable"]]
+    assert {kind: list(map(str, row)) for kind, *row in by_kind.itertuples()} == printed
+    lines = {row[0].removeprefix("severity "): row[1:] for row in table_of(ESTIMATE)}
+    for row in judged_findings().to_dict("records"):
+        counts = [str(row[name]) for name in ("drawn", "real", "no_fault", "undecidable")]
+        shares = [f"{row['precision']:.0%}", f"{row['low']:.0%} to {row['high']:.0%}"]
+        assert lines[row["group"]] == [*counts, *shares]
+    counts = published_findings()
+    wide = counts.pivot_table(index="kind", columns="domain", values="findings", fill_value=0)
+    found = {kind: [int(n.replace(",", "")) for n in cells] for kind, _, *cells in table_of(COUNTS)}
+    assert {kind: wide.loc[kind].astype(int).tolist() for kind in wide.index} == found
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"by": "kinds"}, "by='kinds'.*kind"),
+        ({"confidence": 1.0}, "confidence: expected a number between 0 and 1, found 1.0"),
+    ],
+)
+def test_judged_findings_names_what_is_wrong(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        judged_findings(**options)
+
+
+@pytest.mark.parametrize("by", ["severity", "kind"])
+def test_judged_findings_have_their_declared_columns(by: str) -> None:
+    frame = judged_findings(by, confidence=0.8)
+    assert frame.dtypes.astype(str).to_dict() == {c.name: c.dtype for c in JUDGED_COLUMNS.columns}
+    assert (frame["low"] <= frame["precision"]).all()
+    assert (frame["precision"] <= frame["high"]).all()
+    counts = frame[["real", "no_fault", "undecidable"]].sum(axis=1)
+    assert counts.tolist() == frame["drawn"].tolist()
 
 
 @needs_page

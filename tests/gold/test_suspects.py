@@ -388,7 +388,7 @@ def test_recorded_runs() -> None:
     ds = xb.load_dataset("extractbench")
     runs = xb.benchmark.recorded_outputs(folder)
     found = suspects(xb.evaluate_runs(runs, dataset=ds, progress=False), ds)
-    page = (Path(__file__).parents[2] / "docs" / "suspects.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "suspects.md").read_text("utf-8")
     for kind, rows in [*found.groupby("kind"), ("all", found)]:
         pages = rows[["consensus_page", "gold_page"]].notna()
         name = kind if kind == "all" else f"`{kind}`"

@@ -328,7 +328,7 @@ def test_corrections_of_a_frame_that_was_filtered(ds: Dataset, tmp_path: Path) -
 
 
 def test_the_published_gold_is_corrected_from_what_recorded_runs_agree_on(tmp_path: Path) -> None:
-    """The figures of docs/howto/corrections.md."""
+    """The figures of docs/howto/correct_gold.md."""
     variables = ("EXTRACTBENCH_DATASET", "EXTRACTBENCH_RUNS")
     absent = [name for name in variables if not os.environ.get(name)]
     if absent:

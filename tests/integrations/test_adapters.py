@@ -16,7 +16,7 @@ from extractbench_nb.integrations import inspect_scorer, mlflow_scorer
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "integrations.md").read_text(encoding="utf-8")
 SCHEMA = {
     "title": "Invoice",
     "type": "object",

@@ -194,6 +194,9 @@ def test_grading_result_of_an_unreadable_output():
         ({"vars": {"gold": "{}"}}, "config has no 'schema'"),
         ({"vars": None, "config": {"schema": SCHEMA}}, "vars has no 'gold'"),
         ({"vars": {"gold": "{}"}, "config": {"schema": SCHEMA, "gold": "g"}}, "vars has no 'g'"),
+        (context(schema=SCHEMA, treshold=1), "unknown key 'treshold'; did you mean 'threshold'"),
+        (context(shema=SCHEMA), "config has no 'schema'"),
+        (context(schema=SCHEMA, **{"1": 2}), "unknown key '1'; expected one of alignment, gold"),
     ],
 )
 def test_incomplete_configuration(about: dict[str, Any], message: str):

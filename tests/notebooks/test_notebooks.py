@@ -263,6 +263,25 @@ def test_a_paragraph_stands_before_each_figure(path: Path) -> None:
 
 
 @notebooks
+def test_the_text_of_each_figure_has_a_digest_of_its_data(path: Path) -> None:
+    """nbval compares this text, not the picture: draw with ``xb.plots``, on ``xb.plots.grid``."""
+    shown = [output.get("data", {}) for cell in code_cells(path) for output in cell.outputs]
+    for data in shown:
+        if MIME_FIGURE in data:
+            assert re.search(r"values, digest [0-9a-f]{12}>$", data["text/plain"])
+
+
+@notebooks
+def test_frames_are_formatted_in_one_place(path: Path) -> None:
+    """Texts on the left, names whole: ``xb.format_frames``, and no setting of pandas for it."""
+    sources = [cell.source for cell in code_cells(path)]
+    assert sum("xb.format_frames(" in source for source in sources) == 1
+    assert not [
+        source for source in sources if re.search(r"max_colwidth|subplots|rcParams", source)
+    ]
+
+
+@notebooks
 def test_prose_has_no_results_typed_by_hand(path: Path) -> None:
     """A number with decimals was computed somewhere: it belongs in an output."""
     plain = NO_RESULT.sub("", prose(path))

@@ -4,8 +4,10 @@ import importlib.metadata
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -157,7 +159,7 @@ def wheel_info(wheel: Path) -> str:
 
 def test_installed_wheel_evaluates_its_own_sample(wheel: Path, tmp_path: Path):
     target = tmp_path / "site"
-    zipfile.ZipFile(wheel).extractall(target)
+    shutil.unpack_archive(wheel, target, "zip")
     code = (
         "import extractbench_nb as xb;"
         "print(xb.__file__); ds = xb.load_dataset();"
@@ -170,6 +172,16 @@ def test_installed_wheel_evaluates_its_own_sample(wheel: Path, tmp_path: Path):
     assert float(pass_rate) == 1.0
 
 
+def test_source_distribution_holds_what_make_needs(wheel: Path):
+    (file,) = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = {"Makefile", "README.md", "CITATION.cff", "docs/conf.py", "environment.yml"}
+    wanted |= {p.relative_to(ROOT).as_posix() for p in (ROOT / "notebooks").glob("*.ipynb")}
+    assert wanted <= names
+    assert not [name for name in names if name.startswith(("build/", ".venv/"))]
+
+
 # --- documents -------------------------------------------------------------------------------
 
 
@@ -178,6 +190,31 @@ def test_changelog_has_the_version():
     headings = re.findall(r"^## (\S+)", text, flags=re.MULTILINE)
     assert extractbench_nb.__version__ in headings
     assert importlib.metadata.version("extractbench-nb") == extractbench_nb.__version__
+
+
+def test_citation_names_this_version_and_the_papers():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == extractbench_nb.__version__
+    assert citation["license"] == PROJECT["license"]
+    assert {"message", "title", "authors"} <= set(citation)
+    for reference in citation["references"]:
+        assert {"type", "title", "authors", "year"} <= set(reference)
+        (paper,) = reference["identifiers"]
+        assert reference["url"] == f"https://arxiv.org/abs/{paper['value'].removeprefix('arXiv:')}"
+
+
+def test_workflows_call_make_and_cover_the_oldest_python():
+    folder = ROOT / ".github" / "workflows"
+    for name, targets in {
+        "test.yml": {"make demo", "make test"},
+        "docs.yml": {"make docs"},
+    }.items():
+        workflow = yaml.safe_load((folder / name).read_text(encoding="utf-8"))
+        (job,) = workflow["jobs"].values()
+        assert targets <= {step.get("run") for step in job["steps"]}
+        if name == "test.yml":
+            assert f">={job['strategy']['matrix']['python'][0]}" == PROJECT["requires-python"]
 
 
 def test_no_text_tells_to_install_a_name_that_pypi_does_not_have():

@@ -144,6 +144,60 @@ def test_what_a_test_can_get_wrong(project: Project) -> None:
     assert "holds a gold.json" in empty.out
 
 
+TWICE = """
+import pytest
+
+@pytest.mark.parametrize("model", ["a", "b"])
+def test_models(golden, model):
+    golden("receipt").check(golden("receipt").gold)
+
+def test_one(golden):
+    for _ in range(2):
+        golden("invoices/17").check(golden("invoices/17").gold)
+"""
+
+
+def test_a_baseline_is_of_one_output(project: Project) -> None:
+    (project.folder / "tests/test_extraction.py").write_text(TWICE)
+    test = "tests/test_extraction.py::test_"
+    both = f"'receipt': its baseline is written by {test}models[a] and {test}models[b];"
+    alone = project.pytest("--update-baseline")
+    assert (alone.status, both in alone.out) == (1, True), alone.out
+    assert f"'invoices/17': its baseline is written by {test}one twice;" in alone.out
+    spread = project.pytest("--update-baseline", "-n", "2", "--dist", "each", "-k", "models")
+    assert (spread.status, both in spread.out) == (1, True), spread.out
+    spread = project.pytest("--update-baseline", "-n", "2", "-k", "models")
+    assert (spread.status, both in spread.out) == (1, True), spread.out
+    assert project.pytest("-k", "models").status == 0
+    assert project.pytest("--update-baseline", "-k", "models and b").status == 0
+
+
+@pytest.mark.parametrize(
+    "file, found",
+    [
+        ("Gold.JSON", "; found 'Gold.JSON'"),
+        ("scan.pdf", ""),
+        ("golds.json", "; found 'golds.json'"),
+    ],
+)
+def test_a_folder_without_gold_is_said(project: Project, file: str, found: str) -> None:
+    goldens = project.folder / "tests/goldens"
+    for folder in ("invoices/18", "invoices/17/pages", "_shared/deep", ".hidden"):
+        (goldens / folder).mkdir(parents=True)
+        (goldens / folder / file).write_text("{}")
+    skipped = project.pytest("-k", "each", "--update-baseline")
+    assert skipped.status == 2, skipped.out
+    assert skipped.out.count("goldens/invoices/18' has no gold.json" + found) == 1, skipped.out
+    for other in ("pages", "_shared", ".hidden"):
+        assert other not in skipped.out
+    tests = "def test_it(golden):\n    golden('invoices/18')\n"
+    (project.folder / "tests/test_extraction.py").write_text(tests)
+    assert "goldens/invoices/18' has no gold.json" in project.pytest().out
+    (goldens / "invoices/18").rename(goldens / "invoices/_18")
+    (project.folder / "tests/test_extraction.py").write_text(TESTS)
+    assert project.pytest("-k", "each", "--update-baseline").status == 0
+
+
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
     code = (
         "import pytest, sys; before = set(sys.modules); import extractbench_nb_pytest;"

@@ -47,7 +47,7 @@ POINTS = st.lists(
 
 
 def boxes(points: list[tuple[float, float]], width: float) -> list[Box]:
-    shifts = choose_places(points, [width] * len(points), FRAME)
+    shifts = [s for s in choose_places(points, [width] * len(points), FRAME) if s is not None]
     corners = [(x + right, y + up) for (x, y), (right, up) in zip(points, shifts, strict=True)]
     return [Box(left, bottom, left + width, bottom + 9.5) for left, bottom in corners]
 

@@ -114,6 +114,15 @@ def test_many_lines_are_told_apart_and_their_names_do_not_touch() -> None:
     assert heights[0] >= 0
 
 
+def test_scores_of_your_own_need_four_columns(frame: pd.DataFrame) -> None:
+    own = frame[["metric", "corruption", "rate", "score"]].assign(metric="mine")
+    ax = plots.sensitivity(own[frame["profile"].eq("paper")])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rate", "score")
+    assert not ax.collections  # no intervals, no bands
+    scores = frame[frame["profile"].eq("paper")].groupby("corruption", sort=False)["score"]
+    assert [line.get_ydata().tolist() for line in ax.lines] == [part.tolist() for _, part in scores]
+
+
 @pytest.mark.parametrize(
     "change, said",
     [

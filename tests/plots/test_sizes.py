@@ -125,7 +125,7 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
         xb.stats.calibration(*confident(), by="field", resamples=100), ax=ax
     ),
     "remaining_error": lambda ax: plots.remaining_error(
-        xb.stats.review_plan(confident()[0], 0.3, confident()[1], resamples=100), ax=ax
+        xb.stats.review_plan(confident()[0], confident()[1], budget=0.3, resamples=100), ax=ax
     ),
     "risk_coverage": lambda ax: plots.risk_coverage(
         xb.stats.risk_coverage(*confident(), target=0.3, resamples=100), ax=ax

@@ -157,7 +157,7 @@ def test_groups_have_rows_of_their_own() -> None:
 def test_frames_are_as_declared() -> None:
     fields, stated = sample(60, 6)
     found = xb.stats.calibration(fields, stated, **FAST)
-    plan = xb.stats.review_plan(fields, 0.3, stated, **FAST)
+    plan = xb.stats.review_plan(fields, stated, budget=0.3, **FAST)
     risk = xb.stats.risk_coverage(fields, stated, **FAST)
     for frame, spec in (
         (found.scores, CALIBRATION_COLUMNS),
@@ -252,12 +252,12 @@ def test_the_remaining_error_by_definition(budget: float) -> None:
     fields = fields.assign(confidence=stated["confidence"], wrong=~fields["passed"])
     first = fields.sort_values("confidence").index[: round(budget * 200)]
     left = fields.assign(wrong=fields["wrong"] & ~fields.index.isin(first))
-    plan = xb.stats.review_plan(fields, budget, stated, unit="field", **FAST)
+    plan = xb.stats.review_plan(fields, stated, budget=budget, unit="field", **FAST)
     assert plan.remaining == pytest.approx(left.groupby("document")["wrong"].mean().mean())
     assert plan.error == pytest.approx(fields.groupby("document")["wrong"].mean().mean())
     by_document = fields.groupby("document")[["confidence", "wrong"]].mean()
     whole = by_document.sort_values("confidence")["wrong"].iloc[round(budget * 20) :].sum() / 20
-    plan = xb.stats.review_plan(fields, budget, stated, **FAST)
+    plan = xb.stats.review_plan(fields, stated, budget=budget, **FAST)
     assert plan.remaining == pytest.approx(whole)
     assert plan.low <= plan.remaining <= plan.high
     assert plan.ranked["review"].sum() == round(budget * 20)
@@ -265,9 +265,7 @@ def test_the_remaining_error_by_definition(budget: float) -> None:
 
 def test_the_curve_falls_to_zero() -> None:
     for unit in ("document", "field"):
-        curve = xb.stats.review_plan(
-            *sample(200, 20)[:1], 0.33, sample(200, 20)[1], unit=unit
-        ).curve
+        curve = xb.stats.review_plan(*sample(200, 20), budget=0.33, unit=unit).curve
         assert (np.diff(curve["remaining"]) <= 1e-12).all()
         assert curve["high"].iloc[-1] == curve["remaining"].iloc[-1] == 0
         assert 0.33 in curve["budget"].tolist()
@@ -277,15 +275,15 @@ def test_runs_of_a_document_are_averaged() -> None:
     fields, stated = sample(40, 8)
     twice = [pd.concat([part.assign(run=run) for run in "ab"]) for part in (fields, stated)]
     for unit in ("document", "field"):
-        one = xb.stats.review_plan(fields, 0.5, stated, unit=unit, **FAST)
-        two = xb.stats.review_plan(twice[0], 0.5, twice[1], unit=unit, **FAST)
+        one = xb.stats.review_plan(fields, stated, budget=0.5, unit=unit, **FAST)
+        two = xb.stats.review_plan(twice[0], twice[1], budget=0.5, unit=unit, **FAST)
         found = [(plan.documents, plan.remaining, plan.low, plan.high) for plan in (one, two)]
         assert found[1] == pytest.approx(found[0])
 
 
 def test_a_plan_is_applied_to_outputs_without_gold() -> None:
     fields, stated = sample(100, 10)
-    plan = xb.stats.review_plan(fields, 0.3, stated, unit="field", **FAST)
+    plan = xb.stats.review_plan(fields, stated, budget=0.3, unit="field", **FAST)
     new = sample(50, 5, seed=9)[1]
     chosen = plan.apply(new)
     assert chosen["rank"].tolist() == list(range(1, 51))
@@ -299,7 +297,7 @@ def test_a_plan_is_applied_to_outputs_without_gold() -> None:
         plan.apply(new.drop_duplicates("document").drop(columns="path"))
     with pytest.raises(InputError, match=r"confidence is 1\.5"):
         plan.apply(new.assign(confidence=1.5))
-    by_document = xb.stats.review_plan(fields, 0.3, stated, **FAST).apply(new)
+    by_document = xb.stats.review_plan(fields, stated, budget=0.3, **FAST).apply(new)
     assert by_document["path"].isna().all()
     means = new.groupby("document")["confidence"].mean()
     assert by_document.set_index("document")["confidence"].to_dict() == pytest.approx(dict(means))
@@ -309,23 +307,23 @@ def test_omitted_values_count_for_documents_only() -> None:
     fields, stated = frames([0.9, 0.8, 0.7, 0.6], [1, 1, 1, 1], [0, 0, 1, 1])
     omitted = fields.assign(path=fields["path"] + "x", predicted_state="missing", passed=False)
     fields = pd.concat([fields, omitted])
-    plan = xb.stats.review_plan(fields, 0.5, stated, **FAST)
+    plan = xb.stats.review_plan(fields, stated, budget=0.5, **FAST)
     assert (plan.error, plan.remaining, plan.without) == (0.5, 0.25, 4)
-    assert xb.stats.review_plan(fields, 0.5, stated, unit="field", **FAST).error == 0.0
+    assert xb.stats.review_plan(fields, stated, budget=0.5, unit="field", **FAST).error == 0.0
 
 
 @pytest.mark.parametrize("budget", [-0.1, 1.1, 20, "20%", None, True, float("nan")])
 def test_a_bad_budget(budget: Any) -> None:
     with pytest.raises(InputError, match=r"budget=.*it is a share from 0 to 1"):
-        xb.stats.review_plan(sample(10, 5)[0], budget, sample(10, 5)[1])
+        xb.stats.review_plan(sample(10, 5)[0], sample(10, 5)[1], budget=budget)
 
 
 def test_bad_units_and_too_few_documents() -> None:
     fields, stated = sample(10, 5)
     with pytest.raises(InputError, match="unit is 'fields'; did you mean 'field'"):
-        xb.stats.review_plan(fields, 0.2, stated, unit="fields")
+        xb.stats.review_plan(fields, stated, budget=0.2, unit="fields")
     with pytest.raises(InputError, match="a single document with confidences"):
-        xb.stats.review_plan(fields.assign(document="d"), 0.2, stated.assign(document="d"))
+        xb.stats.review_plan(fields.assign(document="d"), stated.assign(document="d"))
     with pytest.raises(InputError, match="bins=1"):
         xb.stats.calibration(fields, stated, bins=1)
 
@@ -354,11 +352,13 @@ def test_the_interval_covers_the_error_that_remains(documents: int, kind: str) -
 
     whole = draw(1500)
     for unit in ("document", "field"):
-        truth = xb.stats.review_plan(whole[0], 0.2, whole[1], unit=unit, resamples=100).remaining
+        truth = xb.stats.review_plan(
+            whole[0], whole[1], budget=0.2, unit=unit, resamples=100
+        ).remaining
         covered = 0
         for _ in range(40):
             fields, stated = draw(documents)
-            plan = xb.stats.review_plan(fields, 0.2, stated, unit=unit, **FAST)
+            plan = xb.stats.review_plan(fields, stated, budget=0.2, unit=unit, **FAST)
             covered += plan.low <= truth <= plan.high
         assert covered >= 34
 

@@ -175,7 +175,7 @@ def test_bad_confidences(frame: Any, message: str) -> None:
             function(FIELDS, frame)
         assert message in str(caught.value)
     with pytest.raises(InputError) as caught:
-        xb.stats.review_plan(FIELDS, 0.2, frame)
+        xb.stats.review_plan(FIELDS, frame, budget=0.2)
     assert message in str(caught.value)
 
 
@@ -188,7 +188,7 @@ def test_names_may_be_numbers() -> None:
 
 def test_the_callers_frames_stay_as_they_are() -> None:
     fields, frame = FIELDS.copy(), GOOD.copy()
-    xb.stats.review_plan(fields, 0.5, frame, resamples=100)
+    xb.stats.review_plan(fields, frame, budget=0.5, resamples=100)
     pd.testing.assert_frame_equal(fields, FIELDS)
     pd.testing.assert_frame_equal(frame, GOOD)
 

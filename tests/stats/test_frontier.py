@@ -126,7 +126,7 @@ def test_the_order_of_runs_and_documents_changes_nothing(
         (lambda f: f, lambda f: pd.concat([f, f]), "run 'a', document 'd0' more than once"),
         (lambda f: f, lambda _: "runs/a", "outputs is str; expected a DataFrame"),
         (lambda f: f.drop(columns="pass_rate"), None, "no measure 'pass_rate'"),
-        (lambda f: f[f["run"] == "a"], None, "only one group"),
+        (lambda f: f[:0], None, "there are no rows|neither cost_usd nor"),
     ],
 )
 def test_bad_input(change: Any, outputs: Any, message: str) -> None:
@@ -134,6 +134,33 @@ def test_bad_input(change: Any, outputs: Any, message: str) -> None:
     given_outputs = None if outputs is None else outputs(frame.drop(columns="pass_rate"))
     with pytest.raises(InputError, match=message):
         xb.stats.frontier(change(frame), outputs=given_outputs)
+
+
+def test_a_single_run_is_one_row() -> None:
+    (row,) = xb.stats.frontier(summary(a=[(0.9, 1, 2), (0.7, 3, 4)])).to_dict("records")
+    assert (row["run"], row["score"], row["cost"], row["latency"]) == ("a", 0.8, 2, 3)
+    assert (row["dominated"], row["dominated_share"]) == (False, 0)
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_names_of_many_runs_do_not_overlap(rising: bool) -> None:
+    """Also where all 24 runs are on the frontier."""
+    matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    scores = [0.5 + 0.02 * at if rising else 0.8 + 0.01 * (at % 5) for at in range(24)]
+    frame = summary(
+        **{
+            f"provider/a-model-name-{at:02}": [(score, 1 + 0.05 * at, 1)] * 2
+            for at, score in enumerate(scores)
+        }
+    )
+    ax = xb.plots.frontier(xb.stats.frontier(frame))
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    assert 1 <= len(boxes) <= 24
+    assert not any(a.overlaps(b) for at, a in enumerate(boxes) for b in boxes[:at])
+    plt.close("all")
 
 
 def test_the_figure_has_a_point_per_run_and_a_line_through_the_best() -> None:

@@ -170,3 +170,56 @@ def test_the_input_is_unchanged_and_the_result_is_an_evaluation(case: GoldenCase
     assert loud.check(GOLD).summary["pass_rate"] == 1.0
     assert dict(recorded)["one.regressed"] == 0
     assert repr(loud) == "GoldenCase('one')"
+
+
+TEXT = json.dumps(GOLD)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [GOLD, TEXT, f"```json\n{TEXT}\n```", f"\ufeff{TEXT}", TEXT.encode(), f"~~~\n{TEXT}\n~~~"],
+)
+def test_outputs_are_read_as_a_scorer_reads_them(case: GoldenCase, output: Any) -> None:
+    update(case).check(output)
+    assert xb.as_scorer(SCHEMA)(output, GOLD).passed
+
+
+@pytest.mark.parametrize("output", [None, b"\xff", "", "no", "```json\n{\n```"])
+def test_no_output_is_worse_and_no_baseline(case: GoldenCase, output: Any) -> None:
+    with pytest.raises(GoldenError, match="the output is not JSON"):
+        update(case).check(output)
+    with pytest.raises(GoldenError, match="not JSON, so it is no baseline"):
+        GoldenCase("one", case.folder, case.root, update=True).check(output)
+
+
+OPTIONS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    # what passes only with the option, the option, and another one
+    (
+        {"name": "abXXXXXXij"},
+        {"metrics": {"name": {"metric_id": "string_fuzzy", "params": {"threshold": 0.2}}}},
+        {"metrics": {"name": {"metric_id": "string_fuzzy", "params": {"threshold": 0.1}}}},
+    ),
+    (
+        {"year": 2025},
+        {"accepted": [{"path": "$.year", "value": 2025}]},
+        {"accepted": [{"path": "$.year", "value": 2026}]},
+    ),
+]
+
+
+@pytest.mark.parametrize("output, option, other", OPTIONS)
+def test_metrics_and_accepted_values(
+    case: GoldenCase, output: Any, option: Any, other: Any
+) -> None:
+    update(case)
+    with pytest.raises(GoldenError, match="1 field worse"):
+        case.check(GOLD | output)
+    (name,) = option
+    with pytest.raises(GoldenError, match=f"made with other {name}="):
+        case.check(GOLD | output, **option)
+    update(case, output=output, **option)
+    found = case.check(GOLD | output, **option)
+    assert found.summary["passed"] == found.summary["evaluated"]
+    for options in ({}, other):
+        with pytest.raises(GoldenError, match=f"made with other {name}="):
+            case.check(GOLD, **options)

@@ -389,6 +389,51 @@ def test_markdown_fits_into_a_comment() -> None:
     found = xb.regressions(batch(dict.fromkeys(outputs, GOLD)), batch(outputs), resamples=100)
     text = found.to_markdown(most=600)
     assert 40_000 < len(text) <= 60_000
-    assert "more rows regressed." in text
+    listed = text.count("<code>d")
+    assert 0 < listed < 600
+    assert "600 rows regressed: " in text
+    assert f"Listed: {listed} of 600 rows." in text
     assert found.to_markdown(most=0).count("|") == 0
-    assert "600 more rows regressed" in found.to_markdown(most=0)
+    assert "Listed: 0 of 600 rows." in found.to_markdown(most=0)
+
+
+FIVE = {"year": {"metric_id": "number_tolerance", "params": {"tolerance": 0.05}}}
+OTHER_METRICS = [
+    (
+        {"year": "number_exact"},
+        {},
+        "$.year is scored by number_exact there and by integer_exact in",
+    ),
+    (
+        {},
+        {"year": "skip"},
+        "schema/evaluation_config_by_field is none there and {'year': 'skip'} in",
+    ),
+    (FIVE, {"year": "number_tolerance"}, "year is {'metric_id': 'number_tolerance', 'params'"),
+]
+
+
+@pytest.mark.parametrize("was, now, message", OTHER_METRICS)
+def test_the_metric_that_differs_is_named(was: Any, now: Any, message: str, tmp_path: Path) -> None:
+    titled = {**SCHEMA, "title": "Invoice"}
+    baseline = batch({"d": GOLD}, schema=titled, metrics=was)
+    with pytest.raises(xb.InputError, match="another schema") as raised:
+        xb.regressions(baseline, batch({"d": GOLD}, schema=titled, metrics=now))
+    assert message in str(raised.value)
+    assert str(raised.value).startswith("document 'd': the baseline was evaluated")
+    baseline.save(tmp_path / "saved")
+    with pytest.raises(xb.InputError, match="another schema") as raised:
+        xb.regressions(tmp_path / "saved", batch({"d": GOLD}, schema=titled, metrics=now))
+    assert (message in str(raised.value)) == ("scored by" in message)
+
+
+def test_one_count_of_rows_that_regressed() -> None:
+    candidate = batch({"d": {**GOLD, "year": 1}, "e": {**GOLD, "year": 2, "lines": [BOLT]}})
+    found = xb.regressions(batch({"d": GOLD, "e": GOLD}), candidate)
+    rows = found.fields[found.fields["verdict"] == "regressed"]
+    text = f"{len(rows)} rows regressed: {rows['field'].nunique()} fields in 2 documents"
+    assert len(rows) > rows["field"].nunique() > 1
+    for view in (repr(found), found._repr_html_(), found.to_markdown(most=0)):
+        assert view.count(text) == 1
+    same = xb.regressions(batch({"d": GOLD}), batch({"d": GOLD}))
+    assert "0 rows regressed\n" in repr(same) + "\n"

@@ -1,0 +1,254 @@
+"""Pages of the API, from `__all__` and the docstrings: nothing is listed by hand.
+
+``.. api:: judges`` expands to a table of the public names of ``extractbench_nb.judges`` and of the
+top-level names that it defines, and to an entry for each. ``.. api::`` without a name is a table of
+the top level, with ``:from: stats gold`` of its names from these packages. A name that several
+namespaces have is documented in the first of `NAMESPACES`; the others link there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from numpydoc.xref import DEFAULT_LINKS
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import PycodeError
+from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from extractbench_nb._frames import FrameSpec
+
+PACKAGE = "extractbench_nb"
+
+#: The namespaces in reading order; `compat`, which has the names of others, is last.
+NAMESPACES = (
+    *("evaluation", "schema", "field_metrics", "engine", "judges", "batch", "stats", "report"),
+    *("gold", "errors", "pdf", "benchmark", "paper", "extraction", "simulation", "tables"),
+    *("construction", "plots", "display", "widgets", "integrations", "compat"),
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A public name: its shortest full path, the namespace that documents it, its value."""
+
+    path: str
+    space: str
+    value: Any
+
+    @property
+    def name(self) -> str:
+        """The name itself."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def doc(self) -> str:
+        """The docstring; of a constant the comment ``#:`` above it. Empty if there is none."""
+        if isinstance(self.value, FrameSpec):
+            return f"Columns of the frame `{self.value.name}`: {self.value.grain}."
+        if inspect.ismodule(self.value) or callable(self.value):
+            return inspect.getdoc(self.value) or ""
+        return comment_of(self.name, self.value)
+
+    @property
+    def summary(self) -> str:
+        """First paragraph of the docstring on one line."""
+        return " ".join(self.doc.partition("\n\n")[0].split())
+
+
+def namespace(name: str) -> Any:
+    """Return the module of a namespace; the top level for an empty name."""
+    return import_module(f"{PACKAGE}.{name}" if name else PACKAGE)
+
+
+def comment_of(name: str, value: object) -> str:
+    """Return the comment ``#:`` of a constant in the module of the package that assigns it."""
+    for module_name, module in sorted(sys.modules.items()):
+        if not module_name.startswith(PACKAGE) or vars(module).get(name) is not value:
+            continue
+        try:
+            comments = ModuleAnalyzer.for_module(module_name).find_attr_docs()
+        except PycodeError:  # a module without a file, of `compat`
+            continue
+        if ("", name) in comments:
+            return "\n".join(comments["", name]).strip()
+    return ""
+
+
+def public(space: str) -> dict[str, Any]:
+    """Return the public names of a namespace with their values."""
+    module = namespace(space)
+    return {name: getattr(module, name) for name in module.__all__ if name != "__version__"}
+
+
+def entry(name: str, value: object, inside: str) -> Entry:
+    """Return the entry of a name; `inside` is the namespace that documents it if no other does."""
+    spaces = [s for s in NAMESPACES if public(s).get(name) is value]
+    is_top = public("").get(name) is value
+    if is_top and not inspect.ismodule(value):
+        spaces.append(home_package(value))
+    space = [*spaces, inside][0]
+    at = f"{PACKAGE}.{name}" if is_top or not space else f"{PACKAGE}.{space}.{name}"
+    return Entry(at, space, value)
+
+
+def entries(space: str) -> list[Entry]:
+    """Return the names of a namespace: classes, functions, constants, modules."""
+    values = public(space)
+    values |= {n: v for n, v in public("").items() if space and home_package(v) == space}
+    found = [entry(n, v, space) for n, v in values.items()]
+    return sorted(found, key=lambda e: (not callable(e.value), inspect.ismodule(e.value), e.name))
+
+
+def home_package(value: object) -> str:
+    """Return the package that defines an object: ``stats`` for `compare_runs`."""
+    return getattr(value, "__module__", "").removeprefix(PACKAGE).lstrip(".").partition(".")[0]
+
+
+# --- the directive --------------------------------------------------------------------------------
+
+
+def source(space: str, packages: frozenset[str] | None = None) -> Iterator[str]:
+    """Yield the reStructuredText of a namespace, or a table of top-level names."""
+    found = entries(space)
+    shown = [e for e in found if not inspect.ismodule(e.value)]
+    if packages is not None:
+        shown = [e for e in shown if home_package(e.value) in packages]
+    if space:
+        yield from (f".. automodule:: {PACKAGE}.{space}", "   :no-members:", "")
+    yield from (".. list-table::", "   :class: api-summary", "   :widths: 30 70", "")
+    for each in shown:
+        yield f"   * - :py:obj:`{each.name} <{each.path}>`"
+        yield f"     - {each.summary}"
+    yield ""
+    for each in shown:
+        if each.space == space:
+            yield from documented(each)
+    for each in found:
+        if inspect.ismodule(each.value) and space:
+            yield from (f".. rubric:: {each.path.replace(PACKAGE, 'xb')}", "")
+            yield from source(each.path.removeprefix(f"{PACKAGE}."))
+
+
+def documented(each: Entry) -> Iterator[str]:
+    """Yield the directives that document an object."""
+    if inspect.isclass(each.value):
+        kind = "exception" if issubclass(each.value, BaseException) else "class"
+        yield from (f".. auto{kind}:: {each.path}", "   :members:")
+        yield from ("   :special-members: __call__", "")
+    elif callable(each.value):
+        yield from (f".. autofunction:: {each.path}", "")
+    else:
+        module = each.path.rpartition(".")[0]
+        yield from (f".. py:data:: {each.name}", f"   :module: {module}", "")
+        yield from (f"   {line}" for line in each.doc.splitlines())
+        yield ""
+
+
+class Api(SphinxDirective):
+    """``.. api:: NAMESPACE``, with ``:from:`` and packages for a part of the top level."""
+
+    optional_arguments = 1
+    option_spec: ClassVar = {"from": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """Expand the namespace and parse the result."""
+        packages = self.options.get("from")
+        space = self.arguments[0] if self.arguments else ""
+        lines = source(space, packages and frozenset(packages.split()))
+        section = nodes.section(document=self.state.document)
+        self.state.nested_parse(StringList([*lines], self.get_location()), 0, section)
+        return section.children
+
+
+# --- signatures and references --------------------------------------------------------------------
+
+
+def hide_constructor(
+    _: Sphinx, what: str, name: str, obj: Any, options: Any, *shown: str | None
+) -> tuple[str, str] | None:
+    """Show no arguments of a class that users read and do not make: one without Parameters."""
+    signature, _returned = shown
+    if what not in ("class", "exception") or not signature:
+        return None
+    return None if "Parameters\n---" in (inspect.getdoc(obj) or "") else ("", "")
+
+
+def mark_parameters(
+    _: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Write the own parameters of a function or class as code, not as references."""
+    try:
+        names = [*inspect.signature(obj).parameters]
+    except (TypeError, ValueError):
+        return
+    for at, line in enumerate(lines):
+        parts = line.split("`")
+        # an odd part between single backticks
+        for i in range(1, len(parts) - 1, 2):
+            is_single = parts[i] and not parts[i - 1].endswith(":")
+            if is_single and parts[i] in names:
+                parts[i] = f"`{parts[i]}`"
+        lines[at] = "`".join(parts)
+
+
+def resolve(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.TextElement
+) -> nodes.Node | None:
+    """Resolve names that docstrings write shorter than in full: ``LLMJudge``, ``xb.gold.audit``.
+
+    A name in lower case without a namespace is one of the top level or of the page's namespace. A
+    name of a class is looked up in all namespaces.
+    """
+    if node.get("refdomain") != "py":
+        return None
+    target = node["reftarget"].removesuffix("()").removeprefix("xb.").removeprefix(f"{PACKAGE}.")
+    objects = env.domains.python_domain.objects
+    page = node["refdoc"].rpartition("/")[2]
+    found = [p for p in (f"{PACKAGE}.{target}", f"{PACKAGE}.{page}.{target}") if p in objects][:1]
+    if not found and target[:1].isupper():
+        ends = [path for path in objects if path.endswith(f".{target}")]
+        found = [path for path in ends if not objects[path].aliased]
+    if len(found) != 1:
+        return None
+    place = objects[found[0]]
+    return make_refnode(app.builder, node["refdoc"], place.docname, place.node_id, [text], found[0])
+
+
+def skip_field(_: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of a NamedTuple, which say nothing themselves."""
+    return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field") else None
+
+
+def link_types(app: Sphinx, config: Config) -> None:
+    """Link the classes of the package in the types of parameters, and nothing else."""
+    found = [e for space in NAMESPACES for e in entries(space) if inspect.isclass(e.value)]
+    own = {e.name: e.path for e in found}
+    own |= {e.path.replace(PACKAGE, "xb", 1): e.path for e in found}
+    config.numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | own
+    config.numpydoc_xref_ignore = "all"
+    config.numpydoc_xref_param_type = True
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive and what its entries need."""
+    app.add_directive("api", Api)
+    app.add_css_file("reference.css")
+    app.connect("config-inited", link_types, priority=100)  # before numpydoc reads the aliases
+    app.connect("autodoc-process-signature", hide_constructor, priority=100)
+    app.connect("autodoc-process-docstring", mark_parameters, priority=100)
+    app.connect("autodoc-skip-member", skip_field)
+    app.connect("missing-reference", resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

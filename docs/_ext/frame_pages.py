@@ -1,0 +1,174 @@
+"""Tables of the columns of a frame, from its declaration (`FrameSpec`).
+
+``{frame} evaluation.frames.FIELD_COLUMNS`` names the declaration by its module in the package. With
+``:like: evaluation.frames.FIELD_COLUMNS ev.fields`` only the columns are listed that this other
+declaration, shown elsewhere as ``ev.fields``, does not have. ``CHANGE_COLUMNS`` in single backticks
+in a docstring refers to the declaration that its module has under this name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import extractbench_nb
+from extractbench_nb._frames import Column, FrameSpec
+
+PACKAGE = extractbench_nb.__name__
+_CODE = re.compile(r"(`+)([^`]+)\1")
+_HEADER = ("column", "meaning", "dtype", "values")
+
+
+def declarations() -> dict[str, FrameSpec]:
+    """Return the public declarations by their place, each once, where it is assigned."""
+    names = [m.name for m in pkgutil.walk_packages(extractbench_nb.__path__, f"{PACKAGE}.")]
+    modules = [import_module(n) for n in names if "compat" not in n and "__main__" not in n]
+    found: dict[int, tuple[str, FrameSpec]] = {}
+    # names before entries of dicts, which often hold declarations that have a name
+    for specs_of in (_named, _in_dicts):
+        for module in modules:
+            source = inspect.getsource(module)
+            for key, spec in specs_of(module):
+                name = key.partition(".")[0]
+                is_assigned = re.search(rf"^(.+, )?{name}\b.* = ", source, re.MULTILINE)
+                if is_assigned:
+                    place = f"{module.__name__.removeprefix(f'{PACKAGE}.')}.{key}"
+                    found.setdefault(id(spec), (place, spec))
+    return dict(found.values())
+
+
+def _named(module: Any) -> Iterator[tuple[str, FrameSpec]]:
+    public = ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
+    return ((name, value) for name, value in public if isinstance(value, FrameSpec))
+
+
+def _in_dicts(module: Any) -> Iterator[tuple[str, FrameSpec]]:
+    for name, value in vars(module).items():
+        if isinstance(value, dict) and not name.startswith("_"):
+            yield from ((f"{name}.{k}", v) for k, v in value.items() if isinstance(v, FrameSpec))
+
+
+def declaration(place: str) -> FrameSpec:
+    """Return the declaration at a place, ``batch.rows.FRAMES.fields`` for example."""
+    parts = place.split(".")
+    at = next(i for i, part in enumerate(parts) if part.isupper() or part.startswith("_"))
+    value = getattr(import_module(".".join([PACKAGE, *parts[:at]])), parts[at])
+    return value[parts[at + 1]] if parts[at + 1 :] else value
+
+
+def label(place: str) -> str:
+    """Return the name of a declaration as a target of references."""
+    return f"frame-{place}".lower().replace(".", "-")
+
+
+class Frame(SphinxDirective):
+    """``{frame} PLACE``: what a row is, and a table of the columns."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {"like": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """Build the nodes."""
+        place = self.arguments[0]
+        spec = declaration(place)
+        name = label(place)
+        target = nodes.target("", "", ids=[name], names=[name])
+        standard = self.env.domains.standard_domain
+        standard.anonlabels[name] = (self.env.docname, name)
+        standard.labels[name] = (self.env.docname, name, spec.name)
+        grain = spec.grain[:1].upper() + spec.grain[1:]
+        text = nodes.paragraph("", "", *_inline(f"{grain}."))
+        columns: Iterable[Column] = spec.columns
+        if "like" in self.options:
+            other, shown = self.options["like"].split(maxsplit=1)
+            known = declaration(other).columns
+            columns = [column for column in spec.columns if column not in known]
+            lacks = [f"`{column.name}`" for column in known if column not in spec.columns]
+            text += [nodes.Text(" The columns of "), self._reference(other, shown)]
+            text += _inline(f" without {', '.join(lacks)}" if lacks else "")
+            text += nodes.Text(", and:" if columns else ".")
+        return [target, text, *([table_of(columns)] if columns else [])]
+
+    def _reference(self, place: str, shown: str) -> pending_xref:
+        return pending_xref(
+            "",
+            nodes.literal("", shown),
+            refdomain="std",
+            reftype="ref",
+            reftarget=label(place),
+            refexplicit=True,
+            refwarn=True,
+            refdoc=self.env.docname,
+        )
+
+
+def table_of(columns: Iterable[Column]) -> nodes.table:
+    """Return a table of columns."""
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in (20, 40, 12, 28)), cols=4)
+    group += nodes.thead("", _row([nodes.Text(name)] for name in _HEADER))
+    body = nodes.tbody()
+    for column in columns:
+        dtype = [nodes.Text(column.dtype + (", NA" if column.nullable else ""))]
+        name = [nodes.literal("", column.name)]
+        body += _row([name, _inline(column.meaning), dtype, _inline(column.values)])
+    group += body
+    return nodes.table("", group, classes=["frame-columns"])
+
+
+def _row(cells: Iterable[list[nodes.Node]]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+
+
+def _inline(text: str) -> list[nodes.Node]:
+    """Return text with its parts between backticks as code."""
+    parts = _CODE.split(text)
+    found: list[nodes.Node] = []
+    for at in range(0, len(parts), 3):
+        found.append(nodes.Text(parts[at]))
+        if at + 2 < len(parts):
+            found.append(nodes.literal("", parts[at + 2]))
+    return found
+
+
+def refer_to_frames(
+    _: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Make the names of declarations in a docstring references to their tables."""
+    function = inspect.unwrap(getattr(obj, "fget", None) or obj)
+    module = sys.modules.get(str(getattr(function, "__module__", "")))
+    places = {id(spec): place for place, spec in declarations_once().items()}
+
+    def reference(found: re.Match[str]) -> str:
+        place = places.get(id(vars(module).get(found[1]))) if module is not None else None
+        return f":ref:`{found[1]} <{label(place)}>`" if place else found[0]
+
+    for at, line in enumerate(lines):
+        lines[at] = re.sub(r"(?<![`:])`([A-Z_]+)`(?!`)", reference, line)
+
+
+_declared: dict[str, FrameSpec] = {}
+
+
+def declarations_once() -> dict[str, FrameSpec]:
+    """Return `declarations`, which are looked for once."""
+    if not _declared:
+        _declared.update(declarations())
+    return _declared
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive and the references."""
+    app.add_directive("frame", Frame)
+    app.connect("autodoc-process-docstring", refer_to_frames, priority=90)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,258 @@
+"""Generated parts of the pages about metrics: facts of the registry, tables of the sensitivity."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+from docutils import nodes
+from docutils.parsers.rst import directives
+from numpydoc.docscrape import NumpyDocString
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import extractbench_nb as xb
+from extractbench_nb.field_metrics import registry
+from extractbench_nb.field_metrics.registry import REGISTRY, Metric
+from extractbench_nb.schema import config
+
+FOLDER = "docs/reference/metrics"
+CSV = Path(__file__).parents[1] / "reference" / "metrics" / "sensitivity.csv"
+SOURCES = (
+    __file__,
+    CSV,
+    *Path(inspect.getfile(registry)).parent.glob("*.py"),
+    inspect.getfile(config),
+)
+
+#: Values of a type: gold, one of another JSON type, and the one that counts as empty.
+_EXAMPLES: dict[str, tuple[Any, Any, Any]] = {
+    "string": ("a", 1, ""),
+    "number": (1.5, [1.5], None),
+    "boolean": (True, "a", None),
+    "array": (["a"], {"a": 1}, []),
+}
+_STRENGTH = 0.3
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Write a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
+
+
+class Generated(SphinxDirective):
+    """A directive whose content is Markdown that `text` returns."""
+
+    has_content = False
+
+    def text(self) -> str:
+        """Return the Markdown."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the text in place."""
+        for source in SOURCES:
+            self.env.note_dependency(str(source))
+        return self.parse_text_to_nodes(self.text())
+
+
+class MetricFacts(Generated):
+    """What the registry and the docstring say about a metric, and its curve: ``{metric} NAME``."""
+
+    required_arguments = 1
+
+    def text(self) -> str:
+        """Return definition, facts, params, absent values and the curve."""
+        metric = REGISTRY.get(self.arguments[0])
+        doc = NumpyDocString(metric.doc)
+        definition = "\n".join([*doc["Summary"], "", *doc["Extended Summary"]])
+        parts = [definition, *_notes(doc), _facts(metric), _params(metric, doc), _absent(metric)]
+        if (CSV.parent / "curves" / f"{metric.name}.svg").exists():
+            parts.append(_CURVE.format(name=metric.name, folder=FOLDER))
+        return "\n\n".join(parts)
+
+
+def _notes(doc: NumpyDocString) -> list[str]:
+    """Return the notes with formulas as Markdown."""
+    text = "\n".join(doc["Notes"])
+    if not text:
+        return []
+    formula = re.compile(r"\.\. math::\n\n((?: +.*\n?)+)")
+    symbols = "Here $g$ is gold's value and $p$ the predicted one."
+    if r"|G|" in text:
+        symbols = "Here $G$ is gold's array and $P$ the predicted one."
+    return [formula.sub(lambda found: f"$$\n{found[1].rstrip()}\n$$\n\n{symbols}\n", text)]
+
+
+def _facts(metric: Metric) -> str:
+    """Return the table of facts."""
+    named = [p for p in config.PRESETS.values() if p.metric_id == metric.name]
+    default = [kind for kind, name in config.DEFAULT_METRICS.items() if name == metric.name]
+    types = [kind for kind in metric.applies_to if kind != "any"]
+    others = (
+        "; other values by their JSON text" if types and len(types) < len(metric.applies_to) else ""
+    )
+    rows = [
+        ["Types", (", ".join(types) or "all") + others],
+        ["Default for", ", ".join(f"`{kind}`" for kind in default) or "no type"],
+        ["Passes if", f"`{metric.pass_rule}`"],
+        ["Decided by", "the judge of the evaluation" if metric.judged else "rules, no judge"],
+        *(["Preset", f"`{p.name}`: {p.use}" + _set(p.params)] for p in named),
+        ["Source", metric.source],
+    ]
+    return table(["", ""], rows)
+
+
+def _set(params: Any) -> str:
+    return f" (`{dict(params)}`)" if params else ""
+
+
+def _params(metric: Metric, doc: NumpyDocString) -> str:
+    """Return the table of params, with their meanings from the docstring."""
+    meanings = {name: " ".join(lines) for name, _, lines in doc["Parameters"]}
+    rows = [
+        [f"`{p.name}`", f"`{p.default!r}`", p.expected, meanings[p.name].strip()]
+        for p in metric.params
+    ]
+    text = table(["param", "default", "allowed", "meaning"], rows) if rows else "None."
+    return f":::{{rubric}} Params\n:::\n\n{text}"
+
+
+def _absent(metric: Metric) -> str:
+    """Return outcome and score of each pair of states, by evaluating one."""
+    head = ":::{rubric} Absent values and other types\n:::\n\n"
+    if metric.name == "skip":
+        return head + "Nothing below the node is scored, whatever its values."
+    kind = next((t for t in metric.applies_to if t in _EXAMPLES), "string")
+    value, other, empty = _EXAMPLES[kind]
+    states: dict[str, Any] = {"missing": {}, "null": {"v": None}}
+    if empty is not None:
+        states[f"empty, `{empty!r}`".replace("'", '"')] = {"v": empty}
+    states["a value"] = {"v": value}
+    columns = {**states, "another type": {"v": other}}
+    node = {"type": kind, "evaluation_config": metric.name}
+    schema = {"type": "object", "properties": {"v": node}}
+
+    def cell(gold: Any, predicted: Any) -> str:
+        row = xb.evaluate(schema, gold, predicted).fields.iloc[0]
+        return f"{row['outcome']}, {row['score']:g}"
+
+    rows = [
+        [f"**{name}**", *(cell(gold, p) for p in columns.values())] for name, gold in states.items()
+    ]
+    return head + table(["gold \\ predicted", *columns], rows)
+
+
+_CURVE = """:::{{rubric}} Sensitivity
+:::
+
+![Mean score of {name} against the strength of each corruption](/{folder}/curves/{name}.svg)
+
+Values of the sample, corrupted at increasing strength, three times each, with the offline judge.
+A blue line that falls is a false reject, a red line that stays at the top is a false accept.
+[`sensitivity.csv`](/{folder}/sensitivity.csv) has the figures, `scripts/draw_sensitivity.py` makes
+both."""
+
+
+class MetricTable(Generated):
+    """All metrics with links to their pages: ``{metrics}``."""
+
+    def text(self) -> str:
+        """Return the table."""
+        found = xb.metrics().sort_values("metric")
+        rows = [
+            [f"[`{name}`]({name}.md)", types, summary, f"`{rule}`", "yes" if judged else "no"]
+            for name, types, summary, rule, judged in zip(
+                *(found[c] for c in ("metric", "applies_to", "summary", "pass_rule", "judged")),
+                strict=True,
+            )
+        ]
+        return table(["metric", "types", "compares", "passes if", "judged"], rows)
+
+
+class PresetTable(Generated):
+    """All presets with links to the pages of their metrics: ``{presets}``."""
+
+    def text(self) -> str:
+        """Return the table."""
+        rows = [
+            [
+                f"`{p.name}`",
+                f"[{p.metric_id}](/{FOLDER}/{p.metric_id}.md)",
+                f"`{dict(p.params)}`" if p.params else "",
+                ", ".join(k for k, name in config.DEFAULT_METRICS.items() if name == p.name),
+                p.use,
+            ]
+            for p in config.PRESETS.values()
+        ]
+        return table(["preset", "metric", "params", "default for", "use"], rows)
+
+
+class SensitivityTable(Generated):
+    """Share that passes, or mean score, by corruption and config: ``{sensitivity} KIND``."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar = {"measure": directives.unchanged}
+
+    def text(self) -> str:
+        """Return one row per corruption; what is on the wrong side of the limit is bold."""
+        measure = self.options.get("measure", "pass_rate")
+        found = pd.read_csv(CSV)
+        found = found[found["kind"] == self.arguments[0]]
+        if found.empty:
+            raise self.error(f"{CSV.name} has no rows of {self.arguments[0]!r}")
+        found = found.assign(order=found["meaning"].map(_MEANINGS.index))
+        # a substitute of a single value has no strength: its rate is 1
+        rate = found.groupby("corruption")["rate"].transform("min").clip(lower=_STRENGTH)
+        wide = found[found["rate"] == rate].pivot_table(
+            measure, ["order", "corruption"], ["metric", "profile"], sort=False
+        )
+        wide = wide.sort_index(level="order", sort_remaining=False, kind="stable")
+        several = len(set(wide.columns.get_level_values("profile"))) > 1
+        head = [f"`{m}`" + (f" ({profile})" if several else "") for m, profile in wide.columns]
+        limit, explanation = _READ[measure]
+        rows = [
+            [_MEANINGS[order], corruption.replace("_", " "), *(_cell(order, x, limit) for x in row)]
+            for (order, corruption), row in zip(wide.index, wide.to_numpy(), strict=True)
+        ]
+        n = f"{found['n'].max()} {self.arguments[0]} of the sample, seed 21."
+        return f"{explanation} {n}\n\n{table(['meaning', 'corruption', *head], rows)}"
+
+
+_MEANINGS = ("kept", "unclear", "changed")
+#: By measure: the limit, and what the cells are.
+_READ = {
+    "pass_rate": (
+        0.5,
+        """Share that passes if 30 % of the words, letters or digits change. Bold: less than half
+pass although the meaning is kept, or more than half although it is changed.""",
+    ),
+    "score": (
+        0.9,
+        """Mean score if 30 % of the places change. Bold: below 0.9 although the meaning is kept, or
+above 0.9 although it is changed.""",
+    ),
+}
+
+
+def _cell(order: int, share: float, limit: float) -> str:
+    """Write a share; bold if it is on the wrong side of the limit."""
+    is_wrong = share < limit if _MEANINGS[order] == "kept" else share > limit
+    text = "" if pd.isna(share) else f"{share:.2f}"
+    return f"**{text}**" if is_wrong and _MEANINGS[order] != "unclear" else text
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives."""
+    app.add_directive("metric", MetricFacts)
+    app.add_directive("metrics", MetricTable)
+    app.add_directive("presets", PresetTable)
+    app.add_directive("sensitivity", SensitivityTable)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,125 @@
+"""The text of a figure changes with what is drawn, and with nothing else; grids of Axes."""
+
+from collections.abc import Callable
+from io import BytesIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractbench_nb import paper, plots
+from extractbench_nb.errors import InputError
+
+matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
+from matplotlib.axes import Axes  # noqa: E402
+
+from extractbench_nb.plots.figures import digest_of, new_figure  # noqa: E402
+
+Change = Callable[[Axes, float], object]
+
+#: What draws some numbers, each kind of artist once; a second value is drawn otherwise.
+DRAWN: dict[str, Change] = {
+    "line": lambda ax, v: ax.plot([0, 1], [3, v]),
+    "colour": lambda ax, v: ax.plot([0, 1], [3, 3], color=(v / 9, 0, 0)),
+    "bar": lambda ax, v: ax.barh([0, 1], [3, v]),
+    "moved bar": lambda ax, v: ax.barh([0], [3], left=v),
+    "points": lambda ax, v: ax.scatter([0, 1], [3, v]),
+    "hollow point": lambda ax, v: ax.scatter([0], [3], facecolors="none" if v > 5 else "black"),
+    "segments": lambda ax, v: ax.hlines([0, 1], 0, [3, v]),
+    "band": lambda ax, v: ax.fill_between([0, 1], [3, 3], [v, v]),
+    "heat": lambda ax, v: ax.pcolormesh([[0, 1], [3, v]]),
+    "image": lambda ax, v: ax.imshow([[0, 1], [3, v]]),
+    "wedge": lambda ax, v: ax.pie([3, v]),
+    "text": lambda ax, v: ax.text(0, 0, f"{v} %"),
+    "row names": lambda ax, v: ax.set_yticks([0, 1], ["a", f"b {v}"]),
+    "title": lambda ax, v: ax.set_title(f"p = {v}", loc="left"),
+    "legend": lambda ax, v: ax.plot([0], [0], label=f"{v}") and ax.legend(),
+}
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> object:
+    yield
+    plt.close("all")
+
+
+def text_of(draw: Change, value: float) -> str:
+    figure = new_figure(4, 3)
+    draw(figure.add_subplot(), value)
+    return repr(figure)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_text_changes_with_the_data_and_stays_otherwise(name: str) -> None:
+    first, again, other = (text_of(DRAWN[name], value) for value in (4, 4, 6))
+    assert first == again
+    assert first != other
+    assert first.startswith("<DataFigure size 400x300 with 1 Axes, ")
+
+
+@given(st.integers(1, 400), st.integers(1, 400), st.integers(-6, 6))
+def test_the_last_digits_of_a_float_do_not_matter(top: int, bottom: int, power: int) -> None:
+    value = top / bottom * 10.0**power
+    near = [np.nextafter(value, np.inf), value, np.nextafter(value, 0), value * (1 + 1e-13)]
+    figures = [plt.Figure() for _ in near]
+    for figure, moved in zip(figures, near, strict=True):
+        figure.add_subplot().plot([0.0, 1.0, 2.0], [0.0, moved, -moved])
+    assert len({digest_of(figure) for figure in figures}) == 1
+
+
+@given(st.floats(-1e6, 1e6), st.sampled_from([0.99, 1.01, -1.0, 10.0]))
+def test_a_change_of_a_hundredth_is_seen(value: float, factor: float) -> None:
+    if abs(value) < 1e-9:
+        return
+    figures = plt.Figure(), plt.Figure()
+    for figure, drawn in zip(figures, (value, value * factor), strict=True):
+        figure.add_subplot().plot([0.0, 1.0], [0.0, drawn])
+    assert digest_of(figures[0]) != digest_of(figures[1])
+
+
+def test_missing_values_and_empty_figures_have_a_digest() -> None:
+    assert digest_of(plt.Figure())[0] == 0
+    texts = {text_of(DRAWN[name], np.nan) for name in ("line", "bar", "points")}
+    assert len(texts) == 3
+
+
+def test_drawing_to_a_file_does_not_change_the_text() -> None:
+    counts = paper.counts()
+    for ax in (plots.results(counts), plots.factor(counts, paper.published(6), "keys")):
+        before = repr(ax.figure)
+        ax.figure.savefig(BytesIO(), bbox_inches="tight")
+        assert repr(ax.figure) == before
+
+
+def test_one_count_of_a_published_table_is_seen() -> None:
+    counts = paper.counts()
+    changed = counts.copy()
+    changed.loc[0, "valid"] += 1
+    assert repr(plots.results(counts).figure) != repr(plots.results(changed).figure)
+
+
+@pytest.mark.parametrize(
+    "n, columns, shape", [(1, 3, (1, 1)), (3, 3, (1, 3)), (5, 3, (2, 3)), (4, 2, (2, 2))]
+)
+def test_a_grid_has_as_many_axes_as_were_asked_for(
+    n: int, columns: int, shape: tuple[int, int]
+) -> None:
+    axes = plots.grid(n, columns=columns, height=2.0)
+    (figure,) = {ax.figure for ax in axes}
+    assert len(axes) == len(figure.axes) == n
+    assert figure.get_size_inches().tolist() == [9.0, 2.0 * shape[0]]
+    geometries = [ax.get_subplotspec().get_geometry() for ax in axes]
+    assert geometries == [(*shape, place, place) for place in range(n)]
+    assert plt.get_fignums() == [figure.number]
+
+
+@pytest.mark.parametrize(
+    "options", [{"n": 0}, {"n": -1}, {"n": 2, "columns": 0}, {"n": 2, "height": 0.0}]
+)
+def test_a_grid_without_room_is_refused(options: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="expected"):
+        plots.grid(**options)
+    assert not plt.get_fignums()
