@@ -1,4 +1,4 @@
-"""Draw the example of docs/explanation/alignment.md: which predicted item goes with which gold item.
+"""Draw the example of docs/explanation/alignment.md: gold items and their predicted partners.
 
     python -m scripts.draw_alignment
 
@@ -49,7 +49,7 @@ def drawing(matches: pd.DataFrame) -> str:
         (x, y), (end, bottom) = ends[0], ends[-1]
         shown = status if len(ends) == 1 else f"{status}, {row['similarity']:.2f}"
         parts.append(f'<text class="note" x="{end + BOX + 12}" y="{bottom + 5}">{shown}</text>')
-        if len(ends) == 2:
+        if ends[0] != ends[-1]:
             lines.append(
                 f'<line class="{status}" x1="{x + BOX}" y1="{y}" x2="{end}" y2="{bottom}"/>'
             )

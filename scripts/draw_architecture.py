@@ -18,6 +18,8 @@ PICTURE = Path(__file__).parents[1] / "docs" / "explanation" / "packages.svg"
 ROOT = "extractbench_nb"
 #: Sizes in pixels of the picture.
 BOX_HEIGHT, ROW_HEIGHT, GAP, MARGIN = 32, 62, 22, 14
+#: Rounds in which rows are sorted, and those in which nodes only move.
+SORTED, MOVED = 40, 20
 STYLE = """
   rect { fill: #eef4fb; stroke: #33658a; }
   text { font: 15px system-ui, sans-serif; fill: #12263a; text-anchor: middle; }
@@ -73,10 +75,10 @@ def rows_of(imports: dict[str, set[str]]) -> tuple[list[list[Node]], list[tuple[
     for name, at in levels.items():
         rows[at].append((name, ""))
     lines: list[tuple[Node, Node]] = []
-    for name in levels:
+    for name, at in levels.items():
         for other in sorted(imports[name]):
             path: list[Node] = [(name, "")]
-            for row in range(levels[name] - 1, levels[other], -1):
+            for row in range(at - 1, levels[other], -1):
                 path.append((name, f"{other} {row}"))
                 rows[row].append(path[-1])
             lines += pairwise([*path, (other, "")])
@@ -99,13 +101,13 @@ def placed(rows: list[list[Node]], lines: list[tuple[Node, Node]]) -> dict[Node,
         neighbours[upper].append(lower)
         neighbours[lower].append(upper)
     at = {node: 60.0 * place for row in rows for place, node in enumerate(row)}
-    for step in range(60):
+    for step in range(SORTED + MOVED):
         for row in rows if step % 2 else rows[::-1]:
             wish = {
                 node: sum(at[other] for other in neighbours[node]) / max(len(neighbours[node]), 1)
                 for node in row
             }
-            if step < 40:
+            if step < SORTED:
                 row.sort(key=lambda node: (wish[node], node))
             centres: list[float] = []
             for node in row:
