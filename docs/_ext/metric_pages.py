@@ -183,14 +183,13 @@ class PresetTable(Generated):
         """Return the table."""
         rows = [
             [
-                f"`{p.name}`",
-                f"[{p.metric_id}](/{FOLDER}/{p.metric_id}.md)",
+                f"[`{p.name}`](/{FOLDER}/{p.metric_id}.md)",
                 ", ".join(f"`{name}={value!r}`" for name, value in p.params.items()),
                 p.use,
             ]
             for p in config.PRESETS.values()
         ]
-        return table(["preset", "metric", "params", "use"], rows)
+        return table(["preset", "params", "use"], rows)
 
 
 class SensitivityTable(Generated):

@@ -55,7 +55,7 @@ def test_the_index_has_the_tables_of_metrics_and_presets() -> None:
 def test_the_table_of_presets_links_the_page_of_the_metric(preset: Preset) -> None:
     pages = extension("metric_pages")
     table = pages.PresetTable.text(object())
-    link = f"| `{preset.name}` | [{preset.metric_id}](/{pages.FOLDER}/{preset.metric_id}.md) |"
+    link = f"| [`{preset.name}`](/{pages.FOLDER}/{preset.metric_id}.md) |"
     assert link in table
     assert page_of(preset.metric_id).exists()
 
