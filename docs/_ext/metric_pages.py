@@ -155,7 +155,7 @@ _CURVE = """:::{{rubric}} Sensitivity
 ![Mean score of {name} against the strength of each corruption](/{folder}/curves/{name}.svg)
 
 Values of the sample, corrupted at increasing strength, three times each, with the offline judge.
-A blue line that falls is a false reject, a red line that stays at the top is a false accept.
+A blue line that falls: false rejects. An orange line that stays at the top: false accepts.
 [`sensitivity.csv`](/{folder}/sensitivity.csv) has the figures, `scripts/draw_sensitivity.py` makes
 both."""
 
@@ -183,15 +183,13 @@ class PresetTable(Generated):
         """Return the table."""
         rows = [
             [
-                f"`{p.name}`",
-                f"[{p.metric_id}](/{FOLDER}/{p.metric_id}.md)",
-                f"`{dict(p.params)}`" if p.params else "",
-                ", ".join(k for k, name in config.DEFAULT_METRICS.items() if name == p.name),
+                f"[`{p.name}`](/{FOLDER}/{p.metric_id}.md)",
+                ", ".join(f"`{name}={value!r}`" for name, value in p.params.items()),
                 p.use,
             ]
             for p in config.PRESETS.values()
         ]
-        return table(["preset", "metric", "params", "default for", "use"], rows)
+        return table(["preset", "params", "use"], rows)
 
 
 class SensitivityTable(Generated):

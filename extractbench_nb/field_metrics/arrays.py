@@ -33,7 +33,7 @@ def set_f1(
     -----
     .. math::
 
-        s(G, P) = \frac{2\,|G \cap P|}{|G| + |P|}
+        s(G, P) = \frac{2\,|G \cap P|}{{|G|} + {|P|}}
 
     Examples
     --------
@@ -106,7 +106,7 @@ def table_grits(
     -----
     .. math::
 
-        s(G, P) = \frac{2 \sum_{i,j} f(\tilde{G}_{ij}, \tilde{P}_{ij})}{|G| + |P|}
+        s(G, P) = \frac{2 \sum_{i,j} f(\tilde{G}_{ij}, \tilde{P}_{ij})}{{|G|} + {|P|}}
 
     The sum is over the cells of the aligned rows and columns, f is the similarity of two cells
     (under ``con`` that of their texts), and the bars count all cells.
@@ -184,7 +184,7 @@ Notes
 .. math::
 
     s(G, P) = \\frac{{\\text{{matched}}}}{{|G|}} \\qquad s_{{\\text{{strict}}}}(G, P) =
-        \\frac{{2 \\cdot \\text{{matched}}}}{{|G| + |P|}}
+        \\frac{{2 \\cdot \\text{{matched}}}}{{{{|G|}} + {{|P|}}}}
 
 The params from ``model`` on are used only with ``alignment="llm"``.
 """
