@@ -70,21 +70,21 @@ def complexity(
         A dataset, or a schema as `parse_schema` takes it. By default the released ExtractBench
         dataset, from shipped statistics: the dataset itself is not needed.
     by : {"document", "domain"}, optional
-        One row per document, or one row per schema of the dataset (what the paper calls a
-        domain). A schema that is measured by itself is always one row.
+        One row per document, or one row per schema of the dataset (the paper's domains). A single
+        schema is always one row.
 
     Returns
     -------
     pandas.DataFrame
-        Of a dataset: see `COMPLEXITY_COLUMNS` and `DOMAIN_COLUMNS`. Of a schema: keys and depth.
-        ``attrs["source"]`` says what was measured: ``"shipped statistics"``, the dataset's name or
-        ``"schema"``. Tokens are GPT-2's; a PDF of scanned pages has none. Figures of a missing or
-        broken file are missing, and left out of totals and averages.
+        For a dataset the columns of `COMPLEXITY_COLUMNS` or `DOMAIN_COLUMNS`, for a schema keys and
+        depth. ``attrs["source"]`` names what was measured: ``"shipped statistics"``, the dataset's
+        name or ``"schema"``. Tokens are GPT-2 tokens; a PDF of scanned pages has none. Figures of a
+        missing or broken file are NA, and not part of totals and averages.
 
     Raises
     ------
     InputError
-        If `by` is neither.
+        If `by` is neither ``"document"`` nor ``"domain"``.
     DatasetError
         If a schema file of the dataset cannot be read.
     SchemaError
@@ -253,20 +253,20 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     """Compare candidate definitions of the paper's column `Fields` (Table 6) with its values.
 
     No definition reproduces more than two of the five published averages. These reproduce one
-    each: leaf values outside arrays, which is what this package counts (`credit`, 11.2); paths of
-    members with leaf values (`research`, 10.3); keys of the schema outside arrays, although four
-    of the five released documents do not have them (`sports`, 4.0); keys of the schema less its
-    arrays (`10-K/Q`, 317.0). No definition gives the 8.9 of `resumes`.
+    each: leaf values outside arrays, the definition of this package (credit, 11.2); paths of
+    members with leaf values (research, 10.3); keys of the schema outside arrays, although four of
+    the five released documents do not have them (sports, 4.0); keys of the schema without its
+    arrays (10-K/Q, 317.0). No definition gives the 8.9 of resumes.
 
     Parameters
     ----------
     ds : Dataset, optional
-        A dataset to count. By default the shipped counts of the released one.
+        A dataset to count. By default the shipped counts of the released dataset.
 
     Returns
     -------
     pandas.DataFrame
-        One row per definition and schema (see `FIELD_COLUMNS`). ``attrs["source"]`` says what was
+        One row per definition and schema (see `FIELD_COLUMNS`). ``attrs["source"]`` names what was
         counted.
 
     Raises

@@ -259,7 +259,7 @@ EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
 class Dataset:
     """Schemas, gold JSON and PDFs of one folder, read on first access.
 
-    Made by `load_dataset`. Each access to a frame returns a new one.
+    Made by `load_dataset`. Each access to a frame returns a copy.
 
     Attributes
     ----------
@@ -321,8 +321,8 @@ class Dataset:
     def provenance(self) -> pd.Series[Any]:
         """Where the dataset comes from, as a Series.
 
-        dataset, source, commit, licence and folder; then how many of the released files are
-        verified (by SHA-256), unverified, changed and missing. ``pd.NA`` where it does not apply.
+        dataset, source, commit, licence and folder; then the numbers of released files that are
+        verified (by SHA-256), unverified, changed and missing. NA if it does not apply.
         """
         released = self.name == "extractbench"
         facts: dict[str, Any] = {
@@ -366,8 +366,8 @@ class Dataset:
     def accepted(self) -> pd.DataFrame:
         """One row per accepted alternative in ``accepted.json`` or ``accepted.csv`` of the folder.
 
-        The columns are document, path, value, note; there are no rows without such a file.
-        `evaluate_runs` uses them where they are passed: ``accepted=dataset.accepted``.
+        The columns are document, path, value, note; there are no rows without such a file. Pass
+        them to `evaluate_runs` as ``accepted=dataset.accepted``.
 
         Raises
         ------
@@ -392,7 +392,7 @@ class Dataset:
         Returns
         -------
         dict
-            The file's content as it is, an envelope included.
+            The content of the file, unchanged; an envelope is kept.
 
         Raises
         ------
@@ -434,7 +434,7 @@ class Dataset:
         return _read_json(self._find_document(document_id).gold, "gold")
 
     def pdf_path(self, document_id: str) -> Path:
-        """Return where a document's PDF is.
+        """Return the path of a document's PDF.
 
         Parameters
         ----------
@@ -518,11 +518,10 @@ def load_dataset(
     Parameters
     ----------
     name_or_path : str or path, optional
-        ``"sample"``: the small fictional dataset that comes with this package; the default where
-        no `path` is given either.
+        ``"sample"``, the default: the small fictional dataset that comes with this package.
         ``"extractbench"``: the published dataset, from `path`, else from the folder that the
-        environment variable ``EXTRACTBENCH_DATASET`` names, else from where `fetch_dataset`
-        put it.
+        environment variable ``EXTRACTBENCH_DATASET`` names, else from the folder to which
+        `fetch_dataset` downloads.
         Anything else: a folder in the same layout.
     path : str or path, optional
         The folder that holds the named dataset. Without a name: a folder in the same layout.
@@ -530,7 +529,7 @@ def load_dataset(
     Returns
     -------
     Dataset
-        Listed and checked; file contents are read on demand.
+        The dataset; its files are listed and checked, and read on demand.
 
     Raises
     ------
@@ -540,10 +539,12 @@ def load_dataset(
 
     Examples
     --------
-    >>> from extractbench_nb.benchmark.dataset import load_dataset
-    >>> ds = load_dataset("sample")
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
     >>> ds.schemas["domain"].tolist()
     ['academic', 'finance', 'finance', 'hiring', 'sport']
+    >>> ds.gold("night bus demand")["heading"]
+    'Who Takes the Night Bus? A Note on Counting Passengers by Door Sensors'
     """
     if name_or_path is None:
         name_or_path, path = "sample" if path is None else Path(path), None

@@ -56,26 +56,23 @@ def fetch_dataset(
     About 35 MB from ``github.com/ContextualAI/extract-bench`` (MIT licence), pinned to one commit.
     Each file is verified by its SHA-256 and appears under its name only when it is complete; a
     verified file is never downloaded again. One PDF was not available when the hashes were made: it
-    is unverified (see `Dataset.provenance`), and where the source does not have it the document
-    stays without PDF, with a warning.
-
-    Recorded data name the commit by the first eight digits of its hash. The hashes of the files
-    come from a copy of the dataset; a downloaded file with another hash raises an error.
+    is unverified (see `Dataset.provenance`); if the source lacks it, the document stays without
+    PDF, with a warning. A downloaded file with another hash raises an error.
 
     Parameters
     ----------
     name : str, optional
         ``"extractbench"``; the sample comes with this package.
     path : str or path, optional
-        Folder to fill. By default one in the user's cache, or in the folder that the environment
-        variable ``EXTRACTBENCH_CACHE`` names; `load_dataset` finds that by itself.
+        Folder to fill. By default a folder in the user's cache, or in the folder that the
+        environment variable ``EXTRACTBENCH_CACHE`` names; `load_dataset` looks there.
     progress : bool, optional
         Whether to show a progress bar.
     base_url : str, optional
         A mirror that serves the repository's files below this address.
     timeout : float, optional
-        Seconds for the whole download, above 0. A server that sends nothing for 30
-        seconds is an error.
+        Time limit for the whole download in seconds, above 0. If the server sends nothing for 30
+        seconds, that is an error too.
 
     Returns
     -------
@@ -85,11 +82,18 @@ def fetch_dataset(
     Raises
     ------
     DatasetError
-        If the name is not known, a file cannot be downloaded in time or is not the released one
-        (a download stops at that file's size), or `path` holds a file with other content, which
-        is not changed.
+        If the name is unknown, a file cannot be downloaded in time or is not the released one (a
+        download stops at that file's size), or `path` holds a file with other content, which is not
+        changed.
     OutputError
         If the folder cannot be made.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> xb.fetch_dataset("extractbenhc")
+    Traceback (most recent call last):
+    extractbench_nb.errors.DatasetError: ...extractbench...
     """
     if name == "sample":
         raise DatasetError("the sample dataset comes with this package: load_dataset('sample')")

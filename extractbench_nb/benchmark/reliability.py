@@ -137,7 +137,7 @@ _STUDY_RUN = re.compile(r"setup(\d+)_openrouter_[a-z]+_(.+)_\d{8}_\d{6}")
 
 
 def run_names(runs: Iterable[str]) -> dict[str, str]:
-    """Return names that people read for recorded runs, as the paper writes names of models.
+    """Return display names of recorded runs, with the paper's names of models.
 
     Parameters
     ----------
@@ -262,10 +262,10 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
     Parameters
     ----------
     folder : str or pathlib.Path, optional
-        Reports of your own, ``{run}/{document}.judge-report.json`` beside
+        A folder of your own reports, ``{run}/{document}.judge-report.json`` next to
         ``{run}/{document}.pred.json``, at any depth; the shipped figures by default.
     dataset : Dataset, optional
-        Where gold and schemas of that folder are; the released dataset by default.
+        The dataset with gold and schemas of that folder; the released one by default.
 
     Returns
     -------
@@ -283,9 +283,9 @@ def verdicts(folder: str | Path | None = None, *, dataset: Dataset | None = None
 
     Notes
     -----
-    ``decided_by`` is ``judge`` where a language model was asked, ``rule`` for other metrics,
-    ``states`` where a side was null, missing or empty, ``failed_call`` where the call failed, and
-    ``below_failed_call`` for rows that the package then added.
+    ``decided_by`` is ``judge`` if a language model was asked, ``rule`` for other metrics,
+    ``states`` if a side was null, missing or empty, ``failed_call`` if the call failed, and
+    ``below_failed_call`` for rows that the published package then added.
 
     Examples
     --------
@@ -304,7 +304,9 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
 
     Parameters
     ----------
-    folder, dataset : object, optional
+    folder : str or pathlib.Path, optional
+        See `verdicts`.
+    dataset : Dataset, optional
         See `verdicts`.
 
     Returns
@@ -321,7 +323,7 @@ def pairs(folder: str | Path | None = None, *, dataset: Dataset | None = None) -
     Notes
     -----
     ``alike`` is the normalised Indel similarity of the two predicted values as JSON with sorted
-    keys; nulls are left out, because the evaluator treats null and absent alike.
+    keys, 0 to 1; nulls are left out, because the evaluator treats null and absent alike.
 
     Examples
     --------
@@ -364,7 +366,7 @@ def inconsistent(frame: pd.DataFrame | None = None, *, alike: float = 0.95) -> p
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `pairs` returned; the shipped figures by default.
+        The result of `pairs`; the shipped figures by default.
     alike : float, optional
         Lowest similarity of the two predictions, 0 to 1.
 
@@ -397,13 +399,15 @@ def reports(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
 
     Returns
     -------
     pandas.DataFrame
-        One row per report: run, document, rows, passed, failed_calls, added, added_passed,
-        as_reported, without_added, inflation, judged_only, offline.
+        One row per report: run, document; the counts rows, passed, failed_calls, added (rows below
+        failed calls), added_passed; and the pass rates as_reported, without_added (without added
+        rows), inflation (their difference), judged_only (without failed calls and added rows) and
+        offline (the same fields, decided by the offline judge).
 
     Raises
     ------
@@ -441,7 +445,7 @@ def failed_calls(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
 
     Returns
     -------
@@ -474,13 +478,13 @@ def pass_rates(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run: run, documents, failed_calls, and the means over its documents of
-        as_reported, without_added, inflation, judged_only, offline, in [0, 1].
+        One row per run: run, documents, failed_calls, and the means over its documents of the pass
+        rates of `reports`, in [0, 1].
 
     Raises
     ------
@@ -505,7 +509,7 @@ def agreement(frame: pd.DataFrame | None = None, *, metric: str | None = None) -
     Parameters
     ----------
     frame : pandas.DataFrame, optional
-        What `verdicts` returned; the shipped figures by default.
+        The result of `verdicts`; the shipped figures by default.
     metric : str, optional
         ``string_semantic`` or ``array_llm``; all judged metrics by default.
 

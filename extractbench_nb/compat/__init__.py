@@ -1,8 +1,8 @@
 """The names of the published ``extract_bench`` package over this package's engine.
 
 A script works after replacing ``extract_bench`` by ``extractbench_nb.compat``, also in a notebook.
-The rules are those of the release with what its README promises beyond it, profile
-``extract-bench-readme``; ``profile="extract-bench-0.1.0"`` gives the release's own numbers.
+The rules are those of the release plus those that only its README describes, profile
+``extract-bench-readme``; ``profile="extract-bench-0.1.0"`` gives the numbers of the release.
 
 These modules of the release can be imported, with its public names unless noted:
 
@@ -19,19 +19,19 @@ These modules of the release can be imported, with its public names unless noted
 - ``evaluation.reporting`` and of its modules ``models``, ``formatters`` (without
   ``DataclassEncoder``) and ``report_builder``.
 
-What is left out works on the release's own syntax tree (``infra``,
+Left out are modules that work on the release's own syntax tree (``infra``,
 ``evaluation.schema_config_helpers``, ``evaluation.metric_id_collector``,
 ``evaluation.schema_value_instantiator``, the modules of ``evaluation.reporting`` that count), or
-calls a language model (``evaluation.metrics.llm_metrics``, ``.array_metrics``,
-``.metric_prompts``, ``.metric_descriptors``). ``evaluation.metrics.metric_utils`` is left out too.
-``"schema"`` among an evaluator's results is this package's `Schema`.
+calls a language model (``evaluation.metrics.llm_metrics``, ``.array_metrics``, ``.metric_prompts``,
+``.metric_descriptors``). ``evaluation.metrics.metric_utils`` is left out too. ``"schema"`` among an
+evaluator's results is this package's `Schema`.
 
-The submodules have no files: importing this package creates them, and reloading it fills them
-again (a single one cannot be reloaded).
+The submodules have no files: they are created when this package is imported, and filled again when
+it is reloaded (a single one cannot be reloaded).
 
 Paths that the release emits for the inside of ``anyOf`` and of arrays are not reproduced: they
-never have a value there, so they pass. An ``anyOf`` or a list of types that declares no metric,
-``anyOf: [{type: integer}, {type: "null"}]`` for example, therefore gives no result under
+never have a value, so they pass. An ``anyOf`` or a list of types that declares no metric, ``anyOf:
+[{type: integer}, {type: "null"}]`` for example, therefore gives no result under
 ``profile="extract-bench-0.1.0"``. By the README it takes the metric that its branches agree on:
 here ``integer_exact``, the default of the one branch that is not null.
 """
@@ -92,9 +92,10 @@ class ReportConfig(builder.ReportConfig):
     Parameters
     ----------
     output_dir, output_name, max_reasoning_length, top_n_lowest_fields : object, optional
-        See `report.builder.ReportConfig`.
+        As in ``xb.report.ReportConfig``.
     save_json, save_text, save_csv, save_markdown, save_html : bool, optional
-        Which files to write.
+        Whether to write ``report.json``, ``summary.txt``, ``fields.csv``, ``fields.md`` and
+        ``report.html``.
     profile : str or Profile, optional
         The rules: those of the published README; ``extract-bench-0.1.0`` for the release's.
     judge, alignment : object, optional
@@ -105,12 +106,12 @@ class ReportConfig(builder.ReportConfig):
 
 
 class ReportBuilder(builder.ReportBuilder):
-    """Evaluates one document and reports on it; arguments have their published names.
+    """Evaluates one document and makes a report; arguments have their published names.
 
     Parameters
     ----------
     config : ReportConfig, optional
-        What to report and where to save it.
+        Content of the report and where it is saved.
     """
 
     def __init__(self, config: builder.ReportConfig | None = None) -> None:
@@ -159,7 +160,7 @@ def format_markdown_table(
     field_outcomes : iterable of FieldOutcome
         The fields, one per row of the table.
     max_reason_length : int, optional
-        Longest reason in characters; longer ones are cut.
+        Maximum number of characters of a reason; longer ones are cut.
 
     Returns
     -------

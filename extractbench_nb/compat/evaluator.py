@@ -41,15 +41,15 @@ class AsyncEvaluationConfig:
     Parameters
     ----------
     metric_timeout_seconds : float or None, optional
-        Seconds that one attempt may take, more than 0; None for no limit.
+        Time limit for one attempt in seconds, more than 0; None for no limit.
     n_max_retries : int, optional
-        Maximum number of attempts, 1 or more. A mistake in the metric's code, for example a
-        `TypeError`, is not tried again.
+        Maximum number of attempts, 1 or more. Errors in the metric's code, for example a
+        `TypeError`, are not retried.
     sleep_base_seconds_for_retry : float, optional
         Seconds to wait after the first attempt, 0 or more. Each further wait is longer by the
         same amount.
     max_sleep_time_seconds : float, optional
-        Longest wait between two attempts, in seconds.
+        Maximum wait between two attempts, in seconds.
     parallel_traversal : bool, optional
         Whether metrics run concurrently; if false, they run one after the other.
 
@@ -118,7 +118,7 @@ class StructuredEvaluatorConfig:
 
 
 class StructuredEvaluator:
-    """Compares documents field by field; returns plain results: path -> metric -> result.
+    """Compares documents field by field, with results as nested dicts: path -> metric -> result.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def figures(table: str | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the table does not exist.
+        If the table is unknown.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def published(table: str) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the table does not exist.
+        If the table is unknown.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def compare(table: str, *, dataset: TableDataset | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the table does not exist.
+        If the table is unknown.
 
     Examples
     --------

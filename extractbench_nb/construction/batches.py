@@ -83,29 +83,30 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
         runs and frames. A frame may also have domain, task, language, query, and gold, keys, values
         and numeric in place of a dataset; its other columns are kept in ``summary``.
     dataset : TableDataset, str or path, optional
-        Where gold is; what `load` takes. Not needed if `runs` is a dataset or has gold.
+        The dataset with gold; what `load` takes. Not needed if `runs` is a dataset or has gold.
     judge, profile : object, optional
         See `compare`.
     quality : str or LLMJudge, optional
         A model that rates each answer by intent, columns, content and format, 0 to 100, as AOE
-        does. The ratings are in columns of their own and in no other score. None: no ratings.
+        does. The ratings have their own columns and enter no other score. By default there are
+        none.
     n_jobs : int, optional
-        Number of worker processes; -1 for one per processor. They take a second or two to start.
-        A judge that is a model is asked from this process, whose budget it keeps.
+        Number of worker processes; -1 for one per processor. They take about two seconds to start.
+        A judge that is a model runs in this process, so that its budget holds.
     progress : bool, optional
         Whether to show a progress bar.
 
     Returns
     -------
     TableEvaluations
-        One comparison per answer. ``.summary`` and ``.fields`` are taken by `compare_runs`,
-        `breakdown`, `difficulty` and `explore`.
+        One comparison per answer. `compare_runs` takes ``.summary``; `breakdown`, `difficulty` and
+        `explore` take ``.fields``.
 
     Raises
     ------
     InputError
-        Before any work: a column or gold is missing, a run has a table twice, an option is
-        invalid, a model has no key. An answer without a table is a result.
+        A column or gold is missing, a run has a table twice, an option is invalid, or a model has
+        no key; checked before the first comparison. An answer without a table raises no error.
     DatasetError
         A table is not in the dataset, or cannot be read.
 

@@ -45,15 +45,16 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     Parameters
     ----------
     gold, predicted : str, pathlib.Path, pandas.DataFrame, list, dict or Table
-        Anything that `read_table` reads. A str is a text, never a file name; the raw answer of a
-        model is fine: thoughts, code fences, Markdown and prose are dealt with, and each repair is
-        in ``.warnings``. An answer without a table is a result, not an error.
+        Anything that `read_table` reads. A str is a text, never a file name. It may be the raw
+        answer of a model, with thoughts, code fences, Markdown and prose; each repair is in
+        ``.warnings``. A prediction without a table raises no error.
     keys : str or sequence of str, optional
-        Gold's columns that name a row. By default they are proposed, and ``.warnings`` says why.
+        Gold's columns that identify a row. By default they are chosen, with the reason in
+        ``.warnings``.
     values : str or sequence of str, optional
         Gold's columns to compare; by default all but the keys, or the keys if there are no others.
     numeric : str or sequence of str, optional
-        Those that hold numbers; by default where all of gold's values are numbers.
+        Columns of numbers; by default those in which all of gold's values are numbers.
     judge : str or Judge, optional
         Decides whether texts mean the same, as in `evaluate`: ``"offline"``, a model, `LLMJudge`.
     profile : str or TableRules, optional
@@ -62,34 +63,34 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     Returns
     -------
     TableComparison
-        With ``.rows``, ``.cells``, ``.columns``, ``.summary`` and ``.warnings``.
+        The comparison: ``.rows``, ``.cells``, ``.columns``, ``.summary`` and ``.warnings``.
 
     Raises
     ------
     InputError
-        Gold is no table, a column or an option is unknown, or a file cannot be read.
+        Gold is not a table, a column or an option is unknown, or a file cannot be read.
 
     Notes
     -----
     The rules of ``strict``:
 
     1. Columns are aligned one to one: by name; by name without case, spaces and full-width forms;
-       by name where one of them names no unit; then by the judge. No number in a name may differ.
+       by name if one of them names no unit; then by the judge. No number in a name may differ.
     2. Rows are matched one to one by their keys: equal; equal once normalised (case, punctuation,
        file endings, the writing of numbers); with a similarity of 90 or more, so that the number of
        pairs and then the total similarity is as large as possible; then by the judge. Keys that
-       differ in a number or a year never match. Where keys are repeated, cells decide. Ties are
-       broken by content: the order of rows and columns changes nothing.
-    3. A cell is right (1) or not (0). Blank cells and null words (``N/A``, ``-``) equal each other
-       alone. Numbers are equal if their values are, however they are written; ``2020年`` is 2020, a
-       unit or a per-cent sign that the column names may be written or not. Texts are equal if they
-       are without case and white space, or if the judge gives 0.7 or more.
+       differ in a number or a year never match. If keys are repeated, cells decide. Ties are
+       broken by content, so that the order of rows and columns has no effect.
+    3. A cell scores 1 or 0. Blank cells and null words (``N/A``, ``-``) equal each other only.
+       Numbers are equal if their values are, in any notation; ``2020年`` is 2020, and a unit or
+       per-cent sign that the column names is optional. Texts are equal if they are equal without
+       case and white space, or if the judge gives 0.7 or more.
     4. With S the sum of the scores, G and P the rows of both tables, C gold's compared columns and
-       E the filled cells of predicted columns that gold has not: cell recall is S / (G C), cell
-       precision S / (P C + E), and F1 their harmonic mean, at most 1. A column that the prediction
-       lacks costs both; the cells of missed rows are omissions, those of spurious rows and of extra
-       columns hallucinations.
-    5. A judge that fails is no verdict: the cell has no score and adds nothing to S.
+       E the filled cells of predicted columns that gold lacks: cell recall is S / (G C), cell
+       precision S / (P C + E), and F1 their harmonic mean, at most 1. A column missing from the
+       prediction lowers both; the cells of missed rows are omissions, those of spurious rows and
+       of extra columns hallucinations.
+    5. If the judge fails, the cell has no score and adds nothing to S.
 
     Examples
     --------

@@ -210,13 +210,13 @@ class TableTask:
     id : str
         Unique in the dataset.
     domain, task, language : str
-        Where it belongs; tables of one task have the same columns.
+        Groups of the table; tables of one task have the same columns.
     query : str
-        What the table is asked with.
+        The request for the table.
     keys, values, numeric : tuple of str
-        Columns that name a row, columns that are scored, and those of them that hold numbers.
+        Columns that identify a row, columns that are scored, and scored columns of numbers.
     documents : tuple of SourceDocument
-        The documents, unread.
+        The documents; they are read on access to `texts`.
     disagreements : tuple of dict
         Planted disagreements: row, column, gold, says (document: value), reason.
     stated_length : float or None
@@ -293,7 +293,7 @@ class TableTask:
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """What may be wrong with the task, found without reading the documents."""
+        """Possible problems of the task; found without reading the documents."""
         return (*self._found, *self._problems())
 
     def _problems(self) -> Iterator[Problem]:
@@ -337,7 +337,7 @@ class TableTask:
 
 @dataclass(frozen=True, repr=False)
 class TableDataset:
-    """Tables to build from documents; made by `load`. Each access to a frame returns a new one.
+    """Tables to build from documents; made by `load`. Each access to a frame returns a copy.
 
     Iterating gives the `TableTask` objects; ``dataset[id]`` gives one of them.
 
@@ -463,7 +463,7 @@ class TableDataset:
         Returns
         -------
         dict of str to str
-            Name of the document: its text.
+            Text by name of the document.
 
         Raises
         ------

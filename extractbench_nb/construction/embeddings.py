@@ -45,7 +45,7 @@ Model: TypeAlias = str | Encoder | Callable[[list[str]], Any]
 
 @dataclass(frozen=True)
 class Embedding:
-    """How texts become vectors.
+    """A model that turns texts into vectors, with its cache and its limits.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ class Embedding:
     api_base : str, optional
         Address of an OpenAI-compatible server, for a model id.
     cache : bool or JudgeCache, optional
-        Where the vectors of a model id are kept: the cache of LLM answers, or nowhere.
+        Cache for the vectors of a model id: True for the cache of LLM answers, False for none.
     timeout : float, optional
-        Seconds that a request may take.
+        Time limit for one request, in seconds.
     max_attempts : int, optional
-        Attempts after transient errors.
+        Maximum number of requests for the same texts, if transient errors occur.
     max_concurrency : int, optional
-        Requests made at the same time.
+        Maximum number of concurrent requests.
     retry_wait : float, optional
-        Seconds before the second attempt; doubled each time.
+        Seconds before the second request; doubled for each further one.
     budget_usd : float, optional
-        Maximum that this object may spend on a model id, at LiteLLM's list prices. Each request
-        reserves its maximum cost, and is not made if less than that is left. Cached vectors cost
+        Maximum that this object may spend on a model id, in US dollars at LiteLLM's list prices.
+        Each request reserves its maximum cost, and is not made if less is left. Cached vectors cost
         nothing.
     """
 
@@ -80,7 +80,7 @@ class Embedding:
     budget_usd: float | None = None
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector of length 1 per text; a vector of zeros stays as it is.
+        """Return one vector per text, scaled to length 1; a vector of zeros is not changed.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Embedding:
 
     @property
     def spent_usd(self) -> float:
-        """Dollars spent so far; a request of unknown cost counts with its maximum cost."""
+        """US dollars spent so far; a request of unknown cost counts with its maximum cost."""
         return self._budget.spent_usd
 
     @property
@@ -123,7 +123,7 @@ class Embedding:
 
     @property
     def fingerprint(self) -> str:
-        """What tells the model from others: its id; for a local model the vector of a text."""
+        """Identity of the model: its id, or for a local model a hash of a vector."""
         if isinstance(self.model, str):
             return self.model
         return hashlib.sha256(self.vectors(["a probe"]).tobytes()).hexdigest()

@@ -143,17 +143,17 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableEvaluations:
-    """The comparisons of a batch; frozen. `evaluate_tables` makes it.
+    """The comparisons of a batch, frozen; made by `evaluate_tables`.
 
     Attributes
     ----------
     summary : pandas.DataFrame
-        One row per run and table: parsability, scores, counts, and your own columns. For
-        `compare_runs`; a table is a ``document`` there.
+        One row per run and table: parsability, scores, counts, and your own columns. `compare_runs`
+        takes it; a table is a ``document`` there.
     fields : pandas.DataFrame
-        One row per cell of a run and table, as `breakdown`, `difficulty` and `explore` take it.
+        One row per run, table and cell; `breakdown`, `difficulty` and `explore` take it.
     rows, columns, judge_calls, warnings : pandas.DataFrame
-        Those of `TableComparison`, led by run, document, domain and schema.
+        The frames of `TableComparison`, with the first columns run, document, domain and schema.
     by_run : pandas.DataFrame
         One row per run: means over its tables; an answer without a table counts as 0.
     missing : pandas.DataFrame
@@ -184,7 +184,7 @@ class TableEvaluations:
 
     @property
     def fields(self) -> pd.DataFrame:
-        """One row per cell of gold or the prediction, of a run and table."""
+        """One row per run, table and cell of gold or the prediction."""
         return self._frame("cells")
 
     @property
@@ -263,7 +263,7 @@ class TableEvaluations:
         Raises
         ------
         InputError
-            There is no such answer.
+            The run has no answer for the document.
         """
         found = self._comparisons
         if (run, document) in found:
@@ -279,7 +279,7 @@ class TableEvaluations:
         Parameters
         ----------
         recalls : mapping, optional
-            What `evidence_recall` returned for each table, by the table's id.
+            Results of `evidence_recall` by id of the table.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class TableEvaluations:
         Raises
         ------
         InputError
-            The comparisons are by the released rules, or `recalls` is not a mapping.
+            The comparisons use the released rules, or `recalls` is not a mapping.
         """
         known: object = {} if recalls is None else recalls
         if not isinstance(known, Mapping):

@@ -73,7 +73,7 @@ Ranking: TypeAlias = Callable[[Mapping[str, str], str], Iterable[str]]
 
 @dataclass(frozen=True, repr=False)
 class EvidenceRecall:
-    """Which gold cells a retriever found; made by `evidence_recall`.
+    """The gold cells that a retriever found; made by `evidence_recall`.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class EvidenceRecall:
     by_k : pandas.DataFrame
         One row per `k` (see `RECALL_COLUMNS`).
     query : str
-        What was asked.
+        The query.
     """
 
     cells: pd.DataFrame
@@ -91,7 +91,7 @@ class EvidenceRecall:
 
     @property
     def recall(self) -> float | None:
-        """Recall with the largest `k`; None if no value is in a document."""
+        """Recall with the largest `k`, 0 to 1; None if no value is in a document."""
         value = self.by_k["recall"].iloc[-1]
         return None if pd.isna(value) else float(value)
 
@@ -144,9 +144,9 @@ def evidence_recall(
         ``"bm25"``, a `Retriever`, or a function of the texts by name and the query that returns
         the texts of chunks, best first. The retriever's own `k` is not used.
     k : int or list of int, optional
-        How many chunks are considered.
+        Number of best chunks to consider; a list gives one recall each.
     query : str, optional
-        What is asked; by default the query of the task, else the names of the columns.
+        The query; by default that of the task, else the names of the columns.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def evidence_recall(
     Raises
     ------
     InputError
-        If an argument cannot be used.
+        If an argument has a wrong type or is out of range.
 
     Examples
     --------
@@ -401,20 +401,22 @@ def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.Dat
     comparison : TableComparison
         What `compare` returned, under ``strict`` or ``aoe-readme``.
     recall : EvidenceRecall, optional
-        What `evidence_recall` returned for the same gold table. A gold cell that lost points, and
-        whose value was in no retrieved chunk, then counts as lost by retrieval: no model could have
-        read it. Chunks of another retriever than that of the run show what it could have cost.
+        What `evidence_recall` returned for the same gold table. A gold cell that lost points and
+        whose value was in no retrieved chunk then counts as lost by retrieval, since no model could
+        have read it. With the chunks of another retriever than that of the run, this is an estimate
+        for that retriever.
 
     Returns
     -------
     pandas.DataFrame
-        See `LOSS_COLUMNS`. The last ``left`` of either side is the sum of the scores.
+        One row per side and stage (see `LOSS_COLUMNS`). The last ``left`` of each side is the sum
+        of the scores.
 
     Raises
     ------
     InputError
-        The comparison is by the released rules, whose sums count some rows several times; an
-        argument is something else.
+        The comparison uses the released rules, whose sums count some rows several times, or an
+        argument has a wrong type.
 
     Examples
     --------

@@ -72,20 +72,20 @@ def load(path: str | os.PathLike[str] | None = None, *, laws: str = "cited") -> 
         package.
     laws : str, optional
         Documents of AOE's legal task 0 besides the case. ``"cited"``: the laws that the gold table
-        cites, as the released code has it (a model is then given the answer's laws and no
+        cites, as in the released code (so that the model gets the laws of the answer and no
         others). ``"all"``: every law in ``law_docx``. ``"none"``: the case only.
 
     Returns
     -------
     TableDataset
-        Listed and checked; gold tables and documents are read on demand. Problems are listed in
-        ``problems`` and do not stop the other tables.
+        The tables, listed and checked; gold tables and documents are read on demand. A table with a
+        problem is listed in ``problems``, and the others are loaded.
 
     Raises
     ------
     DatasetError
-        If nothing is there in one of the layouts, a ``task.yaml`` cannot be read, or two tables
-        share an id.
+        If the path has none of these layouts, a ``task.yaml`` cannot be read, or two tables share
+        an id.
 
     Examples
     --------

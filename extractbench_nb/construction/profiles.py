@@ -107,7 +107,7 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     Returns
     -------
     TableRules
-        For the ``profile`` of `compare`.
+        The changed rules, for the option ``profile`` of `compare`.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def profiles() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per rule; one column per profile, and one that says what the rule means.
+        One row per rule; one column per profile, and one with the meaning of the rule.
 
     Examples
     --------

@@ -33,7 +33,7 @@ READING_KINDS = {
     "bom": "a byte order mark was removed",
     "thoughts": "the thoughts before the answer were left out",
     "thoughts_unclosed": "the thoughts never end; what follows them was read",
-    "fence_missing": "the table stands in no code fence",
+    "fence_missing": "the table is not in a code fence",
     "fence_label": "the code fence is not labelled csv",
     "fence_unclosed": "the code fence never ends; the answer may be cut off",
     "several_tables": "of several tables in the answer the last one was read",
@@ -55,7 +55,7 @@ READING_KINDS = {
 }
 #: One warning: side, path, kind, message, value.
 Note = tuple[str, str, str, str, Any]
-#: Those after which there is no table.
+#: The kinds without a table.
 FAILURES = ("no_answer", "no_table", "unreadable")
 
 _FENCE = re.compile(
@@ -78,18 +78,18 @@ _MOST_FIELD = 10_000_000
 
 @dataclass(frozen=True)
 class Reading:
-    """A table as read: texts, and what was repaired.
+    """A table as texts, with its repairs; made by `read_answer`.
 
     Attributes
     ----------
     columns : dict of str to list of str
-        The texts of each column by its name; none if there is no table.
+        The texts of each column by its name; empty if there is no table.
     size : int
         Number of rows.
     notes : list of tuple of str
-        Kind, of `READING_KINDS`, and message.
+        The repairs: kind, of `READING_KINDS`, and message.
     failure : str or None
-        Why there is no table: ``no_answer``, ``no_table`` or ``unreadable``.
+        The reason if there is no table: ``no_answer``, ``no_table`` or ``unreadable``.
     text : str or None
         The text that was read; None if the table was not a text.
     """
@@ -109,17 +109,17 @@ class Reading:
 
     @property
     def direct(self) -> bool:
-        """Whether AOE's released code reads the answer without a model's help ("direct")."""
+        """Whether AOE's released code reads the answer without a model ("direct")."""
         return self.failure_mode is None
 
     @property
     def mapped(self) -> bool:
-        """Whether there is a table with rows ("mapped"), by rules here and not by a model."""
+        """Whether there is a table with rows ("mapped"); decided by rules, not by a model."""
         return self.failure is None and self.size > 0
 
     @cached_property
     def failure_mode(self) -> str | None:
-        """What kept the answer from being direct: of `READING_KINDS`; None if it is direct."""
+        """The reason why the answer is not direct, of `READING_KINDS`; None if it is."""
         if self.text is None:
             return self.failure
         released = released_answer(self.text)
@@ -148,7 +148,7 @@ class Tables(NamedTuple):
 
 
 def read_answer(given: Any, name: str = "predicted") -> Reading:
-    r"""Read one table from whatever holds it, and name every repair.
+    r"""Read one table from an answer, a file or an object, and list every repair.
 
     Parameters
     ----------
@@ -156,17 +156,17 @@ def read_answer(given: Any, name: str = "predicted") -> Reading:
         The raw answer of a model: a str is always text, never a file name. A file; a frame; or
         anything else that `read_table` reads.
     name : str, optional
-        What messages call it.
+        Name of the table in error messages.
 
     Returns
     -------
     Reading
-        Without a table there is a ``failure``, not an error.
+        The table and its repairs. An answer without a table has a ``failure`` and raises no error.
 
     Raises
     ------
     InputError
-        A file cannot be read, or the object is none that holds a table.
+        A file cannot be read, or the object cannot hold a table.
 
     Examples
     --------

@@ -53,12 +53,13 @@ def released_answer(text: str, think_tag: str = "think") -> ReleasedAnswer:
     text : str
         The answer.
     think_tag : str, optional
-        The tag around thoughts. Where there are thoughts, they are read in place of the answer.
+        The tag around thoughts. If there are thoughts, the released code reads them in place of the
+        answer.
 
     Returns
     -------
     ReleasedAnswer
-        With the table, if there is one.
+        The table, or the problem if there is none.
 
     Examples
     --------
@@ -240,7 +241,7 @@ def read_quality_reply(reply: str | None) -> Quality:
 
 
 class RecordedAnswers:
-    """A judge that gives recorded answers, for comparisons with results published elsewhere.
+    """A judge that returns recorded answers, to compare with results published elsewhere.
 
     Parameters
     ----------
@@ -248,8 +249,8 @@ class RecordedAnswers:
         Reply to the question which key of gold a predicted key means, by the predicted key;
         ``"*"`` holds for all others. A callable gets the predicted key and gold's keys.
     cells : mapping, callable or float, optional
-        Score of two texts by ``"column|gold|predicted"``, or ``"*"``; None for no verdict. A
-        callable gets column, gold and predicted; a number is the score of all.
+        Score (0 to 1) of two texts by ``"column|gold|predicted"``, or ``"*"`` for all others; None
+        for no verdict. A callable gets column, gold and predicted; a number is the score of all.
     name : str, optional
         Name shown in results.
 
@@ -270,7 +271,7 @@ class RecordedAnswers:
         key : str
             The predicted key.
         keys : sequence of str
-            Those of gold.
+            The keys of gold.
 
         Returns
         -------
@@ -315,12 +316,12 @@ class RecordedAnswers:
         Returns
         -------
         Verdict
-            With the recorded score.
+            A verdict with the recorded score.
 
         Raises
         ------
         JudgeError
-            There is none.
+            No score is recorded.
         """
         score = self.score_cell("", gold, predicted)
         if score is None:

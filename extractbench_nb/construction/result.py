@@ -237,14 +237,15 @@ def harmonic(precision: float, recall: float) -> float:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableComparison:
-    """The result of one comparison of tables; frozen. `compare` makes it.
+    """The result of one comparison of tables, frozen; made by `compare`.
 
     Attributes
     ----------
     rows, cells, columns, judge_calls : pandas.DataFrame
-        One row per row, cell, column, and call of a model. Each access returns a copy.
+        One row per row, cell or column of the tables, and per call of a model. Each access returns
+        a copy.
     fields : pandas.DataFrame
-        The same as `cells`, for `breakdown` and `difficulty`.
+        The same as `cells`, under the name that `breakdown` and `difficulty` use.
     summary : pandas.Series
         Scores and counts as floats.
     warnings : pandas.DataFrame
@@ -284,7 +285,7 @@ class TableComparison:
 
     @property
     def fields(self) -> pd.DataFrame:
-        """The same as `cells`, by the name that `breakdown` and `difficulty` look for."""
+        """The same as `cells`, under the name that `breakdown` and `difficulty` use."""
         return self.cells
 
     @property
@@ -294,7 +295,7 @@ class TableComparison:
 
     @property
     def judge_calls(self) -> pd.DataFrame:
-        """One row per call of a model; none for judges that follow rules."""
+        """One row per call of a model; empty for judges without a model."""
         return self._judge_calls.copy()
 
     @property
@@ -343,7 +344,7 @@ class TableComparison:
         Parameters
         ----------
         **labels : str
-            Such as ``run`` and ``document``.
+            Labels such as ``run`` and ``document``.
 
         Returns
         -------
@@ -358,19 +359,19 @@ class TableComparison:
         Parameters
         ----------
         threshold : float
-            Similarity from which keys match, and cells where they are compared by ``fuzzy``; 0 to
-            100. It has no effect under rules that match no similar keys (``aoe-readme``).
+            Minimum similarity of keys that match, and of cells under the rule ``fuzzy``, 0 to 100.
+            It has no effect under rules without similarity of keys (``aoe-readme``).
 
         Returns
         -------
         TableComparison
-            A new result, by the same judge, which is asked anew; this one if nothing changes.
+            A new result, with new calls of the same judge; this one if nothing changes.
 
         Raises
         ------
         InputError
-            The threshold is not from 0 to 100, or this result comes from a pickle, which holds
-            neither the judge nor what was compared.
+            The threshold is not between 0 and 100, or this result was unpickled: a pickle holds
+            neither the judge nor the compared objects.
 
         Examples
         --------
@@ -395,12 +396,12 @@ class TableComparison:
         Parameters
         ----------
         recall : EvidenceRecall, optional
-            What `evidence_recall` returned for the same gold table.
+            The result of `evidence_recall` for the same gold table.
 
         Returns
         -------
         pandas.DataFrame
-            One row per side and stage.
+            One row per side and stage, see `LOSS_COLUMNS`.
         """
         return losses(self, recall)
 

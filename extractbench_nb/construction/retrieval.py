@@ -56,9 +56,9 @@ class Chunk(NamedTuple):
     document : str
         Name of the document.
     number : int
-        Number of the chunk in its document, from 0 on.
+        Number of the chunk in its document, from 0.
     start, end : int
-        Place of the chunk: it is the document's text from ``start`` to ``end``.
+        Position of the chunk in the text of the document, in characters: it is ``text[start:end]``.
     text : str
         The chunk.
     """
@@ -148,9 +148,9 @@ def split_documents(
     documents : TableTask, dict, list, str or path
         A task; texts by name; texts or files; a folder; one text.
     chunk_size : int, optional
-        Largest number of characters of a chunk.
+        Maximum number of characters of a chunk.
     overlap : int, optional
-        Largest number of characters that a chunk shares with the one before.
+        Maximum number of characters that a chunk shares with the one before.
 
     Returns
     -------
@@ -238,7 +238,7 @@ class Retrieved:
 
     @property
     def context(self) -> str:
-        """The text that a model is given: each chunk under its document and running number."""
+        """The text for a model: each chunk with its document and a running number."""
         counts: Counter[str] = Counter()
         parts = []
         for document, text in zip(self.chunks["document"], self.chunks["text"], strict=True):
@@ -291,7 +291,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True)
 class Retriever:
-    r"""How chunks are found; call it with documents and a query, or `index` the documents once.
+    r"""A way to find chunks; call it with documents and a query, or `index` the documents once.
 
     Parameters
     ----------
@@ -301,22 +301,22 @@ class Retriever:
     k : int, optional
         Number of chunks.
     chunk_size, overlap : int, optional
-        Characters of a chunk, and those that it shares with the one before.
+        Maximum number of characters of a chunk, and of those that it shares with the one before.
     model : str, encoder or callable, optional
-        What makes the embeddings: a LiteLLM model id, an object with ``encode``
-        (sentence-transformers, model2vec), or a function from texts to vectors.
+        The embedding model: a LiteLLM model id, an object with ``encode`` (sentence-transformers,
+        model2vec), or a function from texts to vectors.
     api_base : str, optional
         Address of an OpenAI-compatible server for a model id.
     cache : bool or JudgeCache, optional
-        Where the vectors of a model id are kept.
+        Cache for the vectors of a model id, as in `Embedding`.
     store : str or path, optional
-        Folder of a Chroma store that keeps the vectors of the chunks.
+        Folder of a Chroma store for the vectors of the chunks.
     profile : str, optional
-        ``"strict"``: the `k` best chunks, best first. ``"aoe-282e688d"``: as AOE's released code
-        has it: of the ``max(5 k, 10)`` best chunks up to `k` per document, document by document,
-        each text once, so that more than `k` chunks may come back.
+        ``"strict"``: the `k` best chunks, best first. ``"aoe-282e688d"``, as in AOE's released
+        code: of the ``max(5 k, 10)`` best chunks up to `k` per document, document by document, each
+        text once, so that there may be more than `k` chunks.
     budget_usd : float, optional
-        Maximum that this retriever may spend on a model id; see `Embedding`.
+        Maximum that this retriever may spend on a model id, in US dollars; see `Embedding`.
 
     Examples
     --------
@@ -353,13 +353,13 @@ class Retriever:
 
     @cached_property
     def embedding(self) -> Embedding:
-        """What makes the vectors of queries and chunks, within one budget."""
+        """The embedding of queries and chunks, with one budget for both."""
         assert self.model is not None  # noqa: S101 - checked above
         return Embedding(self.model, self.api_base, self.cache, budget_usd=self.budget_usd)
 
     @property
     def described(self) -> dict[str, Any]:
-        """What decides the ranking, as JSON values: for the record of a run."""
+        """The options that decide the ranking, as JSON values; recorded with a run."""
         names = ("method", "k", "chunk_size", "overlap", "profile")
         model = None if self.model is None else Embedding(self.model).name
         return {name: getattr(self, name) for name in names} | {"model": model}
@@ -379,7 +379,7 @@ class Retriever:
         Returns
         -------
         Index
-            Searched with ``index.search(query, k)``.
+            The chunks, for ``index.search(query, k)``.
         """
         chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
         return Index(self, tuple(chunks))
@@ -392,7 +392,7 @@ class Index:
     Attributes
     ----------
     retriever : Retriever
-        How they are searched.
+        The retriever that searches them.
     chunks : tuple of Chunk
         All chunks, in the order of the documents.
     """
@@ -432,7 +432,7 @@ class Index:
         return Retrieved(query, CHUNK_COLUMNS.from_rows(rows), len(self.chunks), asked_for)
 
     def select(self, query: str, k: int) -> list[Ranked]:
-        """Return the chunks that the retriever's profile puts together, in their order.
+        """Return the chunks of a query with their scores, selected by the retriever's profile.
 
         Parameters
         ----------
@@ -444,7 +444,8 @@ class Index:
         Returns
         -------
         list of Ranked
-            Chunks with their scores; equal scores in the order of the documents.
+            The selected chunks, in the order of the profile; equal scores in the order of the
+            documents.
 
         Raises
         ------
@@ -544,7 +545,7 @@ def retrieve(
     Returns
     -------
     Retrieved
-        The chunks as a frame, best first, and the context that a model is given.
+        The chunks as a frame, best first, and the context for a model.
 
     Raises
     ------

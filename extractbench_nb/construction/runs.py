@@ -120,8 +120,8 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     tables : sequence of str, optional
         Ids of the tables to build; by default all.
     retriever : Retriever or str, optional
-        What finds the passages that the model is shown, by the query of the table: a `Retriever`,
-        or ``"bm25"``. By default the model is shown all documents in full.
+        A `Retriever`, or ``"bm25"``: the model gets the chunks that it finds with the query of the
+        table. By default the model gets all documents in full.
     prompt : str, optional
         A template in place of the built-in prompt, with the placeholders ``{query}``,
         ``{documents}`` and ``{columns}``. Without ``{documents}`` they follow the prompt.
@@ -130,14 +130,15 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     temperature, max_tokens, timeout, max_concurrency, max_attempts, retry_wait : number, optional
         See `extract`.
     budget_usd : float, optional
-        Maximum that this run may spend at list prices, in US dollars; see `extract`. What the
-        embeddings of a `Retriever` cost is limited by its own ``budget_usd``.
+        Maximum that this run may spend at list prices, in US dollars; see `extract`. Embeddings of
+        a `Retriever` are limited by its own ``budget_usd``.
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional
-        Resume the run in the folder. Tables with an answer are not asked for again; see `extract`.
+        Whether to resume a run in the folder. Tables with an answer are not requested again; see
+        `extract`.
     progress : bool, optional
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -148,8 +149,8 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     ------
     InputError
         An option is invalid; the provider is unknown or its key is missing; a table has no text;
-        the folder holds a different run, or one that another process is writing. No request was
-        made then.
+        the folder holds a different run, or one that another process is writing. All of this is
+        checked before the first request.
     DatasetError
         A table is not in the dataset, or a document cannot be read.
     OutputError

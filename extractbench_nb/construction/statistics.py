@@ -199,8 +199,8 @@ def level_statistics(
     by : list of str, optional
         Columns that form groups; those that the frame lacks are left out.
     measures : list of str, optional
-        Columns to form levels of: ``"documents"``, ``"average_length"``, ``"rows"``; those that
-        the frame lacks are left out.
+        Columns whose values are grouped into levels: ``"documents"``, ``"average_length"``,
+        ``"rows"``; those that the frame lacks are left out.
     levels : str, optional
         ``"fixed"``: AOE's levels, such as up to 5, up to 10 and more documents. ``"quantile"``:
         levels with about equally many tables, over all rows of the frame.
@@ -297,14 +297,14 @@ def released_statistics(
     *,
     quantiles: int = _QUANTILES,
 ) -> dict[str, pd.DataFrame]:
-    """Compute the tables that AOE's released code writes, rounded as there.
+    """Compute the tables that AOE's released code writes, with the same rounding.
 
     Parameters
     ----------
     items : dict
-        Model: domain: the records of ``eval_details_{domain}.jsonl``, each with ``record_id``,
-        ``doc_length``, ``average_length``, ``answers`` and ``scores`` (or such an object under its
-        id as the only key).
+        By model and domain, the records of ``eval_details_{domain}.jsonl``, each with
+        ``record_id``, ``doc_length``, ``average_length``, ``answers`` and ``scores`` (or such an
+        object under its id as the only key).
     quantiles : int, optional
         Number of levels by quantiles.
 

@@ -160,19 +160,19 @@ _SUMS = ("valid", "passed", "fields", "evaluated", "evaluated_valid")
 class BaselineTables:
     """Validity, pass rates and failures of runs; made by `baseline_tables`.
 
-    Parameters
+    Attributes
     ----------
     results : pandas.DataFrame
         One row per run and schema; see `BASELINE_COLUMNS`.
     failures : pandas.DataFrame
-        How attempts failed, one column per run: the form of Table 7.
+        Number of attempts by failure, one column per run, in the form of Table 7.
     attempts : pandas.DataFrame
-        One row per attempt, which `results` sums up; see `TALLY_COLUMNS`.
+        One row per attempt; `results` sums them up. See `TALLY_COLUMNS`.
     evaluations : Evaluations
-        The evaluations behind the numbers.
+        The evaluations of the outputs.
     unanswered : int
-        Attempts that failed for a passing reason, not because of the model: rate limits, timeouts,
-        errors of the server, the connection or the key.
+        Number of attempts that failed for a transient reason, not because of the model: rate
+        limits, timeouts, errors of the server, the connection or the key.
     """
 
     results: pd.DataFrame
@@ -183,7 +183,7 @@ class BaselineTables:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The form of Table 5: one row per run, with validity, pass rates and accuracy."""
+        """One row per run, with validity, pass rates and accuracy, in the form of Table 5."""
         rows = self.results
         rates = rows.pivot_table(index="run", columns="schema", values="pass_rate", sort=False)
         overall = rows[rows["schema"] == OVERALL].set_index("run")
@@ -194,7 +194,7 @@ class BaselineTables:
         return table.rename_axis(columns=None)
 
     def of_schema(self, name: str) -> pd.DataFrame:
-        """Return the form of Tables 9 to 13: one row per run, for one schema.
+        """Return the results of one schema, in the form of Tables 9 to 13.
 
         Parameters
         ----------
@@ -204,7 +204,8 @@ class BaselineTables:
         Returns
         -------
         pandas.DataFrame
-            Indexed by run: documents, valid, passed, fields, pass_rate and the rest of `results`.
+            One row per run, which is the index: documents, valid, passed, fields, pass_rate and the
+            other columns of `results`.
 
         Raises
         ------
@@ -223,8 +224,8 @@ class BaselineTables:
         Parameters
         ----------
         n : int or str, optional
-            5: valid outputs, pass rates by schema, accuracy. 7: how attempts failed. 8: pass rates
-            alone. A schema, or 9 to 13 for the paper's five: valid outputs and pass rate.
+            5: valid outputs, pass rates by schema, accuracy. 7: failures. 8: pass rates only.
+            The name of a schema, or 9 to 13 for the paper's five: valid outputs and pass rate.
 
         Returns
         -------
@@ -267,8 +268,8 @@ class BaselineTables:
             lines.append("  the runs have different numbers of documents: see run.unasked")
         if self.unanswered:
             lines.append(
-                f"  {self.unanswered} without an answer for a passing reason, counted as failures: "
-                "resume their runs"
+                f"  {self.unanswered} without an answer for a transient reason, counted as failures"
+                ": resume their runs"
             )
         runs = f"{len(documents)} run" + ("s" if len(documents) > 1 else "")
         return "\n".join([f"BaselineTables of {runs}", *lines])
@@ -292,35 +293,53 @@ def baseline_tables(  # noqa: PLR0913 - options by name
         From `read_outputs`.
     dataset : Dataset, str or path
         Where schemas and gold come from; or what `load_dataset` takes.
-    judge, alignment, profile, n_jobs : object, optional
-        See `evaluate_runs`.
+    judge : str or Judge, optional
+        As in `evaluate_runs`.
+    alignment : str or callable, optional
+        As in `evaluate_runs`.
+    profile : str or Profile, optional
+        As in `evaluate_runs`.
+    n_jobs : int, optional
+        As in `evaluate_runs`.
     confidence : float, optional
-        Of intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
     BaselineTables
-        ``table`` is the form of Table 5, ``failures`` of Table 7, ``of_schema(name)`` of 9 to 13;
-        ``style(n)`` shows each as printed, `paper.compare` puts it beside the published one.
+        ``table`` has the form of Table 5, ``failures`` of Table 7, ``of_schema(name)`` of Tables 9
+        to 13; ``style(n)`` shows each in the paper's layout. ``xb.paper.compare(n, runs=...)``
+        compares it with the published one.
 
     Raises
     ------
     InputError
-        There is no attempt, a run is called ``total`` or a schema ``overall``; see `evaluate_runs`.
+        There is no attempt, a run is called ``total`` or a schema ``overall``, or as for
+        `evaluate_runs`.
 
     Notes
     -----
-    The pass rate is that of Table 5: fields that pass over documents times the keys of their
-    schema; invalid outputs pass none. A schema has more keys than scored fields (an array is one
-    field), so that even gold itself does not reach 1; ``ceiling`` is its rate. ``accuracy_valid``
-    is over the scored fields of valid outputs, a biased sample (section 4.1 of the ExtractBench
+    The pass rate is that of Table 5: passed fields / (documents x keys of their schema); invalid
+    outputs pass none. A schema has more keys than scored fields (an array is one field), so that
+    even gold does not reach 1; ``ceiling`` is the rate of gold. ``accuracy_valid`` is passed /
+    scored fields of the valid outputs, which are a biased sample (section 4.1 of the ExtractBench
     paper).
 
-    Intervals are over documents. They are Wilson's: for ``valid_rate`` with the number of documents
-    as the sample size, for the rates with an effective one, from the variance between the documents
-    of each schema (Korn and Graubard, 1998). In simulations with 2 to 30 documents per schema, 95 %
-    intervals contained the true rate in at least 92 % of cases. They do not include the variation
-    between answers of the same model.
+    Intervals are Wilson's, over documents. The sample size is the number of documents for
+    ``valid_rate``, and for the other rates an effective number, from the variance between the
+    documents of each schema (Korn and Graubard, 1998). In simulations with 2 to 30 documents per
+    schema, 95 % intervals contained the true rate in at least 92 % of cases. They do not include
+    the variation between answers of the same model.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), ds)
+    >>> tables = xb.extraction.baseline_tables(attempts, ds)
+    >>> rows = tables.of_schema("facility_agreement")
+    >>> rows.loc["simulated GPT-5", ["documents", "valid", "passed", "fields"]].tolist()
+    [3, 3, 35, 39]
     """
     attempts = as_pandas(attempts)
     refuse_missing(attempts, _NEEDED, "attempts")
@@ -431,16 +450,16 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     failures : str or iterable of str, optional
-        Failures to forgive: ``trailing_comma``, ``truncated_json``, ``malformed_json``, and, not by
-        default, ``schema_violation``, whose value is used unchanged.
+        Failures to forgive: ``trailing_comma``, ``truncated_json`` and ``malformed_json``, which
+        are the default, or ``schema_violation``, whose value is used unchanged.
 
     Returns
     -------
     pandas.DataFrame
-        A copy, for `baseline_tables` and other functions that take attempts. For a forgiven output
-        ``valid`` is True, ``failure`` is ``none``, ``value`` is the result of `repair_output`,
-        whether or not it fits the schema, and the new column ``forgiven`` holds its failure.
-        Outputs that cannot be repaired are unchanged.
+        A copy, one row per attempt. For a forgiven output ``valid`` is True, ``failure`` is
+        ``none``, ``value`` is the result of `repair_output`, whether or not it fits the schema, and
+        the new column ``forgiven`` holds its failure. Outputs that cannot be repaired are
+        unchanged.
 
     Raises
     ------
@@ -497,24 +516,38 @@ def repair_effect(
     dataset : Dataset, str or path
         Where schemas and gold come from; or what `load_dataset` takes.
     failures : str or iterable of str, optional
-        Failures to forgive, see `forgive`; for example ``"trailing_comma"``.
-    judge, profile, n_jobs : object, optional
-        See `evaluate_runs`.
+        Failures to forgive, as in `forgive`; for example ``"trailing_comma"``.
+    judge : str or Judge, optional
+        As in `evaluate_runs`.
+    profile : str or Profile, optional
+        As in `evaluate_runs`.
+    n_jobs : int, optional
+        As in `evaluate_runs`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run: attempts, valid, forgiven, pass_rate, pass_rate_repaired, gain, ceiling.
+        One row per run: the counts attempts, valid and forgiven, and the rates pass_rate,
+        pass_rate_repaired, gain (their difference) and ceiling, 0 to 1.
 
     Raises
     ------
     InputError
-        A failure cannot be forgiven; see `baseline_tables`.
+        A failure cannot be forgiven, or as for `baseline_tables`.
 
     Notes
     -----
     Rates are those of `baseline_tables`. In the ExtractBench paper 40 of 103 failures are trailing
     commas and truncated outputs (Table 7). A truncated output passes the fields before the cut.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(xb.simulation.simulate(ds, "Gemini 3 Flash"), ds)
+    >>> found = xb.extraction.repair_effect(attempts, ds, failures="trailing_comma")
+    >>> found[["attempts", "valid", "forgiven"]].values.tolist()
+    [[14, 11, 2]]
     """
     documents = documents_of(dataset)
     options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}

@@ -48,13 +48,13 @@ def split_confidences(
     output : object, str or pathlib.Path
         The output: a value, JSON text or a file. It is not changed.
     schema : dict, str, pathlib.Path or Schema
-        The schema of the plain output. Where it declares an object that has both keys itself, with
-        values of the declared types, that object is a value and not a pair.
+        The schema of the plain output. If it declares an object with both keys, and the values have
+        the declared types, that object is a value and not a pair.
     run, document : str, optional
-        Cells of these columns of the frame.
+        Values of these columns of the frame.
     value, confidence : str, optional
-        The two keys of a pair. Where the schema declares no object, a pair may have other keys too,
-        such as a page; they are left out.
+        The two keys of a pair. If the schema declares no object there, a pair may have other keys,
+        such as a page, which are left out.
 
     Returns
     -------
@@ -167,9 +167,9 @@ def token_confidences(outputs: Any, *, how: str = "mean") -> pd.DataFrame:
         meta. ``meta["logprobs"]`` is an object with the lists ``tokens``, texts that spell raw,
         and ``logprobs``, natural logarithms.
     how : {"mean", "min", "product"}, optional
-        The confidence of a value from the probabilities of its tokens: their geometric mean (does
-        not depend on the length), their minimum, or their product, which is the probability of
-        this text given all that precedes it.
+        How the probabilities of the tokens of a value are combined: their geometric mean, which
+        does not depend on the length; their minimum; or their product, the probability of this text
+        given all text before it.
 
     Returns
     -------
@@ -187,9 +187,9 @@ def token_confidences(outputs: Any, *, how: str = "mean") -> pd.DataFrame:
     -----
     A token belongs to a value if it has a character of it in common; the quotes around a text do
     not count. Tokens that end inside a multibyte character are joined with the following ones when
-    a run is written. Of a repeated key the last value counts, as in Python. What an alternative
-    spelling of the same value has in probability is not added, so that long values seem less
-    certain than they are.
+    a run is written. Of a repeated key the last value counts, as in Python. The probabilities of
+    alternative spellings of the same value are not added, so that long values seem less certain
+    than they are.
 
     Examples
     --------

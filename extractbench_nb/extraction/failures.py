@@ -104,16 +104,17 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     by : str or iterable of str, optional
-        Column whose values become the columns of the table: ``run``, ``domain``, ``schema``,
-        ``document`` or any other but ``failure``; or several, as ``["mode", "run", "domain"]``.
+        The column whose values become the columns of the table, such as ``run``, ``domain`` or
+        ``schema`` (any but ``failure``); or several, such as ``["mode", "run", "domain"]``.
 
     Returns
     -------
     pandas.DataFrame
-        One row per failure that occurs, in the order of `FAILURES`, and a last row ``total``; one
-        column per value of `by`, or per combination that occurs (a MultiIndex), in the order in
-        which they first occur, and a last column ``total``. Valid outputs are not counted; where
-        all are valid the column is 0. Attempts without a value have a column of their own.
+        Counts. One row per failure that occurs, in the order of `FAILURES`, and a last row
+        ``total``; one column per value of `by`, or per combination that occurs (a MultiIndex), in
+        order of first occurrence, and a last column ``total``. Valid outputs are not counted; a
+        group without failures has zeros. Attempts without a value of `by` have a column of their
+        own.
 
     Raises
     ------
@@ -362,11 +363,11 @@ def validity_by_length(
     attempts : pandas.DataFrame
         From `read_outputs`.
     dataset : Dataset, str or path
-        Where the lengths of documents come from.
+        The dataset of the documents, which has their lengths.
     of : str, optional
-        Measure of length: of gold, ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
-        ``gold_values``, ``array_items`` or ``fields``; of the PDF, ``pages`` or ``pdf_tokens``; of
-        the output, ``output_tokens`` (GPT-2 tokens, as for gold) or ``output_characters``.
+        Measure of length. Of gold: ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
+        ``gold_values``, ``array_items`` or ``fields``. Of the PDF: ``pages`` or ``pdf_tokens``. Of
+        the output: ``output_tokens`` (GPT-2 tokens, as for gold) or ``output_characters``.
     bins : int, optional
         Number of bins, 1 and up, each with about the same number of documents (of outputs, if those
         are measured). Equal lengths share a bin, which may make it larger than others. If there are
@@ -375,14 +376,14 @@ def validity_by_length(
         Columns of `attempts` that define groups, for example ``run``; a single group by default.
         The bins are the same for all groups.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of `by` and those of `LENGTH_COLUMNS`, from the shortest to the longest; bins
-        without attempts of a group have no row. Attempts of unknown length, or without a text if
-        outputs are measured, are in a last row without ``bin``.
+        One row per group and bin, from the shortest to the longest: the columns of `by` and those
+        of `LENGTH_COLUMNS`. Bins without attempts of a group have no row. Attempts of unknown
+        length, or without a text if outputs are measured, are in a last row whose ``bin`` is NA.
 
     Raises
     ------
@@ -450,7 +451,11 @@ def length_correlations(
 
     Parameters
     ----------
-    attempts, dataset, of : object
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    dataset : Dataset, str or path
+        As for `validity_by_length`.
+    of : str, optional
         As for `validity_by_length`.
     by : str or iterable of str, optional
         Columns of `attempts` that define groups, for example ``run``; a single group by default.
@@ -458,9 +463,9 @@ def length_correlations(
     Returns
     -------
     pandas.DataFrame
-        The columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. A negative correlation means
-        that longer outputs are valid less often. It is missing if all lengths are equal, or if all
-        outputs are valid, or none.
+        One row per group: the columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. A negative
+        correlation means that longer ones are valid less often. It is NA if all lengths are equal,
+        or if all outputs are valid, or none.
 
     Raises
     ------

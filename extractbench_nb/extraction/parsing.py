@@ -36,20 +36,21 @@ _AROUND = 40
 
 @dataclass(frozen=True)
 class ParsedOutput:
-    """The result of parsing one output.
+    """The result of parsing one output; made by `parse_output`.
 
-    Parameters
+    Attributes
     ----------
     value : object
-        The parsed JSON; None if nothing parsed (``null`` is None too, and `parses`).
+        The parsed JSON; None if the text does not parse (or is ``null``, see `parses`).
     failure : str
         One of `FAILURES`; ``none`` for a valid output.
     message : str or None
-        What is wrong, in words.
+        Description of the failure.
     line, column, offset : int or None
-        Position in the text as received; lines and columns from 1, characters from 0.
+        Position of the failure in the text as received: line and column from 1, offset in
+        characters from 0.
     excerpt : str or None
-        The text around that place.
+        The text around that position.
     parses : bool
         Whether a strict parser reads the text without byte-order mark and code fence.
     conforms : bool or None
@@ -60,7 +61,7 @@ class ParsedOutput:
     conforms_strictly : bool or None
         Whether the value fits the schema without exception.
     wrapper : str
-        What was removed: ``""``, ``bom``, ``fence`` or both.
+        What was removed before parsing: ``""``, ``bom``, ``fence`` or both.
     duplicate_keys, non_finite : int
         Number of repeated keys in objects (the last one counts, as in Python), and of NaN and
         Infinity, which are not JSON, although Python reads them.
@@ -83,7 +84,7 @@ class ParsedOutput:
 
     @property
     def valid(self) -> bool:
-        """Whether the output is valid as the paper defines it."""
+        """Whether the output is valid as the paper defines it: it parses and fits the schema."""
         return self.failure == "none"
 
     @property
@@ -111,13 +112,13 @@ def parse_output(
     schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter, optional
         The schema that the value must fit.
     gold : object, optional
-        The gold document. Violations that it has at the same place of the schema are forgiven,
-        since no model can be expected to do better than gold.
+        The gold document. A violation of the schema is ignored if gold violates the same place of
+        the schema.
 
     Returns
     -------
     ParsedOutput
-        Nothing in `raw` raises, whatever it is.
+        The value, or the failure with its position. No text in `raw` raises an error.
 
     Raises
     ------

@@ -31,9 +31,9 @@ from extractbench_nb.stats.breakdowns import refuse_missing
 
 @dataclass(frozen=True)
 class Repaired:
-    """An output after repair.
+    """An output after repair; made by `repair_output`.
 
-    Parameters
+    Attributes
     ----------
     value : object
         The JSON value; None if there is none.
@@ -64,20 +64,20 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     raw : str, bytes or None
         The text as received.
     seconds : float, optional
-        Time limit for texts of more than 10,000 characters.
+        Time limit for the repair of a text of more than 10,000 characters.
 
     Returns
     -------
     Repaired
         Text that parses strictly is returned as it is. Text that was cut off is read up to the cut.
         Otherwise `json_repair` closes open brackets, removes trailing commas and prose, and adds
-        quotes. Text without an object or array has no value. Nothing in `raw` raises.
+        quotes. Text without an object or array has no value. No text in `raw` raises an error.
 
     Notes
     -----
-    A repaired value is a guess: for a truncated output it holds what came before the cut, and the
-    last value may be cut too. Scores of repaired outputs answer what-if questions; they are not
-    results of the model.
+    A repaired value is a guess: for a truncated output it holds the values before the cut, and the
+    last one may be incomplete. Scores of repaired outputs are hypothetical, not results of the
+    model.
 
     Examples
     --------
@@ -160,6 +160,15 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     InputError
         A column is missing, a run has a document twice, a document is not in the dataset, or a file
         cannot be read.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> row = {"run": "r", "document": "night bus demand", "raw": '{"year": 2021,}'}
+    >>> attempts = read_outputs(pd.DataFrame([row]), xb.load_dataset())
+    >>> attempts[["valid", "failure"]].values.tolist()
+    [[False, 'trailing_comma']]
     """
     frame = frame_of_outputs(outputs)
     dataset = documents_of(dataset)

@@ -75,7 +75,8 @@ class Run:
     folder : pathlib.Path
         The folder.
     stopped : str or None
-        Why `extract` did not process all documents: the budget, a rejected key. Not saved.
+        Why `extract` stopped before all documents were sent (the budget, a rejected key), or None.
+        It is not saved.
     """
 
     folder: Path
@@ -245,15 +246,18 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
         ``"auto"``: the file if LiteLLM knows that the model takes PDFs, else the text.
-    temperature, max_tokens : number, optional
-        The provider's defaults by default.
+    temperature : float, optional
+        Sampling temperature; the provider's default by default.
+    max_tokens : int, optional
+        Maximum number of tokens of an answer; the provider's default by default.
     timeout : float, optional
-        Seconds for one request.
+        Time limit for one request, in seconds.
     max_concurrency : int, optional
         Maximum number of concurrent requests.
-    max_attempts, retry_wait : number, optional
-        Maximum number of requests for one document after passing errors of the provider, and the
-        seconds before the second one; see `LLMJudge`.
+    max_attempts : int, optional
+        Maximum number of requests for one document, if transient errors of the provider occur.
+    retry_wait : float, optional
+        Seconds before the second request; see `LLMJudge`.
     budget_usd : float, optional
         Maximum that this run may spend at list prices, in US dollars. Each request first reserves
         its maximum cost: its own tokens, and an answer of `max_tokens` (without it, of the model's
@@ -262,14 +266,14 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     logprobs : bool, optional
-        Request the log-probabilities of the tokens and keep them in the meta files, for
-        `token_confidences`. Where a key was hidden in a text, they are not kept.
+        Whether to request the log-probabilities of the tokens and keep them in the meta files, for
+        `token_confidences`. They are not kept for a text in which an API key was hidden.
     resume : bool, optional
-        Resume the run in the folder. Documents with an output are not sent again, unless their
-        ``.raw.txt`` was removed, or their call failed for a passing reason: rate_limited, timeout,
-        server_error, connection, bad_key, not_found, redirect.
+        Whether to resume a run in the folder. Documents with an output are not sent again, unless
+        their ``.raw.txt`` was removed, or their call failed for a transient reason: rate_limited,
+        timeout, server_error, connection, bad_key, not_found, redirect.
     progress : bool, optional
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -282,7 +286,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         An option, `documents` or `folder` is invalid; the provider is unknown or its key is
         missing; a PDF cannot be read, or has no text although text is to be sent; the folder holds
         a different run, a run of a newer version, one that another process is writing, or any run
-        with ``resume=False``. No request was made then.
+        with ``resume=False``. All of this is checked before the first request.
     DatasetError
         A document is not in the dataset or has no PDF.
     OutputError
@@ -393,7 +397,7 @@ def _function_of(description: Mapping[str, Any]) -> str:
 
 
 def _is_open(folder: RunFolder, document: str) -> bool:
-    """Whether there is no output, its text was removed, or its call failed for a passing reason."""
+    """Whether the output is absent, its text was removed, or its call failed transiently."""
     if not folder.has(document):
         return True
     raw, meta = folder.read(document)

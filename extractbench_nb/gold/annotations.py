@@ -86,7 +86,7 @@ class Annotations:
         Raises
         ------
         InputError
-            There is no such decision, the row has no path, or the note is too long.
+            The decision is unknown, the row has no path, or the note is too long.
         OutputError
             The file cannot be written; the annotation is kept in memory.
         """
@@ -101,7 +101,7 @@ class Annotations:
             self.save(self._path)
 
     def get(self, run: str, document: str, path: str, metric: str) -> tuple[str, str]:
-        """Return what was decided about a field.
+        """Return the decision about a field.
 
         Parameters
         ----------

@@ -76,7 +76,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AnnotatorAgreement:
-    """Agreement of annotators. Made by `agreement`; every frame is a copy.
+    """Agreement of annotators; made by `agreement`. Every frame is a copy.
 
     Attributes
     ----------
@@ -197,9 +197,9 @@ def agreement(
     -------
     AnnotatorAgreement
         ``alpha`` and its interval, ``fields``, and ``disagreements``: document, schema, path,
-        field, ``value_`` and the name of each annotator (None where they leave the slot empty, NA
-        where they did not annotate the document), majority, op, old, new. The rows with an `op`
-        are corrections of the first annotator's gold:
+        field, ``value_`` and the name of each annotator (None if they leave the slot empty, NA if
+        they did not annotate the document), majority, op, old, new. The rows with an `op` are
+        corrections of the first annotator's gold:
         ``corrections(found.disagreements.dropna(subset="op"))``.
 
     Raises

@@ -171,9 +171,9 @@ def suspects(
     their similarity reaches the ``align_threshold`` of the array. An item is not missing if gold
     has it with fewer fields, or as a text.
 
-    *Style.* Where the two values differ in writing only (`STYLE`: case, punctuation, format of
-    numbers and dates, word order, abbreviation), and the offline judge accepts one for the other,
-    there is no suspect unless the audit has a finding there.
+    *Style.* If the two values differ in writing only (`STYLE`: case, punctuation, format of numbers
+    and dates, word order, abbreviation), and the offline judge accepts one for the other, there is
+    no suspect unless the audit has a finding there.
 
     *Score.* With :math:`k` of :math:`n` runs agreeing, it begins with
 

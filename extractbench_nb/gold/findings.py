@@ -22,12 +22,12 @@ class Kind(NamedTuple):
     Attributes
     ----------
     name : str
-        As it stands in the column ``kind``.
+        Name of the kind, as in the column ``kind``.
     severity : str
         ``error``: a file is unusable, or a value violates the schema. ``warning``: usually a
         mistake of the annotation. ``info``: a matter of style, or an uncertain finding.
     meaning : str
-        What was found.
+        Meaning of a finding.
     """
 
     name: str
@@ -154,7 +154,7 @@ AUDITED_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit:
-    """The findings of an audit of a dataset. Made by `audit`.
+    """The findings of an audit of a dataset; made by `audit`.
 
     Some of the suspected values are right. Each access to a frame returns a copy.
 
@@ -192,7 +192,7 @@ class Audit:
 
     @staticmethod
     def kinds() -> pd.DataFrame:
-        """List what an audit looks for.
+        """List the kinds of findings.
 
         Returns
         -------

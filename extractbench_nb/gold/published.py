@@ -37,7 +37,7 @@ JUDGED_COLUMNS = FrameSpec(
 
 
 def published_findings() -> pd.DataFrame:
-    """Count the findings of `audit` in the released ExtractBench dataset, which is not needed.
+    """Return the shipped counts of the findings of `audit` in the released ExtractBench dataset.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def published_findings() -> pd.DataFrame:
 
 
 def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.DataFrame:
-    """Count how many findings in the released dataset are real, in a sample judged by a reader.
+    """Return how many findings of a judged sample of the released dataset are real.
 
     The sample is ``sample_findings(audit(ds), 60, seed=4)``: an equal number of every kind, not a
     random sample of findings. A finding that could not be decided counts as not real.
@@ -65,7 +65,7 @@ def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.Dat
     by : str, optional
         ``"severity"`` or ``"kind"``.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.Dat
     Raises
     ------
     InputError
-        `by` or `confidence` is another value.
+        `by` is unknown, or `confidence` is out of range.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
         predicted (or raw, from which a code fence is removed), and optionally run and schema; a
         folder laid out as ``run/document.json``; a run of `extract`.
     dataset : Dataset, optional
-        Where the schemas of outputs come from if they are not a column.
+        The dataset with the schemas of the outputs, if they are not a column.
     rules : str, callable or iterable of these, optional
         Names of registered rules, or functions as `rule` takes them; all registered rules by
         default. A rule that is restricted to certain schemas is run on a document of unknown schema

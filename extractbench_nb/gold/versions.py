@@ -109,7 +109,7 @@ def apply(
 
     Notes
     -----
-    ``old`` is compared where it is stated. An ``add`` may name a key whose value in gold is empty
+    ``old`` is compared if it is stated. An ``add`` may name a key whose value in gold is empty
     (null, or an empty text, array or object), which it replaces; objects and arrays above it that
     are missing or null are made. Gold files that are not corrected are copied byte by byte, so that
     ``evaluate_runs(..., resume=...)`` evaluates corrected documents only. PDFs are hard links where
@@ -186,8 +186,8 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per correction that `apply` made, oldest first: version, from 1, then the columns of
-        `corrections`. ``old`` is what gold had; NA where it had nothing. Empty for a dataset that
-        was not corrected.
+        `corrections`. ``old`` is the earlier value of gold, NA if it had none. Empty for a dataset
+        that was not corrected.
 
     Raises
     ------

@@ -387,18 +387,19 @@ CLAIM_COLUMNS = FrameSpec(
 def claims() -> pd.DataFrame:
     """Test the paper's claims about models, complexity and failure on its own published counts.
 
-    Each verdict follows from one of seven rules (``.attrs["rules"]``), which know only numbers:
-    with other counts, each could be ``supported`` or ``contradicted``. Five domains are five
-    points. A factor of the schema or the documents has one value per domain. All conclusions about
-    factors rest on n = 5: the smallest exact two-sided p-value is 2/120 = 0.017, 0.083 after
-    correction for the five factors that are compared, and the factors are correlated. Attempts of
-    six models on the same documents are not independent either.
+    Each verdict follows from one of seven rules (``.attrs["rules"]``), which use numbers only: with
+    other counts, each claim could be ``supported`` or ``contradicted``. A factor of the schema or
+    the documents has one value per domain, so that all conclusions about factors rest on n = 5. The
+    smallest exact two-sided p-value is 2/120 = 0.017, or 0.083 after correction for the five
+    factors that are compared, and the factors are correlated. Attempts of six models on the same
+    documents are not independent either.
 
     Returns
     -------
     pandas.DataFrame
-        One row per claim: id, where, claim, evidence, p_value, rule, verdict (``supported``,
-        ``weak``, ``not identifiable``, ``contradicted``), reason.
+        One row per claim: id, where (section of the paper), claim, evidence, p_value (NA without a
+        test), rule, verdict (``supported``, ``weak``, ``not identifiable``, ``contradicted``),
+        reason.
 
     See Also
     --------

@@ -648,13 +648,14 @@ ERRATA_COLUMNS = FrameSpec(
 def errata(*, dataset: Dataset | None = None) -> pd.DataFrame:
     """List contradictions in the paper, its README, the dataset and the published package.
 
-    Every number is computed from the published figures, the dataset's statistics and the
-    evaluator at the time of the call.
+    Every number is computed at the time of the call, from the published figures, the dataset's
+    statistics and the evaluator.
 
     Parameters
     ----------
     dataset : Dataset, optional
-        The released dataset, read and counted anew; the shipped statistics by default.
+        The released dataset, whose files are read and counted. By default the statistics shipped
+        with this package.
 
     Returns
     -------

@@ -222,26 +222,26 @@ class Tally(NamedTuple):
 
 
 def counts(mode: str = "prompt") -> pd.DataFrame:
-    """Return the counts from which the paper's results are computed.
+    """Return the printed counts from which the paper's results can be computed.
 
     Parameters
     ----------
     mode : str, optional
-        ``"prompt"``: as Tables 9 to 13 print them. ``"structured"``: with structured outputs; the
-        paper prints percentages with one decimal there (Table 8), and exactly one whole number of
-        fields gives each of them. Their valid documents are not printed. Resumes and 10-K/Q had
-        no valid output in that mode.
+        ``"prompt"``: as Tables 9 to 13 print them. ``"structured"``: with structured outputs
+        (Table 8). There the paper prints percentages with one decimal, each of which is given by
+        exactly one whole number of fields, and no numbers of valid documents. Resumes and 10-K/Q
+        had no valid output in that mode.
 
     Returns
     -------
     pandas.DataFrame
-        One row per model and domain, 30 in all: model, domain, documents, valid, fields, passed,
-        source.
+        One row per model and domain, 30 in all: model, domain, documents, valid (documents with a
+        valid output; NA if unknown), fields (documents x schema keys), passed, source.
 
     Raises
     ------
     InputError
-        If the mode does not exist.
+        If the mode is unknown.
 
     Examples
     --------

@@ -264,15 +264,17 @@ def associations(facts: Facts) -> dict[Key, Association]:
 def correlations() -> pd.DataFrame:
     """Correlate the paper's factors with its outcomes over the five domains.
 
-    Factors are Table 6's, outcomes follow from the counts of Tables 9 to 13. The p-values are
-    exact: all 120 orders of five domains are enumerated, so none can be smaller than 2/120, and
-    after Holm's correction for five factors none can be smaller than 0.083.
+    The factors are those of Table 6; the outcomes follow from the counts of Tables 9 to 13. The
+    p-values are exact: all 120 orders of five domains are enumerated, so none can be smaller than
+    2/120, or than 0.083 after Holm's correction for five factors.
 
     Returns
     -------
     pandas.DataFrame
-        One row per group of models, outcome, factor and measure: group, outcome, factor, measure,
-        domains, correlation, p_value, p_smallest, without_one_low, without_one_high.
+        One row per group of models, outcome, factor and measure (``spearman``, ``kendall``): group,
+        outcome, factor, measure, domains, correlation (-1 to 1), p_value, p_smallest (the smallest
+        that is possible), and without_one_low and without_one_high, the range of the correlation
+        with any one domain left out.
 
     Examples
     --------
@@ -313,18 +315,25 @@ _ROUNDING = 1e-7
 def regressions() -> pd.DataFrame:
     """Fit one logistic model per factor to the published counts.
 
-    Each cell is a model on a domain; each model has its own intercept, the factor enters as its
+    A cell is a model on a domain. Each model has its own intercept; the factor enters as its
     logarithm to base 2, so that an odds ratio is for a factor twice as large. Firth's penalty
-    keeps estimates finite (no 10-K/Q output is valid). ``odds_low`` and ``odds_high`` treat cells
-    as independent and are far too narrow, since a factor has five values: read ``without_one_low``
-    and ``without_one_high``, and ``p_value``, which permutes the factor over whole domains. Models
-    with several factors are not fitted: five domains cannot separate their effects.
+    keeps estimates finite (no 10-K/Q output is valid). ``odds_low`` and ``odds_high``, the 95 %
+    interval of ``odds_ratio``, treat cells as independent and are far too narrow, since a factor
+    has five values. Use ``without_one_low`` and ``without_one_high``, the range of the odds ratio
+    with any one domain left out, and ``p_value``, which permutes the factor over whole domains.
+    Models with several factors are not fitted: five domains cannot separate their effects.
 
     Returns
     -------
     pandas.DataFrame
         One row per group, outcome and factor: group, outcome, factor, cells, domains, coefficient,
         error, odds_ratio, odds_low, odds_high, without_one_low, without_one_high, gain, p_value.
+
+    Examples
+    --------
+    >>> frame = regressions().set_index(["group", "outcome", "factor"])
+    >>> frame.loc[("pooled", "validity", "keys"), ["odds_ratio", "p_value"]].round(3).tolist()
+    [0.393, 0.058]
     """
     keys = product(("pooled", "able"), OUTCOMES, FACTORS)
     return REGRESSION_COLUMNS.from_rows((*key, *_fitted(*key)) for key in keys)

@@ -154,7 +154,7 @@ def find_evidence(
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     value : str, int, float or datetime.date
-        What to look for.
+        The value to find.
     limit : int, optional
         Maximum number of occurrences to return, 1 and up; the best ones are kept.
 
@@ -162,11 +162,11 @@ def find_evidence(
     -------
     pandas.DataFrame
         One row per line of an occurrence (see `EVIDENCE_COLUMNS`), the best ones first, then in the
-        order of the document: hit, line, page, x0, y0, x1, y1, text, context, written,
-        similarity, score; no rows if the value is not found. ``attrs["status"]`` is ``found``,
-        ``not_found``, ``no_text_layer`` (the pages are images) or ``nothing_to_find`` (a text
-        without a letter or digit). ``attrs["places"]`` is the number of
-        occurrences in all; ``attrs["pages"]`` and ``attrs["pages_without_text"]`` count pages.
+        order of the document: hit, line, page, x0, y0, x1, y1, text, context, written, similarity,
+        score; no rows if the value is not found. ``attrs["status"]`` is ``found``, ``not_found``,
+        ``no_text_layer`` (the pages are images) or ``nothing_to_find`` (a text without a letter or
+        digit). ``attrs["places"]`` is the number of all occurrences; ``attrs["pages"]`` and
+        ``attrs["pages_without_text"]`` count pages.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def find_evidence(
         The value is null, a boolean, an array, an object, NaN or infinite; `limit` is below 1;
         or the PDF cannot be read.
     DatasetError
-        The dataset has no such document.
+        The document is not in the dataset.
     MissingPdfError
         The document has no PDF.
 
@@ -337,7 +337,7 @@ def grounded(
         There is neither a document nor a column ``document``; `side` or `min_score` is invalid; or
         the PDF cannot be read.
     DatasetError
-        The dataset has no such document.
+        The document is not in the dataset.
     MissingPdfError
         The `document` has no PDF.
 
@@ -410,7 +410,7 @@ def ground_values(
     InputError
         `min_score` is not a number in [0, 1], or the PDF cannot be read.
     DatasetError
-        The dataset has no such document.
+        The document is not in the dataset.
     MissingPdfError
         The document has no PDF.
 

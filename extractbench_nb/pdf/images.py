@@ -132,7 +132,7 @@ _EDGES = ("x0", "y0", "x1", "y1")
 class PageImage:
     """A page as an image; made by `render_page`.
 
-    Parameters
+    Attributes
     ----------
     png : bytes
         The image as a PNG file.
@@ -177,12 +177,12 @@ def render_page(
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     page : int
-        Counted from 1.
+        Number of the page, from 1.
     scale : float, optional
         Pixels per point, above 0 and up to 10. At 1 a letter-size page has 612 x 792 pixels.
     boxes : iterable of (float, float, float, float) or pandas.DataFrame, optional
-        Places on this page: x0, y0, x1, y1 in PDF points; or what `find_evidence` returned, of
-        which the rows on this page are taken.
+        Places on this page: x0, y0, x1, y1 in PDF points; or a result of `find_evidence`, whose
+        rows on this page are used.
     mark : bool, optional
         Whether to draw the boxes into the image.
 
@@ -194,10 +194,10 @@ def render_page(
     Raises
     ------
     InputError
-        There is no such page; a scale or box is out of range; the image would have more than 40
+        The page does not exist; a scale or box is out of range; the image would have more than 40
         million pixels; or the PDF cannot be read.
     DatasetError
-        The dataset has no such document.
+        The document is not in the dataset.
     MissingPdfError
         The document has no PDF.
 

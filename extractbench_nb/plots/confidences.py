@@ -29,7 +29,7 @@ def reliability(calibration: Calibration, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     calibration : Calibration
-        What ``xb.stats.calibration`` returns, with at most eight groups.
+        The result of ``xb.stats.calibration``, with at most eight groups.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -88,7 +88,7 @@ def risk_coverage(found: RiskCoverage, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     found : RiskCoverage
-        What ``xb.stats.risk_coverage`` returns.
+        The result of ``xb.stats.risk_coverage``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -134,7 +134,7 @@ def remaining_error(plan: ReviewPlan, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     plan : ReviewPlan
-        What ``xb.stats.review_plan`` returns.
+        The result of ``xb.stats.review_plan``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -151,7 +151,7 @@ def remaining_error(plan: ReviewPlan, *, ax: Axes | None = None) -> Axes:
     ...     "predicted_path": None, "predicted_state": "present", "field": "a", "counted": True,
     ...     "passed": [i >= 10 for i in range(40)]})
     >>> stated = fields[["document"]].assign(confidence=[i / 40 for i in range(40)])
-    >>> ax = xb.plots.remaining_error(xb.stats.review_plan(fields, 0.2, stated))
+    >>> ax = xb.plots.remaining_error(xb.stats.review_plan(fields, stated, budget=0.2))
     >>> ax.get_ylabel()
     'wrong values left (%)'
     """

@@ -238,7 +238,7 @@ def findings(audit: Audit, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     audit : Audit
-        What ``xb.gold.audit`` returns.
+        The result of ``xb.gold.audit``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 

@@ -109,7 +109,7 @@ def losses(
     Parameters
     ----------
     frame : pandas.DataFrame
-        What ``losses()`` of a TableComparison or of TableEvaluations returns.
+        The result of ``losses()`` of a TableComparison or of TableEvaluations.
     by : sequence of str, optional
         Columns whose values are the bars; those that the frame lacks are ignored.
     side : {"recall", "precision"}, optional
@@ -226,7 +226,7 @@ def differences(
     Parameters
     ----------
     comparison : Comparison
-        What ``xb.compare_runs`` returns.
+        The result of ``xb.compare_runs``.
     measure : str, optional
         One of its measures; the first by default.
     ax : matplotlib.axes.Axes, optional
@@ -479,7 +479,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : pandas.DataFrame
-        What ``xb.sensitivity`` returns, or some of its rows; or any frame with the columns
+        The result of ``xb.sensitivity``, or some of its rows; or any frame with the columns
         metric, corruption, rate (x, from 0) and score (y, 0 to 1), and optionally profile,
         measure (names y), low and high (ends of an interval).
     ax : matplotlib.axes.Axes, optional
@@ -627,7 +627,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Parameters
     ----------
     frame : pandas.DataFrame
-        What ``xb.tables.keep_curves`` returns, or some of its rows.
+        The result of ``xb.tables.keep_curves``, or some of its rows.
     mode : str, optional
         ``rows``, ``columns`` or ``both``.
     ax : matplotlib.axes.Axes, optional
@@ -709,7 +709,7 @@ def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = No
     Parameters
     ----------
     frame : pandas.DataFrame
-        What ``xb.stats.frontier`` returns.
+        The result of ``xb.stats.frontier``.
     against : {"cost", "latency"}, optional
         What the x-axis shows; it is logarithmic if the runs differ by more than a factor of 10.
     ax : matplotlib.axes.Axes, optional

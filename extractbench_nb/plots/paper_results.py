@@ -53,8 +53,8 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     Returns
     -------
     matplotlib.axes.Axes
-        One row per model, one column per domain; each cell with its percentage and counts, grey
-        where a count is not known.
+        One row per model, one column per domain; each cell with its percentage and counts, grey if
+        a count is unknown.
 
     Raises
     ------

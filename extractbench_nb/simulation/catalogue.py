@@ -571,7 +571,8 @@ def corruptions() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per corruption: corruption, level, meaning, places, summary.
+        One row per corruption: corruption, level (``value``, ``presence``, ``item``,
+        ``structure``), meaning (``kept``, ``unclear``, ``changed``), places, summary.
 
     Examples
     --------

@@ -83,9 +83,9 @@ _EXPECTED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class SimulationCheck:
-    """Which recorded changes of a simulation were found. Made by `check_simulation`.
+    """The recorded changes of a simulation that were found; made by `check_simulation`.
 
-    Parameters
+    Attributes
     ----------
     run : str
         Name of the simulated run.
@@ -101,7 +101,7 @@ class SimulationCheck:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row per corruption: changes, agreed, each reason, unexplained."""
+        """One row per corruption, with counts: changes, agreed, each reason, unexplained."""
         rows = self.changes
         columns = {"changes": rows["agrees"].notna(), "agreed": rows["agrees"]}
         columns |= {reason: rows["reason"].eq(reason).fillna(value=False) for reason in REASONS}
@@ -112,7 +112,7 @@ class SimulationCheck:
 
     @property
     def unexplained(self) -> pd.DataFrame:
-        """The changes with an unexpected outcome and no known reason."""
+        """The rows of `changes` with an unexpected outcome and no known reason."""
         rows = self.changes
         return rows[~rows["agrees"] & rows["reason"].isna()]
 
@@ -142,20 +142,20 @@ def check_simulation(
     simulation : Simulation
         From `simulate`.
     dataset : Dataset, str or path
-        The dataset that it was made from; or what `load_dataset` takes.
+        The dataset of the simulation; or what `load_dataset` takes.
     judge, alignment, profile : object, optional
         See `evaluate`. Custom metrics in the schema are tested too.
 
     Returns
     -------
     SimulationCheck
-        ``failures``, injected against found; ``changes``, one row per change, with a reason (see
-        `REASONS`) if its outcome is not the expected one; ``summary``, ``unexplained``.
+        ``failures`` counts injected and found failures; ``changes`` has one row per change, with a
+        reason (see `REASONS`) if the outcome is not the expected one; ``summary`` counts them.
 
     Raises
     ------
     InputError
-        A document is not in the dataset; see `evaluate`.
+        A document is not in the dataset, or as for `evaluate`.
 
     Notes
     -----

@@ -60,7 +60,7 @@ class Corrupted:
     Attributes
     ----------
     value : object
-        The corrupted JSON; it shares nothing with gold.
+        The corrupted JSON value; it shares no object with gold.
     record : pandas.DataFrame
         One row per change: path, field, corruption, item, before, after.
     """
@@ -97,8 +97,8 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
     corruption : str
         A name that `corruptions` lists.
     rate : float, optional
-        Probability that a place is corrupted, in [0, 1], independently of all other places.
-        `corruptions` lists what counts as a place.
+        Probability that a place is corrupted, in [0, 1], independent of all other places. The
+        column places of `corruptions` says what a place is.
     strength : float, optional
         Share of a corrupted value's words, letters, digits or units that changes, above 0 and up to
         1; at least one changes.
@@ -124,7 +124,7 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
 
     Notes
     -----
-    A null in the record is either a JSON null or no value: ``before`` is null for an invented item,
+    None in the record is either a JSON null or no value: ``before`` is None for an invented item,
     ``after`` for an omitted value. Items inside a dropped item have no rows of their own.
 
     Examples

@@ -464,21 +464,21 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        A profile's name: documents are scored as their schemas declare. The name of a metric or
-        preset, a function registered with `metric`, or an ``evaluation_config`` with params: it
-        scores every field of a type that it applies to, skipped fields excepted; all other fields
-        keep their declared metrics. (Plain values are scored whatever their type.) Or a sequence of
-        these.
+        What is tested. A profile, or its name: documents are scored as their schemas declare. A
+        metric, that is, the name of a metric or preset, a function registered with `metric`, or an
+        ``evaluation_config``: it scores every field of a type that it applies to, except skipped
+        fields; all other fields keep their declared metrics. (Plain values of any type are scored.)
+        Or a sequence of these.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
         Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
         values, such as a column of texts; null, empty and duplicate values are left out.
     corruption : str or iterable of str, optional
-        Names that `corruptions` lists; all that apply by default. For plain values: those of texts
-        and numbers.
+        Names that `corruptions` lists; by default all that apply. Plain values take those of texts
+        and numbers only.
     rates : sequence of float, optional
-        In [0, 1]. In documents the probability that a place is corrupted; at 0 gold is compared
-        with itself. Each plain value is corrupted, and the rate is the share of its words, letters,
-        digits or units that change, at least one.
+        In [0, 1]. For documents, the probability that a place is corrupted; at 0 gold is compared
+        with itself. For plain values, the share of words, letters, digits or units that change in
+        each value, at least one.
     measure : str, optional
         The entry of ``Evaluation.summary`` that is the score of a profile: overall_score,
         field_score, pass_rate, pass_rate_judged or gold_coverage. A metric's score is the mean over
@@ -486,7 +486,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     profile : str or Profile, optional
         The rules for metrics. Under ``"strict"`` the fields of missed and spurious items count.
     documents : iterable of str, optional
-        Ids, to take only these of a dataset.
+        Ids of the documents of a dataset to use; all by default.
     strength : float, optional
         Share of a value in a document that changes, above 0 and up to 1; at least one word, letter
         or digit.
@@ -495,10 +495,10 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     judge : str or Judge, optional
         See `evaluate`.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
     seed : int, optional
-        The same seed gives the same corruptions, whatever is scored. Places that are corrupted at
-        one rate are corrupted at every higher one, so that a curve depends on the rate alone.
+        The same seed gives the same corruptions for every metric and profile. Places that are
+        corrupted at one rate are corrupted at every higher rate.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -513,9 +513,9 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Raises
     ------
     InputError
-        Data, a name or a number cannot be used.
+        `data` cannot be read, a name is unknown, or a number is out of range.
     SchemaError, ConfigError
-        A schema cannot be read, or a metric is not known.
+        A schema cannot be read, or a metric is unknown.
 
     Notes
     -----
@@ -523,7 +523,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     and the score should follow x. If each item is dropped with probability r, an array's expected
     recall is 1 - r, its precision 1 and its F1 about 2 (1 - r) / (2 - r). The interval is a
     bootstrap over documents (BCa, 1,999 resamples). It is too narrow for fewer than about ten
-    documents, and missing for a single one.
+    documents, and NA for a single one.
 
     References
     ----------

@@ -84,7 +84,7 @@ class Simulation:
     Attributes
     ----------
     run : str
-        Its name.
+        Name of the run.
     profile : ModelProfile
         The profile of the simulated model.
     seed : int or str
@@ -103,7 +103,7 @@ class Simulation:
     record: pd.DataFrame
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the outputs as a run, which reads like a real one, and for `open`.
+        """Write the outputs as a run folder, together with the profile and the record.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Simulation:
         Returns
         -------
         pathlib.Path
-            The folder, for `Run.open`; ``run.json`` says that it is a simulation, and
+            The folder, for `open` and for `Run.open`. ``run.json`` says that the run is simulated;
             ``simulation.json`` has the profile and the record.
 
         Raises
@@ -121,7 +121,7 @@ class Simulation:
         InputError
             The folder is not empty, or is not a path.
         OutputError
-            It cannot be written.
+            The folder cannot be written.
         """
         rows = self.outputs.to_dict("records")
         places = {r["document"]: {name: r[name] for name in ("domain", "schema")} for r in rows}
@@ -151,7 +151,7 @@ class Simulation:
         Parameters
         ----------
         folder : str or path
-            Where `save` wrote it.
+            The folder that `save` wrote.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class Simulation:
         Raises
         ------
         InputError
-            There is no simulation, an output is missing, or a file cannot be read.
+            The folder has no simulation, an output is missing, or a file cannot be read.
         """
         run = RunFolder.open(folder_path(folder))
         path = run.path / SIMULATION_FILE
@@ -229,18 +229,17 @@ def simulate(
     ------
     InputError
         The profile is unknown, `dataset`, `seed` or `run` has a wrong type, or a document cannot
-        fail in the way the profile demands.
+        have a failure of the profile.
     DatasetError
         The dataset cannot be read.
 
     Notes
     -----
-    Failures are drawn without replacement for each kind of document, so that their counts are the
-    profile's, rounded by largest remainders. Valid outputs have only changes that the schema
-    allows, or violations that gold has too; a ``schema_violation`` has one more. Texts with other
-    failures are corrupted as well, so that repaired outputs are realistic; if the changes would
-    leave nothing to break, or no place for a violation, the document is not corrupted first.
-    ``completion_tokens`` are GPT-2 tokens.
+    Failures are drawn without replacement for each kind of document, so that their counts are those
+    of the profile, rounded by largest remainders. The changes of a valid output add no violation of
+    the schema that gold does not have; a ``schema_violation`` has one violation more. Texts with
+    other failures are corrupted too, so that repaired outputs are realistic, unless the changes
+    would remove the only place for the failure. ``completion_tokens`` are GPT-2 tokens.
 
     Examples
     --------

@@ -76,15 +76,16 @@ class ModelProfile:
         The model's name. A run is called ``simulated`` and this name; the mode ``structured`` is
         added.
     failures : mapping of str to mapping
-        By kind of document, weight of each failure that `parse_output` knows, ``none`` included.
-        The kind ``*`` stands for every other one. On as many documents as the weights add up to,
-        the counts are the weights.
+        By kind of document, the weight of each failure, named as by `parse_output`, ``none``
+        included. The kind ``*`` stands for all other kinds. If there are as many documents as the
+        sum of the weights, the counts are the weights.
     corruptions : mapping of str to mapping, optional
-        By kind of document, probability of each corruption that `corruptions` lists.
+        By kind of document, the probability (0 to 1) of each corruption that `corruptions` lists.
     kinds : mapping of str to str, optional
-        The kind of a schema's documents; else it is the schema's name, or its domain's.
+        The kind of document by schema. Without an entry it is the name of the schema or of its
+        domain.
     wrappings : mapping of str to float, optional
-        Probability of a code ``fence`` around a text and of a ``bom`` before it.
+        Probability (0 to 1) of a code ``fence`` around a text and of a ``bom`` before it.
     strength : float, optional
         Share of a value that changes, above 0 and up to 1.
     provider : str, optional
@@ -155,7 +156,7 @@ class ModelProfile:
         return next((kind for kind in known if kind is not None and kind in own_kinds), ANY)
 
     def failures_of(self, kind: str) -> Mapping[str, float]:
-        """Return the weights of failures for a kind; those of all kinds if it has none.
+        """Return the weights of failures for a kind, or those of all kinds if it has none.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class ModelProfile:
         return weights or _summed(self.failures.values()) or {"none": 1}
 
     def corruptions_of(self, kind: str) -> Mapping[str, float]:
-        """Return the rates of corruptions for a kind; the mean of all kinds if it has none.
+        """Return the rates of corruptions for a kind, or the mean of all kinds if it has none.
 
         Parameters
         ----------
@@ -263,12 +264,12 @@ def model_profiles(mode: str = "prompt") -> dict[str, ModelProfile]:
     Returns
     -------
     dict of str to ModelProfile
-        Each has the name of its model; its runs are named as simulations.
+        Profile by name of the model.
 
     Raises
     ------
     InputError
-        There is no such mode.
+        The mode is unknown.
 
     Examples
     --------

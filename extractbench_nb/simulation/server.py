@@ -345,16 +345,16 @@ def serve_simulations(
     *,
     latency: float = 0.0,
 ) -> SimulationServer:
-    """Start a server that answers with simulated outputs, like a provider.
+    """Start a server that answers like a provider, with simulated outputs.
 
     Parameters
     ----------
     simulations : Simulation, or iterable of Simulation
-        From `simulate`; at most one for a model and mode.
+        From `simulate`; at most one per model and mode.
     dataset : Dataset, str or path
-        What they are of, or what `load_dataset` takes; None is the sample dataset.
+        The dataset of the simulations, or what `load_dataset` takes; None is the sample dataset.
     latency : float, optional
-        Seconds that every answer takes, 0 to 3,600.
+        Delay of every answer, in seconds, 0 to 3,600.
 
     Returns
     -------
@@ -365,8 +365,8 @@ def serve_simulations(
     Raises
     ------
     InputError
-        There is no simulation, or there are two of one model and mode; `dataset` is not a dataset
-        or lacks a document; or `latency` is out of range.
+        There is no simulation, or there are two with the same model and mode; `dataset` is not a
+        dataset or lacks a document; or `latency` is out of range.
     DatasetError
         The dataset cannot be read.
 
@@ -390,7 +390,8 @@ def serve_simulations(
     ...     server.models
     {'GPT-5': 'openai/simulated-gpt-5'}
 
-    While it runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` uses it.
+    While the server runs, ``extract(..., model=server.models["GPT-5"], api_base=server.url)`` uses
+    it.
     """
     value: object = latency
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LONGEST:
@@ -399,14 +400,14 @@ def serve_simulations(
 
 
 class SimulationServer:
-    """A server that returns the outputs of simulated models. Made by `serve_simulations`.
+    """A server that returns the outputs of simulated models; made by `serve_simulations`.
 
     Parameters
     ----------
     replay : Replay
         The source of the answers.
     latency : float, optional
-        Seconds that every answer takes.
+        Delay of every answer, in seconds.
 
     Attributes
     ----------
@@ -438,16 +439,16 @@ class SimulationServer:
 
     @property
     def requests(self) -> pd.DataFrame:
-        """Number of requests for each output: model, mode, document, requests.
+        """One row per output: model, mode, document, requests (their number, also if 0).
 
-        One row per output, also without requests. Requests without an answer are not counted.
+        Requests without an answer are not counted.
         """
         return self._replay.requests
 
     def close(self) -> None:
-        """Stop, and close all connections; further calls do nothing.
+        """Stop the server and close all connections; further calls do nothing.
 
-        A first Ctrl-C waits until this is done. A second one does not; call `close` again then.
+        A first Ctrl-C waits until this is done; after a second one, call `close` again.
         """
         with undisturbed():
             self._http.stop(self._thread)

@@ -88,21 +88,22 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     ev : Evaluation
         An evaluation.
     path : str, optional
-        The array, as `show_matches` takes it: ``$.authors``, ``authors``. None if the
+        The array, as `show_matches` takes it: ``$.authors``, ``authors``. Optional if the
         evaluation has one array.
 
     Returns
     -------
     tuple of Table
-        A header row of keys, one row per item in its own order. Columns are in the order of gold's
-        keys, followed by keys that only the prediction has; each side has columns for its own keys.
-        An item that is not an object is a row with a single text, in a column ``value``.
+        Gold and predicted: a header row of keys, and one row per item in its own order. Columns are
+        in the order of gold's keys, followed by keys that only the prediction has; each side has
+        columns for its own keys. An item that is not an object is a row with a single text, in a
+        column ``value``.
 
     Raises
     ------
     InputError
-        `ev` is not an `Evaluation` or has no array; `path` names none, or is None where there are
-        several.
+        `ev` is not an `Evaluation` or has no array; `path` names none, or is None although there
+        are several.
 
     Examples
     --------
@@ -166,12 +167,12 @@ class Scored(NamedTuple):
 class TableScores:
     """Scores of many pairs of tables; made by `evaluate_tables`.
 
-    Parameters
+    Attributes
     ----------
     summary : pandas.DataFrame
-        One row per pair: document, your own columns, rows and columns of the true table, complex
-        (whether a cell of it spans), readable and problem (of the predicted one), and a column for
-        each metric. It can be passed to `compare_runs`.
+        One row per pair: document, your own columns, numbers of rows and columns of the true table,
+        complex (whether a cell of it spans), readable and problem (of the predicted one), and a
+        column for each metric. It can be passed to `compare_runs`.
     scores : pandas.DataFrame
         One row per pair and metric: document, your own columns, metric, score, precision, recall,
         note.
@@ -204,17 +205,17 @@ class TableScores:
         resamples: int = 9999,
         seed: int = 0,
     ) -> pd.DataFrame:
-        """Average the scores, for simple tables, complex ones and all, or by columns of yours.
+        """Average the scores for simple, complex and all tables, or by columns of your own.
 
         Parameters
         ----------
         by : str or sequence of str, optional
-            Columns of `summary` that make a group; an empty list for all tables alone. By default
+            Columns of `summary` that define groups; an empty list for all tables only. By default
             the split of the paper: a complex table has a cell that spans rows or columns.
         confidence : float, optional
-            Of the intervals, between 0 and 1.
+            Confidence level of the intervals, between 0 and 1.
         resamples : int, optional
-            Bootstrap resamples, 100 and up.
+            Number of bootstrap resamples, 100 and up.
         seed : int, optional
             The same seed gives the same intervals.
 
@@ -227,7 +228,7 @@ class TableScores:
         Raises
         ------
         InputError
-            There is no such column, or an option is out of range.
+            A column does not exist, or an option is out of range.
         """
         names: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
         for name in names:
@@ -268,28 +269,28 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     Parameters
     ----------
     pairs : DataFrame, dict or iterable of (true, predicted)
-        Tables in any form that `read_table` reads. A dict goes from a name to a pair; a DataFrame
-        has the columns ``true`` and ``predicted``, and others of yours (``model``, ``document``).
+        Tables in any form that `read_table` reads. A dict maps a name to a pair; a DataFrame has
+        the columns ``true`` and ``predicted``, and your own (``model``, ``document``).
     metrics : str or sequence of str, optional
-        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` where
-        all cells of all tables have boxes.
+        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` if all
+        cells of all tables have boxes.
     variant : str, optional
-        Of grid table similarity, as in `grits`.
+        Variant of grid table similarity, as in `grits`.
     max_teds_nodes : int or None, optional
         As in `compare_tables`.
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
     n_jobs : int, optional
-        Number of worker processes; -1 for one per processor. They take a second or two to start.
+        Number of worker processes; -1 for one per processor. They take about two seconds to start.
     progress : bool, optional
         Whether to show a progress bar.
 
     Returns
     -------
     TableScores
-        ``.summary``, ``.scores``, ``.means()``. A predicted table that cannot be read scores 0, and
-        ``problem`` says why; one without the boxes that a metric needs has no score there, and a
-        note.
+        ``.summary``, ``.scores``, ``.means()``. A predicted table that cannot be read scores 0,
+        with the reason in ``problem``; a table without the boxes that a metric needs has no score
+        for it, and a note.
 
     Raises
     ------

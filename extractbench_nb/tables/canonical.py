@@ -552,10 +552,11 @@ CHANGE_COLUMNS = FrameSpec(
 class Canonical:
     """A table in canonical form; made by `canonicalize`.
 
-    Parameters
+    Attributes
     ----------
     table : Table
-        The table; the given one if nothing was changed, else with its cells in reading order.
+        The canonical table, with its cells in reading order; the table as given if nothing was
+        changed.
     changes : pandas.DataFrame
         One row per change, in the order of the steps: step, rows, columns, before, after, reason.
     given : Table
@@ -600,19 +601,19 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
 
     Parameters
     ----------
-    cells : Table or whatever `read_table` reads
+    cells : Table, or an input of `read_table`
         The table, for example a list of cells with ``row_nums`` and ``column_nums``.
     header_rows : int, optional
         Number of rows of the column header, regardless of flags; 0 for none. By default the flagged
         rows, or the first row if none is flagged, and further rows until every column has a header
         cell of its own.
     name : str, optional
-        What errors call the table.
+        Name of the table in error messages.
 
     Returns
     -------
     Canonical
-        ``.table``, ``.changes``. Canonicalizing the result again with the same arguments changes
+        The table and its changes. Canonicalizing the result again with the same arguments changes
         nothing. No text is lost or moved, and no cells with different texts are merged.
 
     Raises
@@ -625,7 +626,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards
     comprehensive table extraction from unstructured documents" (2022): the headers of rows and
     columns are trees, with one cell per node. ``docs/howto/tables.md`` has the steps as rules, and
-    says which are ours.
+    says which of them are not in the paper.
 
     Examples
     --------

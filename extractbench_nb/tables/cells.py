@@ -18,7 +18,7 @@ import pandas as pd
 from extractbench_nb.display.html import NO_MATHS, STYLE
 from extractbench_nb.errors import InputError, nearest
 
-#: x0, y0, x1, y1, in whatever unit the page has.
+#: x0, y0, x1, y1, in the unit of the page.
 Box: TypeAlias = tuple[float, float, float, float]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
@@ -34,20 +34,20 @@ _MOST = 100_000
 
 
 class Cell(NamedTuple):
-    """A cell: the rows and columns that it covers, its text, its box, whether it is a header.
+    """A cell of a table.
 
     Parameters
     ----------
     rows, columns : tuple of int
-        Which it covers, from 0, in order.
+        Numbers of the rows and columns that it covers, from 0, in ascending order.
     text : str
-        Its text.
+        Text of the cell.
     box : tuple of float, or None
-        x0, y0, x1, y1, in whatever unit the page has.
+        x0, y0, x1, y1, in the unit of the page.
     is_header : bool
-        Whether it is one of the column header.
+        Whether it belongs to the column header.
     is_projected : bool
-        Whether it is a header for the rows below it, in a row of its own.
+        Whether it is a projected row header: a header for the rows below it, in a row of its own.
     """
 
     rows: tuple[int, ...]
@@ -81,12 +81,12 @@ class Table:
     Attributes
     ----------
     cells : tuple of Cell
-        In the order given.
+        The cells, in the order given.
     grid : ndarray of shape (rows, columns)
-        Which cell covers each position; where several do, the last one. An empty table has the
-        shape (1, 0).
+        Index in `cells` of the cell that covers each position, the last one if several do. An empty
+        table has the shape (1, 0).
     notes : tuple of str
-        Repairs that were made when the table was read.
+        Repairs made when the table was read.
     part_of : tuple of row numbers and column numbers, or None
         The numbers of the lines in the table that this is a part of, see `part`.
     """
@@ -127,9 +127,9 @@ class Table:
         Returns
         -------
         pandas.DataFrame
-            One row per row of the table but its header: the first rows with nothing but column
-            headers, several of them a MultiIndex. The text of a cell stands at every position that
-            it covers.
+            One row per row of the table below its header. The header is the first rows in which all
+            cells are column headers; several rows give a MultiIndex. The text of a cell is repeated
+            at every position that it covers.
 
         Examples
         --------
@@ -156,10 +156,9 @@ class Table:
         Returns
         -------
         str
-            A ``table`` element, well-formed XML, which `read_table` reads as the same cells; boxes
-            are not written, nor which cells are projected row headers, and a character that XML
-            cannot hold becomes U+FFFD. A cell that is not a rectangle is written once for each of
-            its positions.
+            A ``table`` element, well-formed XML, which `read_table` reads as the same cells. Boxes
+            and flags of projected row headers are not written; a character that XML cannot hold
+            becomes U+FFFD. A cell that is not a rectangle is written once per position.
 
         Examples
         --------
@@ -202,12 +201,12 @@ class Table:
         return f'<div class="xb-root xb-cells {NO_MATHS}">{STYLE}{_LINES}{self.to_html()}</div>'
 
     def transposed(self) -> Table:
-        """Return the table with rows for columns.
+        """Return the table with rows and columns exchanged.
 
         Returns
         -------
         Table
-            Of the same cells; boxes stay as they are.
+            The transposed table; its boxes are not changed.
         """
         cells = (cell._replace(rows=cell.columns, columns=cell.rows) for cell in self.cells)
         back = None if self.part_of is None else (self.part_of[1], self.part_of[0])
@@ -219,12 +218,11 @@ class Table:
         Parameters
         ----------
         rows, columns : iterable of int
-            Which to keep.
+            Numbers of the lines to keep.
         rebuilt : bool, optional
-            Whether cells span only the lines that are kept, as in a newly written table. If not,
+            Whether cells span only the lines that are kept, as in a newly written table. If false,
             every position keeps its cell with its full span: a substructure in the sense of grid
-            table similarity. Only `grits` uses it like that, and ``cells`` are still those of the
-            full table.
+            table similarity, which only `grits` uses; ``cells`` are still those of the full table.
 
         Returns
         -------
@@ -234,7 +232,7 @@ class Table:
         Raises
         ------
         InputError
-            There is no such line, or one is named twice.
+            A line does not exist or is given twice.
 
         Examples
         --------
@@ -252,12 +250,12 @@ class Table:
         return part.rebuilt() if rebuilt else part
 
     def rebuilt(self) -> Table:
-        """Return the table as if newly written: cells span only the lines that are present.
+        """Return the table as newly written: cells span only the lines that are present.
 
         Returns
         -------
         Table
-            The same table, unless it is a part that `part` has not rebuilt.
+            This table, unless it comes from `part` with ``rebuilt=False``.
         """
         if self.part_of is None:
             return self

@@ -212,13 +212,14 @@ def compare_tables(
         adjacency relations of the content), ``bleu`` (BLEU-4 on structure tokens), ``teds`` and
         ``teds_structure`` (tree edit distance, with texts and without), ``exact`` and
         ``exact_topology`` (the same cells, with the same texts or not). By default all but
-        ``grits_rawloc``, and without ``grits_loc`` where a cell has no box.
+        ``grits_rawloc``, and without ``grits_loc`` if a cell has no box.
     variant : str, optional
-        Of grid table similarity alone, as in `grits`.
+        Variant of grid table similarity, as in `grits`; the other metrics have none.
     max_teds_nodes : int or None, optional
         Maximum number of nodes (cells, rows and three more) for TEDS; larger tables have no score,
-        and a note. None: no limit. If the tables have little in common, time is quadratic in it:
-        15,000 nodes take about 8 seconds, and less than a second if they are alike.
+        and a note. None: no limit. If the tables have little in common, time is quadratic in the
+        number of nodes: 15,000 nodes take about 8 seconds, but less than a second if the tables are
+        alike.
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
 
@@ -264,7 +265,7 @@ def compare_rows(
     true, predicted : Table
         Two tables.
     names : sequence of str
-        Of `TABLE_METRICS`.
+        Names of metrics, of `TABLE_METRICS`.
     variant : str
         One of `GRITS_VARIANTS`.
     max_teds_nodes : int or None

@@ -57,7 +57,7 @@ def pubtables(number: int) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The paper has no such table of results.
+        The number is neither 2 nor 3.
 
     References
     ----------
@@ -107,9 +107,9 @@ def made_up_tables(
     Parameters
     ----------
     count : int, optional
-        How many, 0 and up.
+        Number of tables, 0 and up.
     seed : int, optional
-        The same seed gives the same tables; a larger `count` gives the same first ones.
+        The same seed gives the same tables; the first tables are the same for every `count`.
     rows, columns : int, optional
         Maximum numbers of rows and columns, at least 4 and 3.
 
@@ -247,7 +247,7 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     max_teds_nodes: int | None = 20_000,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Score random parts of tables against the whole; rows and columns stay with probability x.
+    """Score random parts of tables against the whole; each line is kept with probability x.
 
     A meaningful metric gives a recall close to the share s that is kept (x for rows or for columns,
     x squared for both), and the f-score 2s / (1 + s).
@@ -257,21 +257,21 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     tables : iterable
         Tables in any form that `read_table` reads.
     metrics : str or sequence of str, optional
-        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` where
-        all cells have boxes.
+        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` if all
+        cells have boxes.
     modes : str or sequence of str, optional
-        ``rows``: each row is kept with probability x, and all columns; ``columns``; ``both``.
+        Lines that may be dropped: ``rows``, ``columns`` or ``both``.
     rates : float or sequence of float, optional
         Values of x, 0 to 1.
     seed : int, optional
-        0 and up. One number is drawn for each row and column; a line is kept where it is below x,
-        so that parts for a greater x hold those for a smaller one.
+        0 and up. One number is drawn for each row and column; a line is kept if it is below x, so
+        that the parts for a greater x contain those for a smaller one.
     rebuilt : bool, optional
-        Whether a cell spans only what is kept of it. By default each position keeps what it held,
-        and grid table similarity sees a substructure; metrics other than GriTS need the table
-        rebuilt, and get it so.
+        Whether a cell spans only its lines that are kept. By default GriTS scores a substructure,
+        in which each position keeps its cell with its full span; all other metrics get the rebuilt
+        table.
     variant : str, optional
-        Of grid table similarity.
+        Variant of grid table similarity, as in `grits`.
     max_teds_nodes : int or None, optional
         As in `compare_tables`.
     progress : bool, optional

@@ -72,8 +72,8 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
     ----------
     true, predicted : dict or iterable
         The objects of each image, as `read_objects` takes them (label, ``bbox``, score): a dict
-        from the name of an image to its objects, or a list with an entry per image. Where
-        `predicted` is a dict, an image that it lacks has no predicted objects.
+        from the name of an image to its objects, or a list with an entry per image. If `predicted`
+        is a dict, an image that it lacks has no predicted objects.
     task : str, optional
         ``"structure"`` (labels `STRUCTURE_LABELS`) or ``"detection"`` (`DETECTION_LABELS`).
 
@@ -81,7 +81,7 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
     -------
     pandas.DataFrame
         One row per label, and one for ``all``: label, images, objects, predicted, AP50, AP75, AP,
-        AR. A label without true objects has no scores, and does not count in ``all``.
+        AR. Scores are 0 to 1. A label without true objects has none, and does not count in ``all``.
 
     Raises
     ------

@@ -37,18 +37,20 @@ _Place: TypeAlias = tuple[int, int]
 class GriTS:
     """The similarity of two tables; made by `grits`.
 
-    Parameters
+    Attributes
     ----------
     scores : pandas.DataFrame
-        One row per metric: fscore, precision, recall, upper_bound.
+        One row per metric: fscore, precision, recall and upper_bound, 0 to 1.
     rows, columns : pandas.DataFrame
-        The aligned lines: metric, true, predicted, similarity.
+        One row per metric and pair of aligned lines: metric, true, predicted (line numbers),
+        similarity.
     true, predicted : Table
-        What was compared.
+        The compared tables.
     variant : str
-        How.
+        The variant of the metric, one of `GRITS_VARIANTS`.
     similarities : dict of str to ndarray
-        By metric, the similarities of the entries at the aligned positions: rows x columns.
+        By metric, the similarities of the entries at the aligned positions, of shape (aligned rows,
+        aligned columns).
     """
 
     scores: pd.DataFrame
@@ -65,7 +67,7 @@ class GriTS:
         Parameters
         ----------
         metric : str
-            One of those in `scores`.
+            A metric in `scores`.
 
         Returns
         -------

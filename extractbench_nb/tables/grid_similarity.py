@@ -52,8 +52,8 @@ def dilate(table: Any) -> Table:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
-        The table; some of its cells may be without a box.
+    table : Table, or an input of `read_table`
+        The table; some of its cells may have no box.
 
     Returns
     -------
@@ -617,14 +617,14 @@ def grits(
     ----------
     true, predicted : list of dict, str, pandas.DataFrame, pathlib.Path or Table
         Two tables in any form that `read_table` reads: cells with ``row_nums`` and ``column_nums``,
-        and where known ``text`` (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and
+        and if known ``text`` (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and
         ``is_column_header``; HTML, CSV or a table in Markdown; a DataFrame; a JSON array of
         objects.
     metrics : str or sequence of str, optional
         ``top`` (topology: which positions a cell covers), ``con`` (content: its text), ``loc``
         (location: its box) and ``rawloc`` (the predicted boxes as a model gave them, against the
-        true ones dilated, see `dilate`). By default the first three, without ``loc`` where a cell
-        has no box.
+        true ones dilated, see `dilate`). By default the first three, without ``loc`` if a cell has
+        no box.
     variant : str, optional
         ``"paper"``: intersection over union, and the longest common subsequence.
         ``"paper_substring"``: the longest common substring, as the paper's text has it.
@@ -636,7 +636,7 @@ def grits(
     Returns
     -------
     GriTS
-        ``.scores``, ``.rows``, ``.columns``.
+        Scores by metric, with the alignment of rows and columns.
 
     Raises
     ------

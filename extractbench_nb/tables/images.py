@@ -75,12 +75,12 @@ class _Annotation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TableImage:
-    """An annotated image of a table, or of a page; its files are read when they are asked for.
+    """An annotated image of a table, or of a page; its files are read on access.
 
-    Parameters
+    Attributes
     ----------
     id, split : str
-        Name of the files, and folder of the annotation.
+        Name of the files without suffix, and folder of the annotation.
     folder : pathlib.Path
         The folder of the dataset.
     labels : tuple of str
@@ -94,17 +94,17 @@ class TableImage:
 
     @property
     def objects(self) -> pd.DataFrame:
-        """The true objects, as `read_objects` has them; `InputError` if there is no such file."""
+        """The true objects, as `read_objects` returns them; `InputError` without such a file."""
         return self._annotation.objects
 
     @property
     def words(self) -> pd.DataFrame:
-        """The words, as `read_words` has them; `InputError` if there is no such file."""
+        """The words, as `read_words` returns them; `InputError` without such a file."""
         return self._words[0]
 
     @property
     def image(self) -> Image:
-        """The picture; it needs pillow (the extra ``models``)."""
+        """The picture, a PIL image; needs pillow (the extra ``models``)."""
         return read_image(self._picture)
 
     @property
@@ -241,25 +241,25 @@ def load_images(
     Parameters
     ----------
     folder : str or pathlib.Path
-        It has the annotations ``train/ID.xml``, ``val/ID.xml`` and ``test/ID.xml`` (Pascal VOC),
-        ``images/ID.jpg`` (or ``.png``) and ``words/ID_words.json``. Where there is a list
-        ``train_filelist.txt``, its images are taken in this order, others are left out.
+        Folder with the annotations ``train/ID.xml``, ``val/ID.xml`` and ``test/ID.xml`` (Pascal
+        VOC), ``images/ID.jpg`` (or ``.png``) and ``words/ID_words.json``. If there is a list
+        ``train_filelist.txt``, only its images are used, in its order.
     split : str, optional
-        ``"train"``, ``"val"`` or ``"test"``; by default all that are there.
+        ``"train"``, ``"val"`` or ``"test"``; by default all that the folder has.
     task : str, optional
         ``"structure"``: images of tables; ``"detection"``: of pages.
 
     Returns
     -------
     TableImages
-        A dict from id to `TableImage`, which reads its files when they are asked for: ``.objects``,
-        ``.words``, ``.image``. ``.frame`` has one row per image, and says what is wrong with it; an
-        object or word that cannot be used is left out.
+        A dict from id to `TableImage`, which reads its files on access: ``.objects``, ``.words``,
+        ``.image``. ``.frame`` has one row per image, with its problem if there is one; an object or
+        word that cannot be used is left out.
 
     Raises
     ------
     InputError
-        There is no such folder, split or task, or an image is in two splits.
+        The folder does not exist, the split or task is unknown, or an image is in two splits.
     """
     if not isinstance(folder, str | Path):
         raise InputError(f"folder is {type(folder).__name__}; expected the path of a folder")
@@ -301,7 +301,7 @@ PAPER_COLUMNS = FrameSpec(
 class ImageScores(TableScores):
     """Scores of detected tables; made by `evaluate_images`.
 
-    Parameters
+    Attributes
     ----------
     summary, scores : pandas.DataFrame
         As in `TableScores`; ``document`` is the id of the image.
@@ -312,7 +312,7 @@ class ImageScores(TableScores):
     detection: pd.DataFrame
 
     def compare_paper(self) -> pd.DataFrame:
-        """Put the scores beside those of the paper's model.
+        """Compare the scores with those of the paper's model.
 
         Returns
         -------
@@ -368,16 +368,16 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
         Annotated images of tables, see `load_images`; or a dict from the id of an image to its true
         objects and its words, as `read_objects` and `read_words` take them.
     predicted : dict or callable
-        From the id of an image to what was found there: objects, as `read_objects` takes them; or a
-        table without objects, in any form that `read_table` reads, such as the HTML of a language
-        model. Or a function from a `TableImage` to such, for example
-        ``lambda table: detect(table.image, model, all_queries=True)``; if `images` is a dict, its
-        argument has ``.id``, ``.objects`` and ``.words`` alone.
+        By id of an image, the prediction: objects, as `read_objects` takes them; or a table without
+        objects, in any form that `read_table` reads, such as the HTML of a language model. Or a
+        function from a `TableImage` to a prediction, for example ``lambda table:
+        detect(table.image, model, all_queries=True)``; if `images` is a dict, its argument has
+        ``.id``, ``.objects`` and ``.words`` only.
     metrics : str or sequence of str, optional
         As in `compare_tables`.
     variant : str, optional
-        ``"paper"`` or ``"released"``, both of `from_objects` and of `grits`; or
-        ``"paper_substring"``, of `grits` alone.
+        ``"paper"`` or ``"released"``, of both `from_objects` and `grits`; or ``"paper_substring"``,
+        of `grits` only.
     threshold : float, optional
         Objects with a lower score do not count in tables, see `from_objects`.
     n_jobs : int, optional
@@ -388,10 +388,10 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     Returns
     -------
     ImageScores
-        ``.summary``, ``.scores`` and ``.means()`` as of `evaluate_tables`, ``.detection`` and
+        ``.summary``, ``.scores`` and ``.means()`` as in `TableScores`, ``.detection`` and
         ``.compare_paper()``. An image without a prediction, or with one that cannot be read, scores
         0. An image whose annotation or words cannot be used has no score. An object or word that
-        cannot be used is left out. ``problem`` names each of these, and says why.
+        cannot be used is left out. ``problem`` names each of these, with the reason.
 
     Raises
     ------
@@ -537,8 +537,8 @@ def locate_cells(table: Any, words: Any) -> Table:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
-        A table; if its cells have boxes, they stay.
+    table : Table, or an input of `read_table`
+        The table; cells that have boxes keep them.
     words : pandas.DataFrame or list of dict
         Words with their boxes, as `read_words` takes them.
 
@@ -546,8 +546,8 @@ def locate_cells(table: Any, words: Any) -> Table:
     -------
     Table
         The same cells, each with the box of its rows and columns, which are as tight as the words
-        in them. Where these contradict the order of rows or columns, a cell has the box around its
-        own words, and one without words a box without area.
+        in them. If these contradict the order of rows or columns, a cell has the box around its own
+        words, or without words a box without area.
 
     Raises
     ------

@@ -54,13 +54,14 @@ def detect(
         ``"structure"``: the parts of one table; ``"detection"``: the tables of a page.
     all_queries : bool, optional
         Whether each query of an ONNX model gives an object, with its best label other than "no
-        object", as average precision needs. By default those that are most likely none are dropped.
+        object", as average precision needs. By default queries whose best label is "no object" are
+        dropped.
 
     Returns
     -------
     pandas.DataFrame
-        As `read_objects` has it; boxes are in pixels of the image. Objects that cannot be used are
-        left out; `read_objects` of what a function returns says which, and why.
+        In the form of `read_objects`; boxes are in pixels of the image. Objects that cannot be used
+        are left out; for those of a function, `read_objects` returns the reasons.
 
     Raises
     ------
@@ -205,10 +206,10 @@ def page_tables(
     pdf : str or pathlib.Path
         The PDF; its text layer has the words.
     page : int, optional
-        Counted from 1.
+        Number of the page, from 1.
     models : tuple of two models, optional
-        For detection and for structure, as `detect` takes them. By default tables are found by
-        their ruling lines, without a model: pdfplumber reads tables whose cells all have borders.
+        Models for detection and for structure, as `detect` takes them. By default pdfplumber finds
+        tables by their ruling lines, without a model; it reads tables whose cells all have borders.
 
     Returns
     -------
@@ -219,7 +220,7 @@ def page_tables(
     Raises
     ------
     InputError
-        The PDF or a model cannot be read, there is no such page, or a library is not installed.
+        The PDF or a model cannot be read, the page does not exist, or a library is not installed.
 
     Notes
     -----

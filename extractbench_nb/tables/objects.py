@@ -66,20 +66,21 @@ WORD_COLUMNS = FrameSpec(
 class Crop(NamedTuple):
     """A table cut out of the image of a page.
 
-    Parameters
+    Attributes
     ----------
     object : int
-        Position of the table in the objects.
+        Position of the table in the list of objects.
     label : str
         ``"table"``, or ``"table rotated"``: the crop is turned upright.
     score : float
-        How certain the model is, 0 to 1.
+        Score of the detection, 0 to 1.
     box : tuple of int
-        What was cut out: left, upper, right and lower edge in the page, in pixels.
+        Left, upper, right and lower edge of the crop in the page, in pixels.
     image : numpy.ndarray
         The pixels, of shape (height, width) or (height, width, channels).
     words : pandas.DataFrame
-        The words at least half in it, as `read_words` has them, in pixels of the crop.
+        The words of which at least half is in the crop, as `read_words` returns them, in pixels of
+        the crop.
     """
 
     object: int
@@ -334,24 +335,24 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
-        Its cells have boxes.
+    table : Table, or an input of `read_table`
+        The table, whose cells have boxes.
     padding : float, optional
-        If given, boxes are moved so that the table begins this far from the left and upper edge,
-        as in the crops of PubTables-1M (30 pixels there). By default they stay where they are.
+        Distance of the table from the left and upper edge, to which boxes are moved, as in the
+        crops of PubTables-1M (30 pixels there). By default they are not moved.
 
     Returns
     -------
     pandas.DataFrame
-        As `read_objects` has it, with score 1: the table, its columns and rows without gaps (see
-        `dilate`), the header from its first to its last row, projected row headers, and other cells
-        that span several rows or columns and are not blank.
+        In the form of `read_objects`, with score 1: the table, its columns and rows without gaps
+        (see `dilate`), the header from its first to its last row, projected row headers, and other
+        cells that span several rows or columns and are not blank.
 
     Raises
     ------
     InputError
         As for `dilate`: no cell has a box, or the boxes contradict the order of rows or columns; or
-        `padding` is not a number from 0.
+        `padding` is not a number of 0 or more.
 
     Notes
     -----
@@ -410,14 +411,14 @@ def crop(
     image : numpy.ndarray or PIL.Image.Image
         The page, height x width pixels, with or without channels.
     objects : pandas.DataFrame or list of dict
-        What was detected, as `read_objects` reads it with `DETECTION_LABELS`; what cannot be used
-        is left out.
+        The detected objects, as `read_objects` takes them with `DETECTION_LABELS`; objects that
+        cannot be used are left out.
     words : pandas.DataFrame or list of dict, optional
         The words of the page, as `read_words` reads them.
     padding : float, optional
-        How much more than the table is cut out on each side, in pixels, as far as the page extends.
+        Margin around the table on each side, in pixels, as far as the page extends.
     threshold : float, optional
-        The least score, 0 to 1.
+        Minimum score of a table, 0 to 1.
 
     Returns
     -------

@@ -23,7 +23,7 @@ def is_complex(table: Any) -> bool:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
+    table : Table, or an input of `read_table`
         The table; canonicalize it first to compare with the paper's counts.
 
     Returns
@@ -54,7 +54,7 @@ def count_objects(table: Any) -> int:
 
     Parameters
     ----------
-    table : Table or whatever `read_table` reads
+    table : Table, or an input of `read_table`
         The table.
 
     Returns
@@ -164,7 +164,7 @@ def align_texts(
     a, b : str
         Two texts.
     unit : str, optional
-        What is aligned: every ``"character"``, or every ``"word"`` between white space.
+        The tokens: ``"character"``, or ``"word"`` (between white space).
     match, mismatch, gap : int, optional
         Scores of two equal tokens, two different ones, and a token without a partner, -1,000,000 to
         1,000,000. The alignment with the highest sum is chosen.
@@ -172,9 +172,10 @@ def align_texts(
     Returns
     -------
     pandas.DataFrame
-        One row per column of the alignment: kind (match, mismatch, insert: in `b` alone, delete: in
-        `a` alone), a, b, a_at, b_at. Of several best alignments, the one found by tracing back
-        from the end, where pairing precedes deleting, and deleting precedes inserting.
+        One row per column of the alignment: kind (match, mismatch, insert: only in `b`, delete:
+        only in `a`), a, b (tokens), a_at, b_at (their positions, from 0). Of several best
+        alignments, the one found by tracing back from the end, preferring pairs to deletions, and
+        deletions to insertions.
 
     Raises
     ------
@@ -184,8 +185,8 @@ def align_texts(
     Notes
     -----
     The paper aligns the text of a PDF with that of the XML of the same article in this way (section
-    4 of "PubTables-1M", 2022); it does not state its scores. It takes one byte per pair of tokens,
-    and about a second for texts of 10,000 characters.
+    4 of "PubTables-1M", 2022); it does not state its scores. This function takes one byte per pair
+    of tokens, and about a second for texts of 10,000 characters.
 
     Examples
     --------
@@ -264,20 +265,23 @@ def check_content(true: _Given, predicted: _Given, *, limit: float = 0.05) -> pd
     Parameters
     ----------
     true, predicted : iterable of dict, or Table
-        Two tables, as for `grits`; for example the text of a PDF, and that of its source.
+        Two tables, as for `grits`; for example with the texts of a PDF, and with those of its
+        source.
     limit : float, optional
-        The greatest distance that is accepted, 0 to 1.
+        Maximum accepted distance, 0 to 1.
 
     Returns
     -------
     pandas.DataFrame
-        One row per cell, by row and column: row, column, true, predicted, distance, exceeds. The
-        paper's check is on the mean: ``check_content(...)["distance"].mean() <= 0.05``.
+        One row per cell, by row and column: row, column, true, predicted (texts), distance (edit
+        distance / length of the longer text, 0 to 1), exceeds (bool). The paper's check is on the
+        mean: ``check_content(...)["distance"].mean() <= 0.05``.
 
     Raises
     ------
     InputError
-        A table is invalid, they do not have the same cells, or the limit is not between 0 and 1.
+        A table is invalid, the tables do not have the same cells, or the limit is not between 0 and
+        1.
 
     Examples
     --------
@@ -326,20 +330,19 @@ def check_tables(
     max_objects: int = 100,
     limit: float = 0.05,
 ) -> pd.DataFrame:
-    """Apply the paper's quality control: which tables are kept, and why others are not.
+    """Apply the paper's quality control: decide which tables are kept, with the reason if not.
 
     Parameters
     ----------
     tables : iterable of tables
         Each as for `grits`.
     sources : iterable of tables or None, optional
-        For each table one with the same cells and the texts of another source, or None. By default
-        no table has a source.
+        For each table, a table with the same cells and the texts of another source, or None. By
+        default no table has a source.
     max_objects : int, optional
-        How many objects a table may have: the table itself, its rows and columns, the column
-        header, projected row headers, and spanning cells.
+        Maximum number of objects of a table, as `count_objects` counts them.
     limit : float, optional
-        The greatest mean distance between the texts of a table and of its source, 0 to 1.
+        Maximum mean distance between the texts of a table and of its source, 0 to 1.
 
     Returns
     -------

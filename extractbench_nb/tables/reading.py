@@ -528,7 +528,7 @@ def read_table(
         a tag of tables or rows, Markdown by the row of dashes, CSV by records with the same number
         of fields that are not sentences.
     name : str, optional
-        What errors call the table.
+        Name of the table in error messages.
     tidy : bool, optional
         Whether texts are as displayed: white space is collapsed to single spaces and stripped, and
         inline elements of an HTML cell are joined without a space, so that ``H<sub>2</sub>O`` is

@@ -99,17 +99,17 @@ _NO_TABLE = np.array([[0.0, 0.0, 1000.0, 1000.0]])
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ResolvedTable:
-    """A table made of detected objects.
+    """A table made of detected objects; made by `from_objects`.
 
     Attributes
     ----------
     table : Table
-        Its cells with texts and boxes; goes into `grits`, `canonicalize` and the like.
+        The table, whose cells have texts and boxes.
     confidence : float
-        How well the words fit into cells, 0 to 1: the mean of the smallest and the average share
-        of a word that one cell holds; 0 without words.
+        Fit of the words into cells, 0 to 1: the mean of the smallest and the average share of a
+        word that one cell holds; 0 without words.
     variant : str
-        How conflicts were resolved.
+        Rules for resolving conflicts, see `from_objects`.
     threshold : float
         The least score.
     given : tuple
@@ -126,7 +126,7 @@ class ResolvedTable:
 
     @cached_property
     def objects(self) -> pd.DataFrame:
-        """The objects that are left, as resolved: table, columns, rows, header, spanning cells.
+        """The resolved objects: table, columns, rows, header, spanning cells.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class ResolvedTable:
 
     @cached_property
     def changes(self) -> pd.DataFrame:
-        """What was changed, in the order of the steps.
+        """The changes, in the order of the steps.
 
         Returns
         -------
@@ -196,7 +196,7 @@ def from_objects(
     objects : pandas.DataFrame or list of dict
         What a model found in the image of a table, as `read_objects` reads it.
     words : pandas.DataFrame or list of dict, optional
-        The words in the image, as `read_words` reads them. Without words no row or column is
+        The words in the image, as `read_words` takes them. Without words no row or column is
         dropped for being empty, and cells have no texts.
     variant : str, optional
         ``"paper"``: every position has exactly one cell, and the order of the objects does not
@@ -205,9 +205,9 @@ def from_objects(
     threshold : float, optional
         The least score, 0 to 1.
     table : int, optional
-        Position of the object ``table`` to be resolved, if there are several: of the objects and
-        words at least half in it. By default all objects are used, and the words in the table with
-        the highest score; with ``released_inference`` the first table is resolved.
+        Position of the object ``table`` to resolve, if there are several; objects and words of
+        which at least half is in it are used. By default all objects are used, and the words in the
+        table with the highest score; with ``released_inference`` the first table is resolved.
 
     Returns
     -------
@@ -272,10 +272,10 @@ def from_objects(
 
 
 def raw_grid(objects: Any, *, variant: str = "paper", threshold: float = 0.5) -> Table:
-    """Return the boxes that a model gave for each position, without conflict resolution.
+    """Return the detected box of each position, without conflict resolution.
 
-    For the metric ``rawloc`` of `grits`: rows and columns meet in boxes, and a spanning cell has
-    the positions whose row and column it covers half of.
+    For the metric ``rawloc`` of `grits`: the box of a position is the intersection of its row and
+    column; a spanning cell has the positions whose row and column it covers by half or more.
 
     Parameters
     ----------

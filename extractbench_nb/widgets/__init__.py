@@ -57,42 +57,42 @@ def show(  # noqa: PLR0913 - options, all but two by name
     Parameters
     ----------
     subject : Schema, dict, pathlib.Path, str, or a result
-        A schema as `evaluate` takes it: a tree to fold, to search and to drive by keys. An
-        Evaluation: the same tree beside the fields, gold against predicted. Evaluations and
-        TableEvaluations: the view of `explore`. What `grits` or ``construction.compare`` returns:
-        both tables side by side, aligned. What `from_objects` returns: the boxes of the objects
-        beside the table. A TableImage: its true objects over its picture.
+        A schema as `evaluate` takes it is shown as a tree, with folding, search and keyboard
+        control; an Evaluation as this tree with its fields, gold and predicted; Evaluations and
+        TableEvaluations in the view of `explore`; results of `grits` and ``construction.compare``
+        as two aligned tables; a result of `from_objects` as the boxes of the objects with the
+        table; a TableImage as its picture with the true objects.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
-        Gives every node of a schema its mean score and a bar of its outcomes.
+        Adds a mean score and a bar of outcomes to every node of a schema.
     name : str, optional
-        What an Evaluation, TableComparison or ResolvedTable is called in the notebook, for the code
-        that can be copied: ``"ev"``, ``"results['quill']"``; by default ``"ev"``, ``"comparison"``
-        or ``"found"``.
+        Expression for an Evaluation, TableComparison or ResolvedTable in the notebook, such as
+        ``"results['quill']"``, used in the code to copy; by default ``"ev"``, ``"comparison"`` or
+        ``"found"``.
     title : str, optional
-        What the view of an Evaluation is called. By default run and document, where the Evaluation
-        comes from ``Evaluations.evaluation``; else `name`.
+        Title of the view of an Evaluation. By default run and document if the Evaluation comes from
+        ``Evaluations.evaluation``, else `name`.
     pdf : str or pathlib.Path, optional
-        The document of an Evaluation: its fields can be looked up on the page.
+        The document of an Evaluation, to look up its fields on the page.
     annotations : xb.gold.Annotations, str or pathlib.Path, optional
-        Where decisions of people about fields of an Evaluation are kept; a path is a JSON file,
-        which is read if it exists and written at each change. None: only in the view.
+        Store of people's decisions about fields of an Evaluation; a path is a JSON file, which is
+        read if it exists and written at each change. By default they are kept in the view only.
     documents : TableTask, dict, list, str or pathlib.Path, optional
-        The documents of a TableComparison: the chunks that hold a chosen value are shown.
+        The documents of a TableComparison, to show the chunks that contain the selected value.
     retriever : str or construction.Retriever, optional
-        How chunks of `documents` were found, ``"bm25"``: each is shown with its rank. The query is
-        that of a TableTask, else the names of gold's columns.
+        The retriever for chunks of `documents`, such as ``"bm25"``, whose rank is shown with each
+        chunk. The query is that of a TableTask, else the names of gold's columns.
     image : PIL.Image.Image, ndarray, PageImage, str or pathlib.Path, optional
         The picture in which the objects of a ResolvedTable were detected. By default boxes and
-        words are drawn on white.
-    true : Table or whatever `read_table` reads, optional
-        The true table, with which the table of a ResolvedTable is compared by `grits`.
+        words are shown on a white background.
+    true : Table, or an input of `read_table`, optional
+        The true table, for a comparison with the table of a ResolvedTable by `grits`.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``selected_path`` is the schema path of the chosen
-        node; a schema path or a field can be assigned. The view of an Evaluation has also
-        ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
+        A widget, shown as the last value of a notebook cell. ``selected_path`` is the schema path
+        of the selected node; a schema path or a field can be assigned. The view of an Evaluation
+        has also ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
         it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
         tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
@@ -104,9 +104,9 @@ def show(  # noqa: PLR0913 - options, all but two by name
     Raises
     ------
     InputError
-        There is no view of `subject`; `evaluation` is given with something that is not a schema,
-        holds no fields, or is of other schemas; `name` is not a name; `image` cannot be read, or
-        has another size than the image of the objects.
+        `subject` has no view; `evaluation` is given although `subject` is not a schema, has no
+        fields, or is of other schemas; `name` is not a Python expression for a variable; `image`
+        cannot be read, or has another size than the image of the objects.
     SchemaError
         `subject` is not a valid schema.
     ConfigError
@@ -173,35 +173,36 @@ def show_matches(
     ev : Evaluation
         The evaluation.
     path : str, optional
-        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``,
-        where the field has one array. May be left out where the evaluation has one array.
+        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``, if
+        the field has one array. Optional if the evaluation has one array.
     name : str, optional
-        The variable of the Evaluation in the notebook, for the code that can be copied.
+        Variable of the Evaluation in the notebook, used in the code to copy.
     pdf : str or pathlib.Path, optional
-        The PDF of the document: each value of a pair can then be shown on its page.
+        The PDF of the document, to show values of a pair on their page.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``path``, ``selected_pair``, ``thresholds``,
-        ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and observed; ``matches``
-        and ``summary`` hold at these thresholds. ``rows`` are the matches that are listed, and
-        ``code`` a line of pandas that gives them.
+        A widget, shown as the last value of a notebook cell. ``path``, ``selected_pair``,
+        ``thresholds``, ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and
+        observed; ``matches`` and ``summary`` are for these thresholds. ``rows`` has the listed
+        matches, and ``code`` is a line of pandas that returns them.
 
     Raises
     ------
     InputError
-        `ev` is not an Evaluation, `name` is not a name, or no array is meant, or more than one.
+        `ev` is not an Evaluation, `name` is not a valid name, or `path` does not identify one
+        array.
     ConfigError
         ipywidgets or anywidget are not installed.
 
     Notes
     -----
-    A change of ``align_threshold`` or ``pass_threshold`` decides the recorded pairs anew: the
-    alignment does not depend on them. At another threshold of a field the items are aligned anew by
-    the offline judge. Where another judge, an alignment of the user's or a metric that is awaited
-    took part, nothing is asked again: thresholds are applied to the recorded pairs and scores, and
-    the view says so. After pickling there are no records, and thresholds are fixed.
+    The alignment does not depend on ``align_threshold`` and ``pass_threshold``: a change is applied
+    to the recorded pairs. At another threshold of a field the items are realigned with the offline
+    judge. If another judge, a custom alignment or an async metric was used, there are no new calls:
+    thresholds are applied to the recorded pairs and scores, with a note in the view. After pickling
+    there are no records, and thresholds are fixed.
     """
     notebook_libraries()
     from extractbench_nb.widgets.matches_view import MatchesView
@@ -219,43 +220,44 @@ def explore(  # noqa: PLR0913 - keyword options
     name: str | None = None,
     annotations: Annotations | str | Path | None = None,
 ) -> View:
-    """Show where and how runs fail: a heatmap, the values behind its cells, counts of reasons.
+    """Show where and how runs fail: a heatmap, the values of its cells, counts of reasons.
 
     Parameters
     ----------
     source : Evaluations, Evaluation, TableEvaluations, pandas.DataFrame, mapping or list
-        Where the rows of `fields` are, as `breakdown` takes them. From a frame, no output opens;
-        from TableEvaluations, an output opens as the view of both tables.
+        Results with the frame `fields`, or this frame, as `breakdown` takes them. The outputs of a
+        frame cannot be opened; those of TableEvaluations open as a view of both tables.
     rows : str, optional
-        What has a row: ``field``, ``document`` or ``run``.
+        Rows of the heatmap: ``field``, ``document`` or ``run``.
     columns : str, optional
-        What has a column. By default documents; runs, where the rows are documents, there is only
-        one document, or most schemas have only one; fields, where there is one of either.
+        Columns of the heatmap. By default ``document``; ``run`` if the rows are documents, there is
+        only one document, or most schemas have only one; ``field`` if there is only one document
+        and one run.
     measure : str, optional
-        What the cells show: ``score``, the mean over documents, each of which counts once as in
-        ``Evaluations.by_run``; ``pass_rate``; ``outcome``, the most frequent one.
+        Values of the cells: ``score``, the mean over documents, with the same weight for each as in
+        ``Evaluations.by_run``; ``pass_rate``; or ``outcome``, the most frequent one.
     dataset : Dataset or TableDataset, optional
-        Where the PDFs are, to see a value on its page; or the documents of tables, to see the
-        chunks that hold a value.
+        The dataset with the PDFs, to show a value on its page, or with the documents of tables, to
+        show the chunks that contain a value.
     name : str, optional
-        What `source` is called in the notebook, for the code that can be copied: by default
-        ``"evs"``, and ``"fields"`` for a frame.
+        Variable of `source` in the notebook, used in the code to copy; by default ``"evs"``, or
+        ``"fields"`` for a frame.
     annotations : xb.gold.Annotations, str or pathlib.Path, optional
-        Where decisions of people about fields of opened outputs are kept, as in `show`.
+        Store of people's decisions about fields of opened outputs, as in `show`.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``selection`` has the rows of the chosen cells,
-        and ``code`` is a line of pandas that gives them; ``selected_cell``, ``selected_block`` and
-        all filters can be read, assigned and observed. ``location`` is all of that as JSON values,
-        with the views opened from this one; it can be assigned to open another view there.
-        ``annotations`` is a frame of the decisions.
+        A widget, shown as the last value of a notebook cell. ``selection`` has the rows of the
+        selected cells, and ``code`` is a line of pandas that returns them; ``selected_cell``,
+        ``selected_block`` and all filters can be read, assigned and observed. ``location`` has all
+        of these as JSON values, with the views opened from this one; assign it to another view to
+        restore them. ``annotations`` is a frame of the decisions.
 
     Raises
     ------
     InputError
-        The source holds no fields, or there is no such axis or measure; `name` is not a name.
+        The source has no fields, an axis or the measure is unknown, or `name` is not a valid name.
     ConfigError
         ipywidgets or anywidget are not installed.
     """
@@ -276,7 +278,7 @@ def explore(  # noqa: PLR0913 - keyword options
 def show_evidence(
     ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
 ) -> View:
-    """Show where values are found in a document: gold beside predicted, next to the PDF page.
+    """Show where values are found in a document: gold and predicted values next to the PDF page.
 
     Parameters
     ----------
@@ -285,27 +287,27 @@ def show_evidence(
     document : str or pathlib.Path
         The id of a document, or the path of any PDF.
     subject : Evaluation, dict, list, str, int, float or None, optional
-        Whose values: an Evaluation has gold's and the predicted ones, side by side; a JSON value
-        has its leaves. None: the gold of `document`.
+        The values to find: those of gold and prediction of an Evaluation, or the leaves of a JSON
+        value. By default the gold of `document`.
     side : {"predicted", "gold"}, optional
-        The side of an Evaluation that ``selected_path`` and ``values`` refer to at first.
+        The side of an Evaluation that ``selected_path`` and ``values`` initially refer to.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``selected_path``, ``side``, ``sought``, ``page``,
-        ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``, ``predicted_finding``)
-        can be read, assigned and observed; ``values`` and ``evidence`` are DataFrames, as
-        `ground_values` and `find_evidence` return them; ``rows`` has the listed pairs, and ``code``
-        is an expression for the selection. Where there is gold, a chosen value of it can be
+        A widget, shown as the last value of a notebook cell. ``selected_path``, ``side``,
+        ``sought``, ``page``, ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``,
+        ``predicted_finding``) can be read, assigned and observed; ``values`` and ``evidence`` are
+        DataFrames, as `ground_values` and `find_evidence` return them; ``rows`` has the listed
+        pairs, and ``code`` is an expression for the selection. A selected gold value can be
         corrected: ``edits`` has the corrections, which ``xb.gold.corrections(view)`` takes.
 
     Raises
     ------
     InputError
-        There is nothing to show, `side` is something else, or the PDF cannot be read.
+        There are no values to show, `side` is unknown, or the PDF cannot be read.
     DatasetError
-        The dataset has no such document.
+        The document is not in the dataset.
     MissingPdfError
         The document has no PDF.
     ConfigError
@@ -326,7 +328,7 @@ def workbench(
     judge: str | Judge = "offline",
     profile: str | Profile = "paper",
 ) -> View:
-    """Tune a metric on cases: its params as sliders, live scores, flips, a threshold curve.
+    """Tune a metric on cases, with controls for its params, live scores and a threshold curve.
 
     Parameters
     ----------
@@ -334,31 +336,32 @@ def workbench(
         Name of a metric or preset, a function registered with `metric`, or an
         ``evaluation_config``; its declared params become controls.
     cases : pandas.DataFrame, list, Evaluation or Evaluations
-        Columns gold and predicted, perhaps expected (bool: the verdict of people), and any others,
-        which are shown; a list of tuples ``(gold, predicted)`` or ``(gold, predicted, expected)``;
-        or an Evaluation, Evaluations or a frame of their fields, whose values of the types that the
-        metric is meant for are taken.
+        A frame with the columns gold and predicted, optionally expected (bool: the verdict of
+        people), and any others, which are shown; a list of tuples ``(gold, predicted)`` or ``(gold,
+        predicted, expected)``; or an Evaluation, Evaluations or a frame of their fields, from which
+        the values of the metric's types are taken.
     baseline : str, callable or dict, optional
-        Another metric to compare with, in the same forms; by default this one as it is at first.
+        A metric to compare with, in the same forms; by default `metric` with its initial params.
     field : str, optional
-        For an Evaluation: the field whose values to take, ``authors[].name``.
+        For an Evaluation: the field whose values are the cases, such as ``authors[].name``.
     judge : str or Judge, optional
-        See `evaluate`. It is asked once about each pair of texts, however the params change.
+        See `evaluate`. It is called once per pair of texts, also if the params change.
     profile : str or Profile, optional
         See `evaluate`.
 
     Returns
     -------
     View
-        A widget, to be the last value of a cell. ``params`` can be read, assigned and observed;
-        ``results`` and ``curve`` are DataFrames, ``config`` is what to write in a schema.
+        A widget, shown as the last value of a notebook cell. ``params`` can be read, assigned and
+        observed; ``results`` and ``curve`` are DataFrames, and ``config`` is the
+        ``evaluation_config`` for a schema.
 
     Raises
     ------
     ConfigError
-        The metric is not known, its params are wrong, or ipywidgets or anywidget are not installed.
+        The metric is unknown, its params are wrong, or ipywidgets or anywidget are not installed.
     InputError
-        The cases cannot be read, the field or the judge is not known, or the function is not
+        The cases cannot be read, the field or the judge is unknown, or the function is not
         registered.
     """
     notebook_libraries()

@@ -87,30 +87,30 @@ def score_text(score: float | None) -> str:
 
 
 def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
-    """Drop the live part of every view in a saved notebook; its static twin stays.
+    """Remove the live part of every view in a saved notebook; the static twins are kept.
 
-    A notebook keeps both parts of a view, as two outputs, and shows the twin where there is no
-    kernel. Without the live parts, the file has nothing that differs from run to run.
+    A notebook stores both parts of a view, as two outputs, and shows the twin if there is no
+    kernel. Without the live parts, the file does not change from run to run.
 
     Parameters
     ----------
     notebook : str or pathlib.Path
         The ``.ipynb`` file.
     target : str, pathlib.Path or None, optional
-        Where to write; None replaces `notebook`.
+        The file to write; by default `notebook` is replaced.
 
     Returns
     -------
     int
-        How many live parts were dropped. Widgets without a static twin, those of other packages,
-        stay as they are; the state of widgets is dropped where none of them is left.
+        Number of live parts that were removed. Widgets without a static twin (of other packages)
+        are kept; the state of widgets is removed if no widget is left.
 
     Raises
     ------
     InputError
         The file cannot be read, or is not a notebook.
     OutputError
-        The file cannot be written; what was there before is as it was.
+        The file cannot be written; an existing file is unchanged.
     """
     source = Path(notebook)
     text = read_text(source, "notebook")

@@ -186,7 +186,7 @@ def test_other_objects_are_errors() -> None:
     [
         (
             "<think>```csv\nq\n9\n```</think>\n|k|v|\n|-|-|\n|a|1|",
-            "the table stands in no code fence",
+            "the table is not in a code fence",
         ),
         ("```python\nprint()\n```\n|k|v|\n|-|-|\n|a|1|", "the code fence holds no table"),
     ],

@@ -239,7 +239,7 @@ def test_trouble_of_the_day_is_told(reason: str) -> None:
     attempts = xb.read_outputs(frame.assign(meta=[{"error": error}]), "sample")
     tables = xb.extraction.baseline_tables(attempts, "sample")
     assert tables.unanswered == (reason != "page_limit")
-    assert ("1 without an answer for a passing reason" in repr(tables)) == bool(tables.unanswered)
+    assert ("1 without an answer for a transient reason" in repr(tables)) == bool(tables.unanswered)
 
 
 # The paper's layout.
