@@ -30,13 +30,17 @@ WORKFLOWS = [*ROOT.glob("examples/*.yml"), *ROOT.glob(".github/workflows/*.yml")
 COMMAND = re.compile(r"(\$ )?(extractbench-nb|make|pip|python) ")
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
 
-#: Runs the blocks as cells of one notebook; prints what stands after ``# ->`` with what is shown.
+#: Runs the blocks as cells of one notebook; prints what stands after ``# ->``, at the end of the
+#: line or alone on the next, with what is shown.
 CELLS = """
 import ast, json
 space, shown = {"__name__": "__main__"}, []
 for block in json.loads(BLOCKS):
+    lines = [*block.splitlines(), ""]
     for node in ast.parse(block).body:
-        _, is_shown, expected = block.splitlines()[node.end_lineno - 1].partition("# -> ")
+        here, below = lines[node.end_lineno - 1 : node.end_lineno + 1]
+        expectation = below if below.startswith("# -> ") else here
+        _, is_shown, expected = expectation.partition("# -> ")
         if is_shown:
             value = eval(compile(ast.Expression(node.value), "page", "eval"), space)
             shown.append([expected, str(value)])
