@@ -92,6 +92,12 @@ def more_html(hidden: int, frame: str) -> str:
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
 
 
+def text_card(text: str) -> str:
+    """Write a card of lines of text: the first is the title."""
+    title, *lines = text.splitlines()
+    return card_html(title, *(element("div", line.strip(), limit=400) for line in lines), limit=400)
+
+
 def card_html(title: str, *parts: str, limit: int = 200) -> str:
     """Write a card: a title, which is escaped here, above parts that are HTML."""
     head = f'<div class="xb-title">{document_text(title, limit)}</div>'

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.breakdowns import known_columns, label, with_extra_columns
@@ -127,6 +128,10 @@ class Calibration:
         if len(self._scores) > _SHOWN:
             lines.append(f"  … and {len(self._scores) - _SHOWN} more groups in .scores")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
 
 
 def calibration(  # noqa: PLR0913 - options, all but the first by name

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import (
@@ -139,10 +140,14 @@ class ReviewPlan:
         found = with_range(self.remaining, self.low, self.high)
         random = (1 - self.budget) * self.error
         return (
-            f"Review of {100 * self.budget:.4g} % of the {self.unit}s, least confident first: "
-            f"error {number(self.error)} before, {found} after ({self.drawing.percent} interval; "
+            f"Review of {100 * self.budget:.4g} % of the {self.unit}s, least confident first\n"
+            f"  error {number(self.error)} before, {found} after ({self.drawing.percent} interval; "
             f"{number(random)} if chosen at random); from {plural(self.documents, 'document')}"
         )
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
 
 
 def review_plan(  # noqa: PLR0913 - options, all but the first by name

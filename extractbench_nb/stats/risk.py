@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import judged_values
@@ -110,6 +111,10 @@ class RiskCoverage:
             )
         lines.append(f"  the bound takes each {self.exchangeable} as independent")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
 
 
 def risk_coverage(  # noqa: PLR0913 - options, all but the first by name

@@ -148,6 +148,7 @@ def test_groups_have_rows_of_their_own() -> None:
     assert found.scores["brier"].iloc[1] == row(alone_found)["brier"]
     assert found.bins.groupby("field")["n"].sum().tolist() == [20, 40]
     assert "b: accuracy" in repr(found)
+    assert "b: accuracy" in found._repr_html_()
     with pytest.raises(InputError, match="by is 'fields'; did you mean 'field'"):
         xb.stats.calibration(fields, stated, by="fields")
     with pytest.raises(InputError, match="by is 'wrong'"):
@@ -212,6 +213,7 @@ def test_dependent_fields_have_wider_bounds() -> None:
     assert by_field.coverage == pytest.approx(0.8, abs=0.06)
     assert by_document.threshold is None
     assert "no threshold" in repr(by_document)
+    assert "no threshold has a risk of at most" in by_document._repr_html_()
     assert "accept confidence" in repr(by_field)
 
 
