@@ -258,6 +258,11 @@ def _from_mapping(
     weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
     if "metrics" not in value:
         if "preset" in value:
+            if catalogue is not None and {"params", "metric_id"} & set(value):
+                problem = (
+                    "has 'preset' with 'params' or 'metric_id'; expected 'metric_id' and 'params'"
+                )
+                raise ConfigError(pointer, f"{problem}, or 'preset' alone")
             return NodeConfig((_named(value["preset"], f"{pointer}/preset", catalogue),), weight)
         return NodeConfig((_spec(value, pointer, catalogue),), weight)
     entries = value["metrics"]

@@ -373,6 +373,12 @@ CONFIGS = [
         "has both 'metrics' and 'metric_id'; expected one of them",
         id="both",
     ),
+    pytest.param(
+        {"preset": "string_fuzzy", "params": {"threshold": 0.9}},
+        "",
+        "has 'preset' with 'params' or 'metric_id'; expected 'metric_id' and 'params', or 'preset'",
+        id="params of a preset",
+    ),
 ]
 
 
