@@ -264,7 +264,8 @@ def _from_mapping(
                 )
                 raise ConfigError(pointer, f"{problem}, or 'preset' alone")
             return NodeConfig((_named(value["preset"], f"{pointer}/preset", catalogue),), weight)
-        return NodeConfig((_spec(value, pointer, catalogue),), weight)
+        entry = {key: inner for key, inner in value.items() if key != "aggregation_weight"}
+        return NodeConfig((_spec(entry, pointer, catalogue),), weight)
     entries = value["metrics"]
     if entries == [] and catalogue is None:  # the published package: nothing to score
         return NodeConfig((MetricSpec("skip"),), weight)
@@ -312,7 +313,7 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
         return _named(entry, pointer, catalogue)
     if not isinstance(entry, Mapping) or "metric_id" not in entry:
         raise ConfigError(pointer, f"found {entry!r}; expected an object with 'metric_id'")
-    _check_keys(entry, _KEYS if "aggregation_weight" in entry else _METRIC_KEYS, pointer)
+    _check_keys(entry, _METRIC_KEYS, pointer)
     metric_id, params = entry["metric_id"], entry.get("params")
     params = {} if params is None else params
     if not isinstance(params, Mapping):

@@ -346,6 +346,12 @@ CONFIGS = [
         id="key of a metric",
     ),
     pytest.param(
+        {"metrics": [{"metric_id": "date", "aggregation_weight": 2}]},
+        "/metrics/0",
+        "unknown key 'aggregation_weight'; expected one of metric_id, params, weight",
+        id="weight of the node at a metric",
+    ),
+    pytest.param(
         {"metrics": []}, "/metrics", "found []; expected a list of at least one metric", id="empty"
     ),
     pytest.param({"metrics": "date"}, "/metrics", "found 'date'; expected a list", id="text"),
