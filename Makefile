@@ -78,7 +78,7 @@ notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare ev
 		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
 
 docs: $(VENV)/.installed-dev  ## build the documentation in build/site; a warning is an error
-	$(BIN)/python -m sphinx -c docs -b html -W --keep-going -q . build/site
+	$(BIN)/python -m sphinx -c docs -b html -W --keep-going -q -d build/doctrees . build/site
 
 bench: $(VENV)/.installed-bench  ## timed benchmarks, beside extract-bench and stickler-eval
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,rounds
