@@ -35,7 +35,7 @@ class Profile:
     name: str
     array_score: str = _rule("recall", "score of an array: matched / gold items, or F1")
     count_array_leaves: bool = _rule(
-        False, "item leaves enter the scores in place of their array's own row"
+        False, "each field of an array's items is scored, and not the array as one field"
     )
     undeclared_is_hallucination: bool = _rule(
         False, "predicted leaves that nobody asked for count as hallucinations"
@@ -52,7 +52,8 @@ class Profile:
     )
     rows_inside_arrays: bool = _rule(True, "item fields get rows")
     package_010_pairing: bool = _rule(
-        False, "anyOf counts only with a metric, as one value; below null all passes"
+        False,
+        "anyOf is scored only if it has a metric, as one value; fields below a null object pass",
     )
     unions_inherit: bool = _rule(
         True, "anyOf without a metric takes the one that its branches agree on"
