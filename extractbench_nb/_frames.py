@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -152,6 +152,23 @@ _WITH_NULLS = (
     *("boolean", "Int8", "Int16", "Int32", "Int64"),
     *("UInt8", "UInt16", "UInt32", "UInt64"),
 )
+
+
+class DescribedFrames:
+    """A result with frames whose columns are declared in ``_specs``."""
+
+    _specs: ClassVar[tuple[FrameSpec, ...]]
+
+    @classmethod
+    def columns(cls) -> pd.DataFrame:
+        """Describe every column of every frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per column: column, dtype, values, nullable, meaning, frame.
+        """
+        return describe_frames(cls._specs)
 
 
 def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:

@@ -147,6 +147,8 @@ def documented(each: Entry) -> Iterator[str]:
     if inspect.isclass(each.value):
         kind = "exception" if issubclass(each.value, BaseException) else "class"
         yield from (f".. auto{kind}:: {each.path}", "   :members:")
+        if any(base.__module__.startswith(f"{PACKAGE}._") for base in each.value.__bases__):
+            yield "   :inherited-members: object"  # no page documents a private base
         yield from ("   :special-members: __call__", "")
     elif callable(each.value):
         yield from (f".. autofunction:: {each.path}", "")

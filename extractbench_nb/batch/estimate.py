@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._concurrency import run_anywhere
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.batch.inputs import Documents, evaluated_source, read_output, read_runs
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, plural
@@ -62,7 +62,7 @@ _TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
 Row = tuple[str | None, str | None, PlannedCall]
 
 
-class CostEstimate:
+class CostEstimate(DescribedFrames):
     """The model calls that an evaluation would make, and their cost.
 
     Made by `estimate_cost`.
@@ -78,6 +78,8 @@ class CostEstimate:
     unknown : tuple of str
         Names of judges whose requests cannot be predicted; the estimate does not include them.
     """
+
+    _specs = (ESTIMATE_COLUMNS,)
 
     def __init__(self, calls: pd.DataFrame, unknown: tuple[str, ...] = ()) -> None:
         self._calls = calls
@@ -114,17 +116,6 @@ class CostEstimate:
         asked = ~calls["cached"]
         counts = pd.DataFrame({"calls": 1, "cached": calls["cached"], "requests": asked})
         return counts.join(calls[list(_TOTALS)].where(asked, 0)).astype("float64")
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe the columns of `calls`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: frame, column, dtype, meaning, values, nullable.
-        """
-        return ESTIMATE_COLUMNS.describe()
 
     def __repr__(self) -> str:
         """Write the totals and the most expensive fields."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pandas as pd
 
 from extractbench_nb._files import make_folder, reading, refuse_irregular, replacing
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb._json import read_document
 from extractbench_nb.batch.rows import (
     BATCH_RULES,
@@ -228,7 +228,7 @@ class Origin(Protocol):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluations:
+class Evaluations(DescribedFrames):
     """The results of many evaluations.
 
     Made by `evaluate_runs` and `load_evaluations`; frozen.
@@ -251,6 +251,13 @@ class Evaluations:
         Profile, judge, alignment, versions, counts; `settings`, on which verdicts depend, and
         `schemas`, the digests of the schemas by label.
     """
+
+    _specs = (
+        *(FRAMES | {"fields": FrameSpec("fields", "", (*IDS, *FIELD_COLUMNS.columns))}).values(),
+        BY_RUN,
+        MISSING_PAIRS,
+        BATCH_RULES,
+    )
 
     _source: Source
     _meta: Mapping[str, Any]
@@ -443,19 +450,6 @@ class Evaluations:
         """
         self._source.save(Path(folder), self._rules())
         return Path(folder)
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of every frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        fields = FrameSpec("fields", "", (*IDS, *FIELD_COLUMNS.columns))
-        specs = [*(FRAMES | {"fields": fields}).values(), BY_RUN, MISSING_PAIRS, BATCH_RULES]
-        return describe_frames(specs)
 
     def _frame(self, name: str) -> pd.DataFrame:
         """Return a shallow copy of a frame; it is built on first use and cached."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import FrameSpec, describe_frames
+from extractbench_nb._frames import DescribedFrames, FrameSpec
 from extractbench_nb._json import canonical, json_text, json_type
 from extractbench_nb._version import __version__
 from extractbench_nb.display.html import (
@@ -265,7 +265,7 @@ class Inputs(NamedTuple):
     problem: str | None
 
 
-class Evaluation:
+class Evaluation(DescribedFrames):
     """The result of one evaluation.
 
     Made by `evaluate`; frozen. In a notebook it shows its scores and the worst fields.
@@ -293,6 +293,16 @@ class Evaluation:
     >>> ev.arrays[["path", "matched", "missed", "spurious", "recall"]].round(3).values.tolist()
     [['$.tags', 2, 1, 1, 0.667]]
     """
+
+    _specs = (
+        FIELD_COLUMNS,
+        ARRAY_COLUMNS,
+        MATCH_COLUMNS,
+        CALL_COLUMNS,
+        SUMMARY,
+        WARNING_COLUMNS,
+        RULE_COLUMNS,
+    )
 
     _top: tuple[Leaf, ...]
     _profile: Profile
@@ -513,18 +523,6 @@ class Evaluation:
             raise InputError(f"folder is {folder!r}; expected a path")
         written: Path = resolve_name(_WRITERS[form])(self, Path(folder))
         return written
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of every frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        frames = (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
-        return describe_frames([*frames, SUMMARY, WARNING_COLUMNS, RULE_COLUMNS])
 
     @cached_property
     def _fields(self) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import card_html, cell, document_text, table_of, table_row
 from extractbench_nb.errors import InputError, nearest
 
@@ -153,7 +153,7 @@ AUDITED_COLUMNS = FrameSpec(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Audit:
+class Audit(DescribedFrames):
     """The findings of an audit of a dataset; made by `audit`.
 
     Some of the suspected values are right. Each access to a frame returns a copy.
@@ -163,6 +163,8 @@ class Audit:
     dataset : str
         The dataset's name.
     """
+
+    _specs = (AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS)
 
     dataset: str
     _findings: pd.DataFrame
@@ -200,17 +202,6 @@ class Audit:
             One row per kind: kind, severity, meaning.
         """
         return pd.DataFrame(list(KINDS.values()), columns=["kind", "severity", "meaning"])
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of the three frames.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        return describe_frames((AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS))
 
     def __repr__(self) -> str:
         """Write the counts by kind and domain as text."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
@@ -69,7 +69,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Calibration:
+class Calibration(DescribedFrames):
     """Calibration and discrimination of confidences. Made by `calibration`.
 
     Attributes
@@ -83,6 +83,8 @@ class Calibration:
     drawing : Drawing
         Confidence of the intervals, number of resamples and seed.
     """
+
+    _specs = (CALIBRATION_COLUMNS, BIN_COLUMNS)
 
     by: tuple[str, ...]
     without: int
@@ -100,17 +102,6 @@ class Calibration:
     def bins(self) -> pd.DataFrame:
         """The points of the reliability diagram, one row per group and bin. A copy."""
         return self._bins.copy()
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of `scores` and `bins`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        return describe_frames([CALIBRATION_COLUMNS, BIN_COLUMNS])
 
     def __repr__(self) -> str:
         """Write accuracy, mean confidence and discrimination of the first groups."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
+from extractbench_nb._frames import TEXT, Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import (
     card_html,
     cell,
@@ -86,7 +86,7 @@ DOMAIN_DIFFERENCE_COLUMNS = FrameSpec(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(DescribedFrames):
     """Scores of several groups with their intervals, and tests of their differences.
 
     Made by `compare_runs`. Every frame is a copy. In a notebook it shows itself as a table with
@@ -103,6 +103,8 @@ class Comparison:
     drawing : Drawing
         Confidence, number of resamples and seed.
     """
+
+    _specs = (SCORE_COLUMNS, DIFFERENCE_COLUMNS, DOMAIN_COLUMNS, DOMAIN_DIFFERENCE_COLUMNS)
 
     by: tuple[str, ...]
     measures: tuple[str, ...]
@@ -132,18 +134,6 @@ class Comparison:
     def domain_differences(self) -> pd.DataFrame:
         """`differences` domain by domain, corrected over all pairs and domains of a measure."""
         return self._domain_differences.copy()
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of every frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        specs = [SCORE_COLUMNS, DIFFERENCE_COLUMNS, DOMAIN_COLUMNS, DOMAIN_DIFFERENCE_COLUMNS]
-        return describe_frames(specs)
 
     def to_markdown(self, table: str = "scores", *, digits: int = 3) -> str:
         """Write one frame as a Markdown table.

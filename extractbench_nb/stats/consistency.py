@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError
@@ -60,7 +60,7 @@ _FIELDS, _NAME = 8, 40
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SelfConsistency:
+class SelfConsistency(DescribedFrames):
     """Agreement of repeated answers to the same question. Made by `self_consistency`.
 
     Attributes
@@ -83,6 +83,8 @@ class SelfConsistency:
         Confidence, number of resamples and seed.
     """
 
+    _specs = (CONSISTENCY_COLUMNS,)
+
     agreement: float
     low: float | None
     high: float | None
@@ -96,17 +98,6 @@ class SelfConsistency:
     def fields(self) -> pd.DataFrame:
         """One row per field and metric; see `SelfConsistency.columns()`. A copy."""
         return self._fields.copy()
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of `fields`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning.
-        """
-        return CONSISTENCY_COLUMNS.describe()
 
     def __repr__(self) -> str:
         """Write the mean agreement, and the fields on which answers differ most."""

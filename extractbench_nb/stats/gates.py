@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import describe_frames
+from extractbench_nb._frames import DescribedFrames
 from extractbench_nb._json import canonical
 from extractbench_nb.batch.inputs import without_notes
 from extractbench_nb.batch.results import Evaluations
@@ -42,7 +42,7 @@ VERDICTS = ("pass", "fail", "inconclusive")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Regressions:
+class Regressions(DescribedFrames):
     """What changed from a baseline to a candidate. Made by `regressions`; every frame is a copy.
 
     Attributes
@@ -62,6 +62,8 @@ class Regressions:
     notes : tuple of str
         What was left out of the comparison, or limits what it shows.
     """
+
+    _specs = (REGRESSION_COLUMNS, DOCUMENT_COLUMNS)
 
     verdict: str
     reason: str
@@ -109,17 +111,6 @@ class Regressions:
             "fields_improved": self._by_document["improved"].sum(),
         }
         return pd.Series({n: np.nan if pd.isna(v) else float(v) for n, v in entries.items()})
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of every frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        return describe_frames([REGRESSION_COLUMNS, DOCUMENT_COLUMNS])
 
     def to_markdown(self, *, most: int = 25) -> str:
         """Write a summary for a pull request.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb._json import canonical
 from extractbench_nb.display.html import card_html, document_text, more_html, more_rows, table_html
 from extractbench_nb.display.text import one_line
@@ -87,7 +87,7 @@ _PAIRS, _NAME, _SHOWN = 20, 40, 60
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class JudgeAgreement:
+class JudgeAgreement(DescribedFrames):
     """Agreement of judges. Made by `judge_agreement`; every frame is a copy.
 
     Attributes
@@ -97,6 +97,8 @@ class JudgeAgreement:
     drawing : Drawing
         Confidence, number of resamples and seed.
     """
+
+    _specs = (JUDGE_PAIRS, JUDGE_DISAGREEMENTS)
 
     judges: tuple[str, ...]
     drawing: Drawing
@@ -112,17 +114,6 @@ class JudgeAgreement:
     def disagreements(self) -> pd.DataFrame:
         """One row per field that one judge of a pair passes and the other fails."""
         return self._disagreements.copy()
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of the two frames.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        return describe_frames([JUDGE_PAIRS, JUDGE_DISAGREEMENTS])
 
     def __repr__(self) -> str:
         """Write one line per pair of judges."""

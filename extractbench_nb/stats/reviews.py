@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
@@ -58,7 +58,7 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ReviewPlan:
+class ReviewPlan(DescribedFrames):
     """An order of review and the error that remains after it. Made by `review_plan`.
 
     Attributes
@@ -78,6 +78,8 @@ class ReviewPlan:
     drawing : Drawing
         Confidence of the interval, number of resamples and seed.
     """
+
+    _specs = (REVIEW_COLUMNS, REMAINING_COLUMNS)
 
     unit: str
     budget: float
@@ -101,17 +103,6 @@ class ReviewPlan:
     def ranked(self) -> pd.DataFrame:
         """The documents or values that the plan was fitted on, in the order of review. A copy."""
         return self._ranked.copy()
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of `ranked` and `curve`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        return describe_frames([REVIEW_COLUMNS, REMAINING_COLUMNS])
 
     def apply(self, confidences: pd.DataFrame) -> pd.DataFrame:
         """Choose what to check among new outputs, which need no gold.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
@@ -36,7 +36,7 @@ _POINTS = 100
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RiskCoverage:
+class RiskCoverage(DescribedFrames):
     """The error of accepted values by coverage. Made by `risk_coverage`.
 
     Attributes
@@ -63,6 +63,8 @@ class RiskCoverage:
         Confidence of the bound, number of resamples and seed.
     """
 
+    _specs = (RISK_COLUMNS,)
+
     aurc: float
     error: float
     target: float
@@ -80,17 +82,6 @@ class RiskCoverage:
     def curve(self) -> pd.DataFrame:
         """One row per threshold; see `RiskCoverage.columns()`. A copy."""
         return self._curve.copy()
-
-    @staticmethod
-    def columns() -> pd.DataFrame:
-        """Describe every column of `curve`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning.
-        """
-        return RISK_COLUMNS.describe()
 
     def __repr__(self) -> str:
         """Write the threshold for the target, and the area."""
