@@ -36,6 +36,18 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def new_context(browser: Any, **options: Any) -> Any:
+    """Open a fresh profile whose pages have as much time as a busy machine takes."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(SECONDS * 1000)
+    # anywidget gives up on a view whose model is not there after two seconds
+    context.add_init_script(
+        "const within = AbortSignal.timeout.bind(AbortSignal);"
+        f"AbortSignal.timeout = (ms) => within(Math.max(ms, {SECONDS * 1000:.0f}));"
+    )
+    return context
+
+
 def _without(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"{reason}; in CI the browser tests have to run")

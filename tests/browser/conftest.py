@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.chromium import SECONDS, chromium
+from tests.browser.chromium import chromium, new_context
 from tests.browser.lab import Lab, Notebook
 
 
@@ -45,8 +45,7 @@ def open_file(browser: Any) -> Iterator[Callable[..., Opened]]:
 
     def open_(path: Path, *, width: int = 1440, scheme: str = "light", **options: Any) -> Opened:
         size = {"width": width, "height": 900}
-        context = browser.new_context(viewport=size, color_scheme=scheme, **options)
-        context.set_default_timeout(SECONDS * 1000)
+        context = new_context(browser, viewport=size, color_scheme=scheme, **options)
         contexts.append(context)
         page = context.new_page()
         opened = Opened(page, path.as_uri())

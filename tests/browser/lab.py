@@ -22,7 +22,7 @@ from typing import Any, Self
 import nbformat
 from jupyter_client.blocking.client import BlockingKernelClient
 
-from tests.browser.chromium import SECONDS
+from tests.browser.chromium import SECONDS, new_context
 
 QUIET = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -245,9 +245,8 @@ class Lab:
         nodes = [new_code_cell(source.strip()) for source in (*cells, last)]
         notebook = new_notebook(cells=nodes, metadata={"kernelspec": kernel})
         nbformat.write(notebook, self.folder / f"{name}.ipynb")
-        context = self.browser.new_context(viewport={"width": width, "height": 1000})
+        context = new_context(self.browser, viewport={"width": width, "height": 1000})
         self.contexts.append(context)
-        context.set_default_timeout(SECONDS * 1000)
         page = context.new_page()
         opened = Notebook(page, None)
         _watch(page, opened.problems, self.base)

@@ -11,6 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.browser.chromium import new_context
 from tests.browser.conftest import Opened
 from tests.browser.lab import Lab, Notebook, serious_findings
 from tests.browser.views import MAKING, VIEWS
@@ -129,7 +130,7 @@ def reopened(request: pytest.FixtureRequest, lab: Lab, saved: Path) -> Iterator[
         book.metadata = {}  # a language would start its kernel
     path = lab.folder / f"{request.param}.ipynb"
     nbformat.write(book, path)
-    context = lab.browser.new_context(viewport={"width": 1400, "height": 900})
+    context = new_context(lab.browser, viewport={"width": 1400, "height": 900})
     page = context.new_page()
     page.goto(f"{lab.base}/lab/tree/{path.name}?reset&token={lab.token}")
     if request.param == "without a kernel":

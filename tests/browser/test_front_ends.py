@@ -22,7 +22,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from tests.browser.chromium import SECONDS
+from tests.browser.chromium import SECONDS, new_context
 from tests.browser.views import NAMES, SETUP, VIEWS
 from tests.waiting import wait_until
 
@@ -81,8 +81,7 @@ def page(
         )
         try:
             _wait(process, f"http://127.0.0.1:{port}/", folder / "log")
-            context = browser.new_context(viewport={"width": 1400, "height": 1000})
-            context.set_default_timeout(SECONDS * 1000)
+            context = new_context(browser, viewport={"width": 1400, "height": 1000})
             opened = context.new_page()
             opened.goto(f"http://127.0.0.1:{port}/{address}")
             if name == "notebook":

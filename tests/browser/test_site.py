@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.chromium import SECONDS
+from tests.browser.chromium import new_context
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -76,8 +76,7 @@ def address(site: Path) -> Iterator[str]:
 @pytest.fixture(scope="module", params=["light", "dark"])
 def tab(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Any]:
     """A page of the browser whose `problems` are errors, and requests that leave the site."""
-    context = browser.new_context(color_scheme=request.param)
-    context.set_default_timeout(SECONDS * 1000)
+    context = new_context(browser, color_scheme=request.param)
     page = context.new_page()
     page.problems = problems = []
     errors = ("error", "warning")
