@@ -159,12 +159,10 @@ def failure(position: int, error: Exception) -> Failed:
     return Failed(position, f"{type(error).__name__}: {error}", trace)
 
 
-_BUILT_IN = dict(REGISTRY.entries)
-
-
 def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
     """Return the user's metrics that schemas name, and those that replace built-in ones."""
-    own = {name: m for name, m in REGISTRY.entries.items() if m is not _BUILT_IN.get(name)}
+    built_in = REGISTRY.built_in
+    own = {name: m for name, m in REGISTRY.entries.items() if m is not built_in.get(name)}
     named = {
         spec.metric_id
         for schema in (schemas if own else ())
@@ -172,7 +170,7 @@ def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
         if node.config is not None
         for spec in node.config.metrics
     }
-    return {name: own[name] for name in own if name in named or name in _BUILT_IN}
+    return {name: own[name] for name in own if name in named or name in built_in}
 
 
 _TOKEN = uuid.uuid4().hex

@@ -14,7 +14,14 @@ from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import SCALARS, canonical, canonical_unordered, json_text, json_type
+from extractbench_nb._json import (
+    SCALARS,
+    canonical,
+    canonical_unordered,
+    json_text,
+    json_type,
+    private_copy,
+)
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.field_metrics.classes import MetricResult, error_result
@@ -301,7 +308,9 @@ class Scorer:
             return lambda s, n, g, p: failed
         function = entry.function
         if entry.takes_node and function is not None:
-            return lambda s, n, g, p: s._pending(spec, lambda: function(n, g, p, spec), mark)
+            return lambda s, n, g, p: s._pending(
+                spec, lambda: function(n, _own(g), _own(p), spec), mark
+            )
         if entry.judged:
             return self._bind_judge(spec, mark, node)
         if metric_id == "array_llm":
@@ -312,8 +321,12 @@ class Scorer:
         if function is None:
             return lambda s, n, g, p: s.failed(spec, f"{metric_id} cannot score this value")
         if entry.is_async:
-            return lambda s, n, g, p: s._pending(spec, lambda: function(g, p, **params), mark)
+            return lambda s, n, g, p: s._pending(
+                spec, lambda: function(_own(g), _own(p), **params), mark
+            )
         bound = partial(function, **params) if params else function
+        if entry is not REGISTRY.built_in.get(metric_id):
+            return self._bind_function(spec, lambda g, p: bound(_own(g), _own(p)), mark)
         run = self._bind_function(spec, bound, mark)
         self._reflexive[run] = next((kinds for f, kinds in _REFLEXIVE if f is function), ())
         return run
@@ -469,6 +482,11 @@ class Scorer:
             spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight
         )
         return verdict._replace(result=error_result(error or ValueError(problem)))
+
+
+def _own(value: Any) -> Any:
+    """Return a copy for code that is not ours and may change what it is given."""
+    return private_copy(value) if isinstance(value, list | dict) else value
 
 
 _NUMBERS = {int, float}

@@ -6,7 +6,9 @@ from extractbench_nb.field_metrics import (  # noqa: F401 - importing them fills
     strings,
 )
 from extractbench_nb.field_metrics.classes import BaseMetric, MetricResult, global_metric_registry
-from extractbench_nb.field_metrics.registry import MetricScore, metric, metrics
+from extractbench_nb.field_metrics.registry import REGISTRY, MetricScore, metric, metrics
+
+REGISTRY.built_in.update(REGISTRY.entries)
 
 __all__ = [
     "BaseMetric",

@@ -7,7 +7,7 @@ from typing import Any
 
 from extractbench_nb._json import canonical_unordered, json_text
 from extractbench_nb.field_metrics.registry import README, REGISTRY, Metric, Param, built_in
-from extractbench_nb.language.text import normalize
+from extractbench_nb.language.text import normalize_value
 
 
 def set_f1(
@@ -22,7 +22,8 @@ def set_f1(
     pass_threshold : float, optional
         Score in [0, 1] that passes (used by the pass rule, not here).
     normalize_text : bool, optional
-        Whether case, white space, punctuation and Unicode variants of texts are ignored.
+        Whether texts are compared as `string_normalized` does: without case, white space,
+        punctuation and Unicode variants.
 
     Returns
     -------
@@ -55,8 +56,7 @@ def _as_set(value: Any, normalize_text: bool) -> set[str]:
 def _key(item: Any, normalize_text: bool) -> str:
     """Return a key that equal items share; a text and another value never share one."""
     if isinstance(item, str):
-        text = normalize(item) if normalize_text else item
-        return "s:" + (text or item)  # a text of punctuation alone may normalise to nothing
+        return "s:" + (normalize_value(item) or item if normalize_text else item)
     if isinstance(item, float) and item.is_integer():
         item = int(item)
     return "v:" + (canonical_unordered(item) if isinstance(item, dict | list) else json_text(item))

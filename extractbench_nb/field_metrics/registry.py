@@ -169,6 +169,8 @@ class Registry:
     """
 
     entries: dict[str, Metric] = field(default_factory=dict)
+    #: Those of this package, before anybody added or replaced one.
+    built_in: dict[str, Metric] = field(default_factory=dict)
 
     def add(self, entry: Metric) -> None:
         """Add a metric, or replace the one of the same name."""
@@ -292,13 +294,14 @@ def metric(
     Raises
     ------
     ConfigError
-        The function does not take ``(gold, predicted)`` and keyword params with defaults.
+        The function does not take ``(gold, predicted)`` and keyword params with defaults, or the
+        name is that of a built-in metric.
 
     Notes
     -----
     The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
     ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It sees only values that are
-    present on both sides. It may be ``async``. An exception that it raises is recorded as
+    present on both sides, and copies of arrays and objects. It may be ``async``. An exception that it raises is recorded as
     outcome ``judge_error``.
 
     Examples
@@ -319,6 +322,8 @@ def metric(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         metric_name = name or function.__name__
+        if metric_name in REGISTRY.built_in:
+            raise ConfigError(None, f"{metric_name!r} is a built-in metric; choose another name")
         params = tuple(_declared_params(metric_name, function))
         names = [param.name for param in params]
         threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)

@@ -11,7 +11,7 @@ from rapidfuzz.distance import Levenshtein
 from extractbench_nb._json import json_text
 from extractbench_nb.field_metrics.registry import README, Param, built_in
 from extractbench_nb.language.dates import dates_equal, parse_date
-from extractbench_nb.language.text import normalize
+from extractbench_nb.language.text import normalize_value
 
 _SHORT_TEXT = 256
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -73,10 +73,11 @@ def string_case_insensitive(gold: Any, predicted: Any) -> bool:
 
 
 def string_normalized(gold: Any, predicted: Any) -> bool:
-    r"""Compare texts; case, white space, punctuation and Unicode variants are ignored.
+    r"""Compare texts; case, white space, punctuation, accents and Unicode variants are ignored.
 
-    Marks between digits, signs, comparators and other marks that carry meaning stay part of the
-    text, so that ``v1.2`` is not ``v12``. A text of punctuation alone is compared as it is.
+    Marks that make another value are compared: signs of currency and mathematics, percent and
+    degree signs, ``.,:/`` between digits, ``#`` after a word, and a hyphen before a digit or at the
+    end of the text. A text of punctuation alone is compared as it is.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def string_normalized(gold: Any, predicted: Any) -> bool:
     --------
     >>> string_normalized("  State-of-the-Art ", "state of the art")
     True
-    >>> string_normalized("v1.2", "v1.3"), string_normalized("Acme Ltd", "Acme Limited")
+    >>> string_normalized("1.5", "1,5"), string_normalized("BBB+", "BBB-")
     (False, False)
     """
     ours, theirs = json_text(gold), json_text(predicted)
@@ -107,12 +108,11 @@ def string_normalized(gold: Any, predicted: Any) -> bool:
 
 
 def _normal(text: str) -> str:
-    return _normal_of_short(text) if len(text) <= _SHORT_TEXT else normalize(text) or text.strip()
+    return _normal_of_short(text) if len(text) <= _SHORT_TEXT else normalize_value(text)
 
 
-@lru_cache(maxsize=8_192)  # an alignment compares each text with many others
-def _normal_of_short(text: str) -> str:
-    return normalize(text) or text.strip()
+# an alignment compares each text with many others
+_normal_of_short = lru_cache(maxsize=8_192)(normalize_value)
 
 
 def string_fuzzy(

@@ -90,6 +90,37 @@ def normalize(text: str) -> str:
     return strip_punctuation(folded) or folded
 
 
+def normalize_value(text: str) -> str:
+    """Return `text` folded and without punctuation, except for marks that make another value.
+
+    These are signs of currency and mathematics (``$``, ``<``, ``+``), percent and degree signs,
+    ``.,:/`` between digits, ``#`` after a word, and ``-`` before a digit or at the end (``-5``,
+    ``BBB-``). A text of nothing but punctuation is kept.
+
+    Examples
+    --------
+    >>> normalize_value("P<0.05, n=12 (state-of-the-art)")
+    'p < 0.05 n = 12 state of the art'
+    """
+    folded = fold(text)
+    return " ".join(_MARK.sub(_meant, folded).split()) or folded or text.strip()
+
+
+_MARK = re.compile(
+    r"(?P<attached>(?<=\d)[.,:/](?=\d)|(?<!\w)-(?=[^\w\s]?\d)|(?<=\w)-(?=[),;\]]|\Z))"
+    r"|(?P<symbol>[%\u2030\u00b0]|(?<=\w)#)|[^\w\s]|_"
+)
+
+
+def _meant(match: re.Match[str]) -> str:
+    """Keep a mark that makes another value; any other becomes a space."""
+    mark = match.group()
+    if match["attached"]:
+        return mark
+    is_symbol = match["symbol"] or (mark != "|" and unicodedata.category(mark) in ("Sc", "Sm"))
+    return f" {mark} " if is_symbol else " "
+
+
 _PLACEHOLDERS = frozenset(
     ("na", "n/a", "n.a.", "n.a", "none", "null", "nil", "nan", "unknown", "undefined", "tbd", "tba",
      "tbc", "todo", "not available", "not applicable", "not specified", "not provided",

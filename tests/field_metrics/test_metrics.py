@@ -117,6 +117,43 @@ VALUES = [
     ("string_normalized", {}, "ＡＣＭＥ", "acme", 1.0),
     ("string_normalized", {}, "+", "-", 0.0),
     ("string_normalized", {}, "v1.2", "v1.3", 0.0),
+    *[
+        ("string_normalized", {}, gold, predicted, 0.0)
+        for gold, predicted in [
+            ("-5", "5"),
+            ("−1,250", "1,250"),
+            ("-$5", "$5"),
+            ("$1,240.50", "€1,240.50"),
+            ("$1,240.50", "1,240.50"),
+            ("1,000", "1.000"),
+            ("1.5", "1 5"),
+            ("> 5", "< 5"),
+            ("≤ 30 days", "≥ 30 days"),
+            ("a ≠ b", "a = b"),
+            ("BBB+", "BBB-"),
+            ("BBB-", "BBB"),
+            ("C#", "C"),
+            ("5 %", "5 $"),
+            ("5°", "5"),
+            ("1:2", "1/2"),
+        ]
+    ],
+    *[
+        ("string_normalized", {}, gold, predicted, 1.0)
+        for gold, predicted in [
+            ("5%", "5 %"),
+            ("p<0.05", "P < 0.05"),
+            ("Title — part", "title: part"),
+            ("Title— part", "Title - part"),
+            ("COVID-19", "Covid 19"),
+            ("–5", "−5"),
+            ("A | B", "A - B"),
+            ("- 5 apples", "5 apples"),
+            ("2019–2020", "2019-2020"),
+        ]
+    ],
+    ("set_f1", {}, ["-5", "$5"], ["5", "€5"], 0.0),
+    ("set_f1", {}, ["5%", "BBB+"], ["BBB +", "5 %"], 1.0),
     ("string_fuzzy", {}, "kitten", "sitting", 4 / 7),
     ("string_fuzzy", {}, "sitting", "kitten", 4 / 7),
     ("string_fuzzy", {}, "ABC", "abc", 1.0),
