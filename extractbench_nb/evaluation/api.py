@@ -204,10 +204,11 @@ class Run:
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
+        self.notes: list[Note] = []
         chosen = choose_judge(judge)
         predicted_levels = 0
         if self.problem is None:
-            predicted_levels = refuse_non_json(self.predicted, "predicted")
+            predicted_levels = refuse_non_json(self.predicted, "predicted", self.notes)
             chosen = judge_of_document(chosen, self.gold, self.predicted)
         self.scorer = Scorer(self.profile, chosen)
         self.alignment = choose_alignment(alignment, chosen)
@@ -216,7 +217,6 @@ class Run:
         rows = accepted if self.problem is None else ()
         self.accepted = alternatives_of(rows, self.schema, self.gold) if rows else None
         self.traversal = Traversal(self.scorer, self.alignment, self.accepted)
-        self.notes: list[Note] = []
         self.schema_file = schema.name if isinstance(schema, Path) else None
         if self.problem is None:
             self._descend(levels, predicted_levels)
@@ -239,7 +239,9 @@ class Run:
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
                 self.traversal = Traversal(self.scorer, self.alignment, self.accepted)
-                self.notes = [("predicted", "$", "too_deep", f"cut below {limit} levels", None)]
+                message = f"cut below {limit} levels"
+                self.notes = [n for n in self.notes if n[2] != "too_deep"]
+                self.notes.append(("predicted", "$", "too_deep", message, None))
             try:
                 self.traversal.descend(self.schema.root, self.gold, self.predicted)
             except RecursionError:
@@ -367,16 +369,18 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
     try:
         return json.loads(source.removeprefix("\ufeff")), None
     except json.JSONDecodeError as error:
-        return source, parser_problem(error, source)
+        fence = "; xb.read_outputs removes code fences" if "```" in source[:_FENCE] else ""
+        return source, parser_problem(error, source) + fence
     except (RecursionError, ValueError) as error:
         return source, str(error)
 
 
-def refuse_non_json(document: Any, what: str = "gold") -> int:
+def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None = None) -> int:
     """Raise `InputError` for the first value that is not JSON; return the levels of containers.
 
     In a prediction only dataclasses and classes of models raise. Other values that are not JSON
-    stay, and fail as values of a wrong type.
+    stay, and fail as values of a wrong type; those that a dump of a model keeps, such as dates, are
+    added to `notes`.
     """
     levels = plain_levels([document])
     if levels is not None:
@@ -392,12 +396,16 @@ def refuse_non_json(document: Any, what: str = "gold") -> int:
                 seen.add(id(value))
                 inner = value.items() if isinstance(value, dict) else enumerate(value)
                 stack.extend([((place, value, key), below, level + 1) for key, below in inner])
-        elif json_type(value) == "unknown" and (what == "gold" or _is_record(value)):
+        elif json_type(value) == "unknown":
             name = value.name if isinstance(value, Unreadable) else type(value).__name__
-            raise InputError(
-                f"{what} at {_path(place)} is a {name}; expected a JSON value "
-                f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
-            )
+            if what == "gold" or _is_record(value):
+                raise InputError(
+                    f"{what} at {_path(place)} is a {name}; expected a JSON value "
+                    f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+                )
+            if notes is not None and isinstance(value, _DUMPED) and len(notes) < _MOST_NOTES:
+                message = f"a {name} is not a JSON value{_plain_hint(value)}"
+                notes.append((what, _path(place), "not_json", message, repr(value)))
     return deepest
 
 
@@ -415,7 +423,9 @@ def _plain_hint(value: Any) -> str:
     if isinstance(value, type):
         return "; pass an instance" if _is_record(value) else ""
     if isinstance(value, _DUMPED):
-        return "; of a Pydantic model pass the model, or its model_dump(mode='json')"
+        if isinstance(value, bytes):
+            return "; decode it, or pass the Pydantic model that holds it"
+        return "; pass the Pydantic model that holds it, or its model_dump(mode='json')"
     return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
 
 
@@ -426,6 +436,9 @@ def _is_record(value: Any) -> bool:
 
 
 #: What ``model_dump()`` keeps as Python objects.
+_MOST_NOTES = 20
+#: Characters of a text in which a code fence may begin.
+_FENCE = 200
 _DUMPED = (Decimal, date, clock_time, timedelta, UUID, Enum, PurePath, bytes, set, frozenset)
 
 

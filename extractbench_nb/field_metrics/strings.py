@@ -214,7 +214,7 @@ def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
 
     If neither value is a date, they are compared as ``string_normalized`` does; if only one is,
     they differ. Where day and month can be exchanged, as in ``03/04/2024``, both readings are
-    accepted.
+    accepted, unless the other value can be read in two ways too: then both are read in one order.
 
     Parameters
     ----------

@@ -218,7 +218,7 @@ def parse_config(
     catalogue: MetricCatalogue | None,
     default: NodeConfig | None = None,
 ) -> NodeConfig | None:
-    """Read one ``evaluation_config``; `default` is for one that has ``accepted`` alone."""
+    """Read one ``evaluation_config``; `default` is for one that names no metric."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -229,7 +229,7 @@ def parse_config(
         )
     _check_keys(value, _KEYS, pointer)
     accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
-    if default is not None and not {"metric_id", "metrics", "preset"} & set(value):
+    if default is not None and set(value) <= {"accepted", "aggregation_weight"}:
         weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
         return NodeConfig(default.metrics, weight, accepted)
     rest = {key: inner for key, inner in value.items() if key != "accepted"}
@@ -264,6 +264,8 @@ def _from_mapping(
                 )
                 raise ConfigError(pointer, f"{problem}, or 'preset' alone")
             return NodeConfig((_named(value["preset"], f"{pointer}/preset", catalogue),), weight)
+        if "metric_id" not in value:
+            raise _no_metric(value, pointer)
         entry = {key: inner for key, inner in value.items() if key != "aggregation_weight"}
         return NodeConfig((_spec(entry, pointer, catalogue),), weight)
     entries = value["metrics"]
@@ -312,7 +314,7 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
     if isinstance(entry, str):
         return _named(entry, pointer, catalogue)
     if not isinstance(entry, Mapping) or "metric_id" not in entry:
-        raise ConfigError(pointer, f"found {entry!r}; expected an object with 'metric_id'")
+        raise _no_metric(entry, pointer)
     _check_keys(entry, _METRIC_KEYS, pointer)
     metric_id, params = entry["metric_id"], entry.get("params")
     params = {} if params is None else params
@@ -324,6 +326,10 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
         raise ConfigError(f"{pointer}/params", problem)
     weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
     return MetricSpec(metric_id, dict(params), weight, types=types)
+
+
+def _no_metric(value: Any, pointer: str) -> ConfigError:
+    return ConfigError(pointer, f"found {value!r}; expected an object with 'metric_id'")
 
 
 def _checked_types(

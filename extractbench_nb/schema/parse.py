@@ -362,10 +362,10 @@ class Outline:
             at = f"{flat.pointer}/evaluation_config"
             written = flat.keywords.get("evaluation_config")
             default = None
-            if isinstance(written, Mapping) and "accepted" in written:
+            if isinstance(written, Mapping) and {"accepted", "aggregation_weight"} & set(written):
                 plain = shape_of(flat, None, self._catalogue)
                 default = plain.config
-                if plain.kind in ("object", "array"):
+                if "accepted" in written and plain.kind in ("object", "array"):
                     problem = f"found at a node of type {plain.label}; expected it at its values"
                     raise ConfigError(f"{at}/accepted", problem)
             declared = parse_config(written, at, self._known, default)

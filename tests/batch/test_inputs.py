@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,15 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.batch.run import evaluate_runs
-from extractbench_nb.field_metrics.registry import metric
+from extractbench_nb.field_metrics.registry import REGISTRY
 
 GOOD = {"seller": "Northwind Paper", "total": 12.5, "lines": []}
+
+
+def spy(calls, monkeypatch):
+    """Note the values that the default metric of texts gets."""
+    watched = replace(REGISTRY.get("string_semantic"), function=lambda g, p: calls.append(g))
+    monkeypatch.setitem(REGISTRY.entries, "string_semantic", replace(watched, judged=False))
 
 
 def pairs(evs):
@@ -167,9 +174,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("make, message", REFUSED.values(), ids=REFUSED)
-def test_refused_before_any_work(make, message, frame_of):
+def test_refused_before_any_work(make, message, frame_of, monkeypatch):
     calls = []
-    metric("string_semantic")(lambda gold, predicted: calls.append(gold))
+    spy(calls, monkeypatch)
     with pytest.raises(xb.InputError, match=f"(?s){message}"):
         evaluate_runs(make(frame_of), progress=False)
     assert calls == []
@@ -226,10 +233,10 @@ def test_misplaced_files(name, message, runs_folder, small):
         evaluate_runs(folder, dataset=small, progress=False)
 
 
-def test_a_run_without_outputs(runs_folder, small):
+def test_a_run_without_outputs(runs_folder, small, monkeypatch):
     folder = runs_folder({"a/one.json": GOOD, "b/.hidden": b""})
     calls = []
-    metric("string_semantic")(lambda gold, predicted: calls.append(gold))
+    spy(calls, monkeypatch)
     with pytest.raises(xb.InputError, match=r"no outputs in the folder '.*b' of run 'b'; expected"):
         evaluate_runs(folder, dataset=small, progress=False)
     assert calls == []

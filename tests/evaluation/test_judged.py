@@ -83,6 +83,44 @@ def test_a_failing_judge_never_raises_a_score(function: Any) -> None:
     assert failed["evaluated"] == right["evaluated"]
 
 
+def changed(gold: Any, predicted: Any) -> float:
+    """Change both sides, as a metric of a user's may do by sorting."""
+    for value in (gold, predicted):
+        if isinstance(value, list):
+            value.reverse()
+            value.pop()
+    return 1.0
+
+
+async def changed_later(gold: Any, predicted: Any) -> float:
+    """Do the same later."""
+    return changed(gold, predicted)
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
+@pytest.mark.parametrize("function", [changed, changed_later])
+def test_a_metric_may_change_the_values_that_it_gets(function: Any, profile: str) -> None:
+    xb.metric("changing")(function)
+    xb.metric("constant")(lambda gold, predicted: 1.0)
+    gold, predicted = {"p": ["a", "b", "c"]}, {"p": ["b"]}
+    evs = [
+        xb.evaluate(obj(p={**using(name), "type": "array"}), gold, predicted, profile=profile)
+        for name in ("changing", "constant")
+    ]
+    for name in ("fields", "arrays", "matches"):
+        frames = [getattr(ev, name).drop(columns="metric", errors="ignore") for ev in evs]
+        pd.testing.assert_frame_equal(*frames)
+    assert gold == {"p": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize("name", ["string_exact", "array_llm", "skip", "string_semantic"])
+def test_a_built_in_metric_is_not_replaced(name: str) -> None:
+    before = xb.metrics()
+    with pytest.raises(xb.ConfigError, match=f"'{name}' is a built-in metric; choose another name"):
+        xb.metric(name)(lambda gold, predicted: 1)
+    pd.testing.assert_frame_equal(xb.metrics(), before)
+
+
 @pytest.mark.parametrize("function", [boom, boom_later])
 def test_an_item_with_an_unresolved_field_is_not_matched(function: Any) -> None:
     xb.metric("failing")(function)

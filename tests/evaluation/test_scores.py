@@ -203,6 +203,25 @@ def test_weights_of_nodes() -> None:
     assert ev.fields["weight"].tolist() == [3, 1, 0]
 
 
+@pytest.mark.parametrize("kind", ["string", "number", "integer", "boolean", "array"])
+def test_a_weight_alone_keeps_the_default_metric(kind: str) -> None:
+    values = {"string": "a", "number": 1.5, "integer": 2, "boolean": True, "array": ["x"]}
+    plain: dict[str, Any] = {"type": kind}
+    heavy = plain | {"evaluation_config": {"aggregation_weight": 3}}
+    fields = xb.evaluate(obj(a=plain, b=heavy), {"a": values[kind], "b": values[kind]}, {}).fields
+    assert fields["metric"].nunique() == 1
+    assert fields["weight"].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "config", [{"aggregation_weight": 3, "params": {"tolerance": 1}}, {"weight": 2}]
+)
+def test_a_config_without_a_metric_shows_what_was_written(config: dict[str, Any]) -> None:
+    node = {"type": "number", "evaluation_config": config}
+    with pytest.raises(xb.ConfigError, match=r"found {'(aggregation_)?weight': .*'metric_id'"):
+        xb.evaluate(obj(a=node), {}, {})
+
+
 def test_weight_of_an_array_multiplies_its_items() -> None:
     config = {"metrics": [{"metric_id": "array_llm"}], "aggregation_weight": 2}
     schema = obj(a={"type": "array", "items": STRING, "evaluation_config": config}, b=STRING)

@@ -171,6 +171,14 @@ def test_unparsable_prediction_is_one_structural_row(
         0,
     ]
     assert "unparsable_json" in ev.warnings["kind"].tolist()
+    assert ("xb.read_outputs" in ev.warnings["message"].iloc[0]) == ("```" in text)
+
+
+@pytest.mark.parametrize("text", ['```json\n{"x": 1}\n```', 'Here it is:\n```\n{"x": 1}\n```'])
+def test_a_code_fence_is_named(text: str) -> None:
+    ev = xb.evaluate({"type": "object", "properties": {"x": NUMBER}}, {"x": 1}, text)
+    assert ev.fields["reason"].tolist() == ["unparsable_json"]
+    assert ev.warnings["message"].iloc[0].endswith("; xb.read_outputs removes code fences")
 
 
 def test_prediction_that_is_not_utf8(tmp_path: Path) -> None:
