@@ -28,6 +28,7 @@ from extractbench_nb.batch.rows import (
     time_dtype,
     value_to_text,
 )
+from extractbench_nb.display.text import fitted
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 from extractbench_nb.evaluation.accepted import Alternative, by_document, read_accepted
@@ -276,8 +277,11 @@ def _check_columns(
     needed = _NEEDED if dataset is not None else (*_NEEDED, "schema", "gold")
     absent = [name for name in needed if name not in names and (name, has_schema) != _GIVEN]
     if absent:
-        more = "" if dataset is not None else "; or pass dataset= for schema and gold"
-        raise InputError(f"runs has no column {', '.join(map(repr, absent))}{more}")
+        more = "; or pass dataset= for schema and gold" if {*absent} & {"schema", "gold"} else ""
+        found = ", ".join(map(repr, names))
+        raise InputError(
+            f"runs has no column {', '.join(map(repr, absent))}{more}; found {fitted(found, 200)}"
+        )
     taken = [name for name in SUMMARIES.names if name in names and name not in _ALLOWED]
     if taken:
         raise InputError(

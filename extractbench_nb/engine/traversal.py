@@ -9,7 +9,8 @@ fields to pairs of items, from pairs to arrays.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -345,17 +346,29 @@ def choose_aligner(
     match: Any = alignment
 
     def matched(node: Node, gold: list[Any], predicted: list[Any]) -> Any:
-        return match(list(gold), list(predicted), node.children.items or node)
+        with _naming(node):
+            return match(list(gold), list(predicted), node.children.items or node)
 
     call = getattr(match, "__call__", None)  # noqa: B004 - an object may have an async one
     if not (inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call)):
         return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
 
     async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
-        pairs = await matched(node, gold, predicted)
+        with _naming(node):
+            pairs = await matched(node, gold, predicted)
         return _checked_pairs(pairs, node, gold, predicted), ()
 
     return awaited
+
+
+@contextmanager
+def _naming(node: Node) -> Iterator[None]:
+    """Say in an error of a user's matcher which array it was given."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in the alignment function, for the array {node.field!r}")
+        raise
 
 
 def _checked_pairs(

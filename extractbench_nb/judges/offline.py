@@ -217,15 +217,17 @@ def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
     """Name what differs between texts with equal tokens."""
     if not a.tokens:
         return Verdict(1.0, "punctuation") if a.folded == b.folded else Verdict(0.0, "different")
-    if a.folded == b.folded:
-        return Verdict(1.0, "case")
-    if a.squashed == b.squashed:
-        return Verdict(1.0, "punctuation")
-    if any(token[0] == "@" for token in a.tokens):
-        return Verdict(1.0, "date")
-    if any(token[0] == "#" for token in a.tokens):
-        return Verdict(1.0, "number")
-    return Verdict(1.0, "abbreviation")
+    if a.unified == b.unified:
+        reason = "spacing" if "".join(a.raw.split()) == "".join(b.raw.split()) else "unicode"
+    elif a.folded == b.folded:
+        reason = "case"
+    elif [*filter(str.isalnum, a.folded)] == [*filter(str.isalnum, b.folded)]:
+        reason = "punctuation"
+    elif any(token[0] == "@" for token in a.tokens):
+        reason = "date"
+    else:
+        reason = "number" if any(token[0] == "#" for token in a.tokens) else "abbreviation"
+    return Verdict(1.0, reason)
 
 
 def _ratio_needed(a: Prepared, b: Prepared) -> float | None:

@@ -380,7 +380,7 @@ class _Reader:
         closing = self.text[number.end : number.end + 3].lstrip(" %")
         if "(" not in (before, opening) or not closing.startswith(")"):
             return False
-        if start < i or len(self.pieces) == 1:
+        if start < i or [piece.text for piece in self.pieces[1:]] in ([], ["%"]):
             return True
         amount = not number.text.isdigit() and _literal(number.text) is not None
         return amount and (i == 0 or self.text.startswith(")", number.end))

@@ -558,7 +558,13 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     for one, part in progress_bar(steps, shown=progress, desc="corrupting"):
         for subject, rate, reading in read(part, one, settings):
             readings[subject, one, rate].append(reading)
-    return _table(readings, measure, drawing)
+    table = _table(readings, measure, drawing)
+    if table.empty:
+        raise InputError(
+            f"corruption={corruption!r} fits no value of the data; xb.simulation.corruptions() "
+            "lists what each one is for"
+        )
+    return table
 
 
 def _corruptions(wanted: Any, present: set[str | None] | None) -> list[Corruption]:

@@ -139,7 +139,7 @@ def changed(frame_of, **columns):
 
 
 REFUSED = {
-    "no column": (lambda f: changed(f).drop(columns="predicted"), "no column 'predicted'"),
+    "no column": (lambda f: changed(f).drop(columns="predicted"), "no column 'predicted'; found "),
     "no gold": (lambda f: changed(f).drop(columns="gold"), "no column 'gold'.*dataset="),
     "empty": (lambda f: changed(f).iloc[:0], "runs is an empty DataFrame"),
     "nothing": (lambda _: pd.DataFrame(), "runs is an empty DataFrame"),

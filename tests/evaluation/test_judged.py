@@ -458,6 +458,22 @@ def test_alignment_with_bad_indices(pairs: Any, message: str) -> None:
         xb.evaluate(LIST, *BOTH, alignment=lambda gold, predicted, node: pairs)
 
 
+def two(gold: Any, predicted: Any) -> Any:
+    """Take two arguments where three are given."""
+
+
+async def failing(gold: Any, predicted: Any, node: Any) -> Any:
+    """Fail as a user's code may."""
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("matcher, error", [(two, TypeError), (failing, ZeroDivisionError)])
+def test_an_error_of_a_matcher_names_the_array(matcher: Any, error: type[Exception]) -> None:
+    with pytest.raises(error) as caught:
+        xb.evaluate(LIST, *BOTH, alignment=matcher)
+    assert caught.value.__notes__ == ["in the alignment function, for the array 'a'"]
+
+
 OPTIONS = [
     pytest.param(
         {"alignment": "optimum"}, "alignment is 'optimum'; expected 'optimal'", id="align"

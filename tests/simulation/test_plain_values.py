@@ -195,6 +195,7 @@ def test_hostile_values() -> None:
         ([10**400], {}, r"expected numbers up to 1e\+300"),
         (["a"], {"rates": [-1]}, r"rate=-1; expected a number from 0 to 1"),
         (["a"], {"rates": []}, r"rates is empty"),
+        (["-5 EUR"], {"corruption": ["sign"]}, r"corruption=\['sign'\] fits no value of the data"),
         (["a"], {"rates": 0.5}, r"rates=0.5; expected a list"),
         (["a"], {"rates": ["0.5"]}, r"rate='0.5'; expected a number"),
         (["a"], {"corruption": 0.5}, r"corruption is 0.5; expected a name"),
