@@ -369,8 +369,8 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
     try:
         return json.loads(source.removeprefix("\ufeff")), None
     except json.JSONDecodeError as error:
-        fence = "; xb.read_outputs removes code fences" if "```" in source[:_FENCE] else ""
-        return source, parser_problem(error, source) + fence
+        fence = "a code fence, which xb.read_outputs removes: " if "```" in source[:_FENCE] else ""
+        return source, fence + parser_problem(error, source)
     except (RecursionError, ValueError) as error:
         return source, str(error)
 

@@ -178,7 +178,13 @@ def test_unparsable_prediction_is_one_structural_row(
 def test_a_code_fence_is_named(text: str) -> None:
     ev = xb.evaluate({"type": "object", "properties": {"x": NUMBER}}, {"x": 1}, text)
     assert ev.fields["reason"].tolist() == ["unparsable_json"]
-    assert ev.warnings["message"].iloc[0].endswith("; xb.read_outputs removes code fences")
+    assert (
+        ev.warnings["message"]
+        .iloc[0]
+        .startswith(
+            "a code fence, which xb.read_outputs removes: Expecting value at line 1 column 1"
+        )
+    )
 
 
 def test_prediction_that_is_not_utf8(tmp_path: Path) -> None:
