@@ -106,6 +106,16 @@ def schema_digests(plan: Plan) -> dict[str, list[str]]:
     return {label: [digest for _, digest in same] for label, same in groupby(pairs, itemgetter(0))}
 
 
+def accepted_digests(plan: Plan) -> dict[str, str]:
+    """Return a digest of the accepted alternatives of each evaluated document that has some."""
+    documents = {cell.document for cell in plan.cells}
+    return {
+        document: content_digest(sorted(canonical([row.path, row.value]) for row in rows))
+        for document, rows in sorted(plan.accepted.items())
+        if document in documents
+    }
+
+
 def scoring_digest(schema: Any) -> str:
     """Hash a schema; titles, descriptions and the order of keys leave no trace: they are no rules.
 

@@ -17,6 +17,7 @@ from extractbench_nb.cli.construction import construct
 from extractbench_nb.cli.gate import gate
 from extractbench_nb.cli.output import (
     OrderedGroup,
+    accepted_option,
     json_option,
     one_line_errors,
     plain,
@@ -225,6 +226,7 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )
+@accepted_option
 @scoring_options
 def batch(
     runs: str,

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from extractbench_nb.cli.output import (
+    accepted_option,
     fail,
     plain,
     print_json,
@@ -63,6 +64,7 @@ _MOST = 10
     "--github", is_flag=True, help="Append the summary to the file named by GITHUB_STEP_SUMMARY."
 )
 @statistics_options
+@accepted_option
 @scoring_options
 def gate(
     baseline: Path,
@@ -86,7 +88,7 @@ def gate(
     """  # noqa: D301 - click reads the backspace
     if options["dataset"] is None:
         source = click.get_current_context().get_parameter_source
-        for name in ("profile", "judge"):
+        for name in ("profile", "judge", "accepted"):
             if source(name) == ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--{name} needs --dataset; saved results have theirs.")
     try:
@@ -113,7 +115,7 @@ def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regre
     from extractbench_nb.benchmark.dataset import load_dataset
     from extractbench_nb.stats.gates import regressions
 
-    names = ("dataset", "summary", "github", "profile", "judge")
+    names = ("dataset", "summary", "github", "profile", "judge", "accepted")
     dataset, summary, github, *scoring = (options.pop(name) for name in names)
     step = os.environ.get("GITHUB_STEP_SUMMARY")
     if github and not step:

@@ -282,7 +282,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     ----------
     baseline, evs : Evaluations, str or pathlib.Path
         Results of `evaluate_runs`, or the folder of saved ones. Both must be made with the same
-        schemas, gold, profile, judge and alignment.
+        schemas, gold, accepted alternatives, profile, judge and alignment.
     run : str, optional
         The run of `evs` to compare; needed if it has several.
     baseline_run : str, optional
@@ -307,8 +307,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Raises
     ------
     InputError
-        The two were evaluated with other schemas, gold or settings; a run must be chosen or is
-        unknown; no document can be compared; or an option is out of range.
+        The two were evaluated with other schemas, gold, accepted alternatives or settings; a run
+        must be chosen or is unknown; no document can be compared; or an option is out of range.
 
     Notes
     -----
@@ -355,6 +355,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     if not common:
         raise InputError("baseline and evs have no document in common")
     _refuse_other_schemas(sources, sides, common)
+    _refuse_other_alternatives(sources, common)
     joined = join(sides[0].fields, sides[1].fields, ["document", "path", "metric"], common)
     refuse_other_gold(joined)
     changes = node_changes(joined, sides, common)
@@ -435,6 +436,8 @@ def _refuse_other_settings(baseline: Mapping[str, Any], candidate: Mapping[str, 
     """Raise `InputError` that names the first setting in which the two differ."""
     was, is_ = (dict(meta.get("settings", {})) for meta in (baseline, candidate))
     codes = [settings.pop("metrics", None) or {} for settings in (was, is_)]
+    for settings in (was, is_):
+        settings.pop("accepted", None)  # compared for the common documents
     for name in sorted(set(codes[0]) & set(codes[1])):
         if codes[0][name] != codes[1][name]:
             raise InputError(
@@ -448,6 +451,20 @@ def _refuse_other_settings(baseline: Mapping[str, Any], candidate: Mapping[str, 
             raise InputError(
                 f"the baseline was evaluated with {what} {cut(repr(old), 80)}, the candidate with "
                 f"{cut(repr(new), 80)}; evaluate one of them again"
+            )
+
+
+def _refuse_other_alternatives(sources: Iterable[Evaluations], common: list[str]) -> None:
+    """Raise `InputError` that names a document with other accepted alternatives on one side."""
+    was, is_ = (source.meta.get("settings", {}).get("accepted", {}) for source in sources)
+    for document in common:
+        old, new = was.get(document), is_.get(document)
+        if old != new:
+            first = f"{'' if old else 'no '}accepted alternatives for document {document!r}"
+            second = ("other ones" if old else "some") if new else "none"
+            raise InputError(
+                f"the baseline was evaluated with {first}, the candidate with {second}; evaluate "
+                "one of them again, with the same accepted="
             )
 
 
