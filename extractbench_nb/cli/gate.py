@@ -82,7 +82,7 @@ def gate(
     \b
     Verdict and exit status:
       pass          0  a drop by more than --max-drop is excluded by the interval
-      fail          1  the score fell by more than that, significantly
+      fail          1  the score fell by more than that, significantly, or outputs are missing
       inconclusive  0  neither; too few documents (1 with --strict)
       error         2  the two cannot be compared
     """  # noqa: D301 - click reads the backspace

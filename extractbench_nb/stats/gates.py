@@ -315,15 +315,15 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     The verdict is about the mean of `measure` over the documents that both sides have:
 
     - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test is
-      significant (p at most 1 - `confidence`).
+      significant (p at most 1 - `confidence`); or documents of the baseline have no output in the
+      candidate.
     - ``pass``: a drop by more than `max_drop` can be excluded: the interval of the difference ends
       above it. Also if nothing differs.
-    - ``inconclusive``: neither. The documents are too few for their spread, or documents of the
-      baseline have no output in the candidate.
+    - ``inconclusive``: neither. The documents are too few for their spread.
 
-    Fewer than six documents that differ never fail, since no test of so few is significant at
-    0.95. Documents in which a judge gave no verdict on a counted node are left out. An output that
-    is not JSON has a score of 0.
+    The score of fewer than six documents that differ never fails, since no test of so few is
+    significant at 0.95. Documents in which a judge gave no verdict on a counted node are left out.
+    An output that is not JSON has a score of 0.
 
     Rows inside array items are compared if gold's item is paired on both sides. An item that only
     one side finds is a row of its own, and so is a spurious item that only one side has.
@@ -377,10 +377,10 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
         resamples=resamples,
         seed=seed,
     )
-    complete = not (documents["verdict"] == "only_baseline").any()
+    lost = int((documents["verdict"] == "only_baseline").sum())
     difference = comparison.differences.iloc[0]
-    verdict = decide(difference, max_drop, complete=complete)
-    reason = _reason(difference, verdict, max_drop, comparison)
+    verdict = decide(difference, max_drop, complete=not lost)
+    reason = _reason(difference, verdict, max_drop, comparison, lost)
     notes = tuple(_notes(documents, sources, len(kept)))
     return Regressions(
         verdict, reason, measure, float(max_drop), names, comparison, notes, changes, documents
@@ -395,14 +395,18 @@ def check_drop(max_drop: Any) -> None:
 
 
 def decide(difference: Mapping[Any, Any] | pd.Series, max_drop: float, *, complete: bool) -> str:
-    """Decide on a row of `Comparison.differences`; `complete`: no output of the candidate lacks."""
-    drop = -difference["b_minus_a"]
-    if difference["significant"] and drop > max_drop + SAME:
+    """Decide on a row of `Comparison.differences`; `complete`: the candidate lacks no output."""
+    if not complete or _fell(difference, max_drop):
         return "fail"
     low = difference["low"]
     is_excluded = not pd.isna(low) and low >= -max_drop - SAME
     nothing_differs = not difference["a_higher"] and not difference["b_higher"]
-    return "pass" if complete and (is_excluded or nothing_differs) else "inconclusive"
+    return "pass" if is_excluded or nothing_differs else "inconclusive"
+
+
+def _fell(difference: Mapping[Any, Any] | pd.Series, max_drop: float) -> bool:
+    """Whether the score fell by more than is accepted, and by more than chance."""
+    return bool(difference["significant"] and -difference["b_minus_a"] > max_drop + SAME)
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -518,7 +522,9 @@ def _other_schema(sources: Iterable[Evaluations], sides: Iterable[Side], documen
 # --- words ------------------------------------------------------------------------------------
 
 
-def _reason(row: pd.Series, verdict: str, max_drop: float, comparison: Comparison) -> str:
+def _reason(
+    row: pd.Series, verdict: str, max_drop: float, comparison: Comparison, lost: int
+) -> str:
     measure, percent = row["measure"], comparison.drawing.percent
     change = with_range(row["b_minus_a"], row["low"], row["high"], sign=True)
     text = (
@@ -526,7 +532,15 @@ def _reason(row: pd.Series, verdict: str, max_drop: float, comparison: Compariso
         f"interval), p {number(row['p_value'], 4)}, {plural(int(row['documents']), 'document')}. "
     )
     if verdict == "fail":
-        return f"{text}The drop is larger than {max_drop:g} and not explained by chance."
+        fell = f"The drop is larger than {max_drop:g} and not explained by chance."
+        have = "has" if lost == 1 else "have"
+        absent = (
+            f"{plural(lost, 'document')} of the baseline {have} no output in the candidate."
+            if lost
+            else ""
+        )
+        reasons = (absent, fell if _fell(row, max_drop) else "")
+        return text + " ".join(filter(None, reasons))
     if verdict == "pass":
         if not row["a_higher"] and not row["b_higher"]:
             return f"{text}No document has another score."

@@ -202,7 +202,7 @@ def test_saved_results_give_the_same(tmp_path: Path) -> None:
     assert one.reason == two.reason
 
 
-def test_documents_of_one_side_are_named_and_a_missing_output_is_no_pass() -> None:
+def test_documents_of_one_side_are_named_and_a_missing_output_fails() -> None:
     baseline, candidate = batch({"a": GOLD, "b": GOLD}), batch({"b": GOLD, "c": GOLD}, run="new")
     found = xb.regressions(baseline, candidate)
     assert found.by_document.set_index("document")["verdict"].to_dict() == {
@@ -210,9 +210,16 @@ def test_documents_of_one_side_are_named_and_a_missing_output_is_no_pass() -> No
         "b": "same",
         "c": "only_candidate",
     }
-    assert (found.verdict, found.runs) == ("inconclusive", ("run", "new"))
+    assert (found.verdict, found.runs) == ("fail", ("run", "new"))
+    assert found.reason.endswith("1 document of the baseline has no output in the candidate.")
     assert sum("without output in the candidate: a" in note for note in found.notes) == 1
     assert xb.regressions(batch({"b": GOLD}), candidate).verdict == "pass"
+    worse = {name: {**GOLD, "year": 1, "name": "x"} for name in "bcdefgh"}
+    both = xb.regressions(batch(dict.fromkeys("abcdefghi", GOLD)), batch(worse)).reason
+    assert "2 documents of the baseline have no output in the candidate. The drop is larger" in both
+    unclear = xb.regressions(batch(dict.fromkeys("ab", GOLD)), batch({"a": worse["b"]}))
+    assert unclear.verdict == "fail"
+    assert "neither shown nor excluded" not in unclear.reason
 
 
 # --- what cannot be compared ---------------------------------------------------------------------
@@ -296,7 +303,7 @@ ROWS = [
     (-0.05, -0.12, False, 0.02, True, "inconclusive"),
     (-0.02, -0.03, True, 0.02, True, "inconclusive"),
     (-0.015, -0.019, True, 0.02, True, "pass"),
-    (-0.015, -0.019, True, 0.02, False, "inconclusive"),
+    (-0.015, -0.019, True, 0.02, False, "fail"),
     (0.1, -0.01, False, 0.02, True, "pass"),
     (0.0, -0.05, False, 0.02, True, "inconclusive"),
     (-0.001, -0.002, True, 0.0, True, "fail"),
