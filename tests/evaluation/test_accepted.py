@@ -308,6 +308,27 @@ ERRORS = {
         [{"document": d, "path": "$.total", "value": 1} for d in "ab"],
         r"rows for 2 documents \('a', 'b'\)",
     ),
+    "misspelt key": (
+        [{"path": "$.vendor", "value": {"name": "A", "town": "B"}}],
+        r"has the key 'town', which the schema does not declare at \$\.vendor; expected one of",
+    ),
+    "misspelt key of an item": (
+        [{"path": "$.lines[1]", "value": {"what": "ink", "amuont": 2}}],
+        r"key 'amuont', .* at \$\.lines\[1\]; did you mean 'amount'",
+    ),
+    "misspelt key in an array": (
+        [{"path": "$.lines", "value": [{"what": "ink"}, {"waht": "pen"}]}],
+        r"key 'waht', .* at \$\.lines\[1\]; did you mean 'what'",
+    ),
+    "misspelt key in a union": (
+        [{"path": "$.either", "value": {"low": 1, "hihg": 2}}],
+        r"key 'hihg', .* at \$\.either; did you mean 'high'",
+    ),
+    "NaN": (pd.DataFrame({"path": ["$.total"], "value": [float("nan")]}), "value is nan; expected"),
+    "NA": (
+        [{"path": "$.total", "value": pd.NA}],
+        "value is <NA>; .*None, in a column of dtype obj",
+    ),
     "columns": (pd.DataFrame({"path": ["$.a"]}), "has no column 'value'; found path"),
 }
 
@@ -317,6 +338,24 @@ def test_one_clear_error(name: str) -> None:
     accepted, message = ERRORS[name]
     with pytest.raises(xb.InputError, match=message):
         xb.evaluate(SCHEMA, GOLD, GOLD, accepted=accepted)
+
+
+@pytest.mark.parametrize(
+    "more, gold",
+    [
+        ({"additionalProperties": True}, {}),
+        ({"additionalProperties": {"type": "string"}}, {}),
+        ({"patternProperties": {"^t": {"type": "string"}}}, {}),
+        ({}, {"town": "A"}),  # an alternative may be a changed copy of gold
+    ],
+)
+def test_other_keys_are_taken_where_the_schema_or_gold_has_them(more: Any, gold: Any) -> None:
+    schema = obj(vendor={**obj(name=EXACT), **more}, lines=arr({**obj(name=EXACT), **more}))
+    golds = {"vendor": {"name": "A", **gold}, "lines": [{"name": "A", **gold}]}
+    value = {"name": "B", "town": "C"}
+    accepted = [{"path": "$.vendor", "value": value}, {"path": "$.lines", "value": [value, value]}]
+    ev = xb.evaluate(schema, golds, {"vendor": value, "lines": [value] * 2}, accepted=accepted)
+    assert ev.summary["pass_rate"] == 1.0
 
 
 def test_undeclared_places_are_refused() -> None:
