@@ -308,7 +308,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     ------
     InputError
         The two were evaluated with other schemas, gold, accepted alternatives or settings; a run
-        must be chosen or is unknown; no document can be compared; or an option is out of range.
+        must be chosen or is unknown; both sides are the same run of the same results; no document
+        can be compared; or an option is out of range.
 
     Notes
     -----
@@ -349,6 +350,11 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     sources = [_loaded(baseline, "baseline"), _loaded(evs, "evs")]
     candidate = _chosen(sources[1], run, "run", "evs", None)
     names = _chosen(sources[0], baseline_run, "baseline_run", "baseline", candidate), candidate
+    if sources[0] is sources[1] and names[0] == names[1]:
+        raise InputError(
+            f"baseline and evs are the same results, and both runs are {names[0]!r}: nothing is "
+            "compared; name another one with baseline_run="
+        )
     _refuse_other_settings(sources[0].meta, sources[1].meta)
     sides = [Side.of(*pair) for pair in zip(sources, names, strict=True)]
     common = sorted(set(sides[0].summary.index) & set(sides[1].summary.index))

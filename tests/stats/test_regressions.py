@@ -177,7 +177,11 @@ def test_changes_add_up_to_the_counts_of_the_summary(was: str, now: str, profile
 
 def test_frames_have_their_declared_columns() -> None:
     found = xb.regressions(*[sample("paper")] * 2, run=RUNS[3], baseline_run=RUNS[2])
-    same = xb.regressions(*[sample("paper")] * 2, run=RUNS[3], baseline_run=RUNS[3])
+    copy = replace(sample("paper"))
+    same = xb.regressions(sample("paper"), copy, run=RUNS[3])
+    for names in ({"run": RUNS[3]}, {"run": RUNS[3], "baseline_run": RUNS[3]}):
+        with pytest.raises(xb.InputError, match=r"both runs are 'quill-mini': .* baseline_run="):
+            xb.regressions(*[sample("paper")] * 2, **names)
     assert same.verdict == "pass"
     assert "No document has another score" in same.reason
     assert set(same.by_document["verdict"]) == {"same"}
