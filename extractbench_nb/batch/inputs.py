@@ -336,6 +336,9 @@ class _CellReader:
             if self.dataset is not None:
                 similar = nearest(document, self.known)
                 problem = f"the dataset has no document {document!r}; {similar}"
+                pdfs = getattr(self.dataset, "pdfs_without_gold", ())
+                if any(pdf.stem == document for pdf in pdfs):
+                    problem = f"document {document!r} has a PDF but no gold in the dataset"
             raise InputError(f"{where}: {problem}")
         if domain is not None and not isinstance(domain, str):
             raise InputError(f"{where}: domain is {domain!r}; expected a text")
