@@ -371,6 +371,7 @@ class _CellReader:
             return self._labels[identity]
         self._sources.append(source)
         what = f"schema {source!r}" if is_id else f"schema of {where}"
+        what = f"schema file {str(source)!r}" if isinstance(source, Path) else what
         content = self.dataset.schema(source) if is_id and self.dataset is not None else source
         key = self._key(content, what)
         title = self.schemas[key].document.get("title")

@@ -20,6 +20,7 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
+from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.stats.compare import MEASURES
 
@@ -77,7 +78,8 @@ def gate(
     """Fail if a candidate is worse than a baseline.
 
     BASELINE and CANDIDATE are each what `batch --save-to` wrote or, with --dataset, a folder of
-    outputs (RUN/DOCUMENT.json).
+    outputs (RUN/DOCUMENT.json), which are evaluated with the profile of the other side's results
+    unless --profile is given.
 
     \b
     Verdict and exit status:
@@ -86,8 +88,10 @@ def gate(
       inconclusive  0  neither; too few documents (1 with --strict)
       error         2  the two cannot be compared
     """  # noqa: D301 - click reads the backspace
+    source = click.get_current_context().get_parameter_source
+    if source("profile") != ParameterSource.COMMANDLINE:
+        options["profile"] = None
     if options["dataset"] is None:
-        source = click.get_current_context().get_parameter_source
         for name in ("profile", "judge", "accepted"):
             if source(name) == ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--{name} needs --dataset; saved results have theirs.")
@@ -111,7 +115,7 @@ def gate(
 def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regressions:
     """Compare two folders, and write the summary."""
     from extractbench_nb._files import write_texts
-    from extractbench_nb.batch.run import evaluate_runs
+    from extractbench_nb.batch.run import evaluate_runs, load_evaluations
     from extractbench_nb.benchmark.dataset import load_dataset
     from extractbench_nb.stats.gates import regressions
 
@@ -123,6 +127,10 @@ def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regre
     sources: list[Any] = [baseline, candidate]
     gold = None if dataset is None else load_dataset(dataset)
     how = dict(zip(names[3:], scoring, strict=True))
+    if how["profile"] is None:
+        saved = next((folder for folder in sources if (folder / "batch.json").exists()), None)
+        name = None if saved is None else load_evaluations(saved).meta["profile"]
+        how["profile"] = name if name in PROFILES else "paper"
     for side, folder in enumerate(sources):
         if not folder.is_dir() or (folder / "batch.json").exists():
             continue

@@ -97,8 +97,8 @@ def _read_file(path: Path) -> list[tuple[str, Any]]:
         found = read_document(path, "accepted")
         if not isinstance(found, list):
             raise InputError(
-                f"accepted file {str(path)!r} holds a JSON {json_type(found)}; expected a list of "
-                "objects with path and value"
+                f"accepted file {str(path)!r} holds JSON of type {json_type(found)}; expected a "
+                "list of objects with path and value"
             )
         return [(f"row {n}", row) for n, row in enumerate(found)]
     try:
@@ -292,7 +292,8 @@ def _check_type(row: Alternative, steps: Steps, own: Any, node: Node) -> None:
         return
     if node.types and kind not in node.types and kind != json_type(own):
         shown = one_line(repr(row.value), _LONGEST)
-        raise InputError(f"{row.name}: value is {shown}, a {kind}; expected {node.label}")
+        article = "an" if kind in ("array", "object") else "a"
+        raise InputError(f"{row.name}: value is {shown}, {article} {kind}; expected {node.label}")
 
 
 def _check_keys(

@@ -70,6 +70,8 @@ def read_confidences(source: object) -> pd.DataFrame:
     seen: set[tuple[Any, ...]] = set()
     for number, (key, value) in enumerate(zip(keys, frame["confidence"].tolist(), strict=True)):
         where = f"confidences, row {number} ({_named(key)})"
+        if not key[-1].startswith("$"):
+            raise InputError(f"{where}: expected a path as in fields, which begins with '$'")
         if problem := _problem(value):
             raise InputError(f"{where}: confidence is {value!r}; expected {problem}")
         if key in seen:

@@ -563,14 +563,11 @@ def _notes(documents: pd.DataFrame, sources: list[Evaluations], kept: int) -> It
     ):
         names = by_verdict.get(verdict, [])
         if names:
-            listed = ", ".join(one_line(name, 40) for name in names[:5])
-            more = ", …" if len(names) > 5 else ""  # noqa: PLR2004 - as many as are listed
-            yield f"{plural(len(names), 'document')} {text}: {listed}{more}"
+            yield f"{plural(len(names), 'document')} {text}: {_first_names(names)}"
     is_new = (documents["outcome_is"] == "invalid") & (documents["outcome_was"] == "evaluated")
     broken = documents.loc[is_new.fillna(value=False), "document"].tolist()
     if broken:
-        listed = ", ".join(one_line(name, 40) for name in broken[:5])
-        yield f"{plural(len(broken), 'output')} not JSON any more, scored 0: {listed}"
+        yield f"{plural(len(broken), 'output')} not JSON any more, scored 0: {_first_names(broken)}"
     if kept < _FEWEST:
         yield (
             f"{plural(kept, 'document')}: with fewer than {_FEWEST} no test can show a drop at a "
@@ -581,4 +578,10 @@ def _notes(documents: pd.DataFrame, sources: list[Evaluations], kept: int) -> It
         yield f"evaluated with extractbench_nb {versions[0]} and {versions[1]}"
 
 
-_FEWEST = 6
+def _first_names(names: list[str]) -> str:
+    """List the first documents; an ellipsis stands for the others."""
+    more = ", …" if len(names) > _NAMED else ""
+    return ", ".join(one_line(name, 40) for name in names[:_NAMED]) + more
+
+
+_FEWEST, _NAMED = 6, 5

@@ -112,6 +112,18 @@ def test_folders_of_outputs_are_evaluated(call: Callable[..., Done], tmp_path: P
     other = call("gate", tmp_path / "a", tmp_path / "results", *evaluated[:4])
     assert other.status == 2
     assert "no accepted alternatives for document 'cv_tobias_wendelin'" in other.err
+    # the profile of the saved side
+    strict = evaluated[:4]
+    assert call("batch", tmp_path / "a", *strict, "--save-to", tmp_path / "was").status == 0
+    found = call("gate", tmp_path / "was", tmp_path / "b", "--dataset", "sample", "--json")
+    assert (found.status, found.json["summary"]) == (
+        1,
+        call(*sides, *strict, "--json").json["summary"],
+    )
+    other = call(
+        "gate", tmp_path / "was", tmp_path / "b", "--dataset", "sample", "--profile", "paper"
+    )
+    assert "was evaluated with profile 'strict'" in other.err
     without = call(*sides)
     assert without.status == 2
     assert "holds no saved results; if it holds outputs, name their dataset" in without.err

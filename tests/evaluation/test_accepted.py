@@ -299,6 +299,10 @@ ERRORS = {
     "not a path": ([{"path": "country", "value": "x"}], r"expected a path as in fields"),
     "odd step": ([{"path": "$.tags[x]", "value": "x"}], r"expected a path as in fields"),
     "type": ([{"path": "$.total", "value": "3"}], r"value is '3', a string; expected number"),
+    "an array": (
+        [{"path": "$.total", "value": []}],
+        r"value is \[\], an array; expected number",
+    ),
     "null item": ([{"path": "$.tags[0]", "value": None}], "expected the array without the item"),
     "set_f1": ([{"path": "$.words[0]", "value": "c"}], "compares the array as a whole"),
     "no path": ([{"value": 3}], "row 0 is .*; expected an object with path and value"),
@@ -366,7 +370,7 @@ def test_undeclared_places_are_refused() -> None:
 @pytest.mark.parametrize(
     "name, text, message",
     [
-        ("a.json", "{}", "holds a JSON object; expected a list"),
+        ("a.json", "{}", "holds JSON of type object; expected a list"),
         ("a.json", "[", "is not JSON"),
         ("a.txt", "", "expected a file named .csv or .json"),
         ("a.csv", "path\n$.a", "has no column 'value'; found path"),

@@ -232,6 +232,7 @@ def changed(**columns: Any) -> pd.DataFrame:
         (changed(document=["d", "f", "d", "e"]), "unknown document 'f'; expected one of d, e"),
         (changed(run=["r", "r", "s", "other"]), "unknown run 'other'"),
         (changed(path="$.b"), "none belongs to a value of fields; path '$.b': did you mean '$.a'?"),
+        (changed(path="a"), "path 'a'): expected a path as in fields, which begins with '$'"),
         (GOOD.drop(columns="run").head(2), "run is missing, but the results have 2 runs"),
         (GOOD.head(1).assign(document=None), "document is missing, but the results have 2"),
     ],

@@ -119,6 +119,9 @@ def test_an_invalid_output_is_named_and_not_listed_field_by_field() -> None:
     assert found.fields["metric"].notna().all()
     assert any("1 output not JSON any more" in note for note in found.notes)
     assert "$.year" not in repr(found)
+    many = dict.fromkeys("abcdefg", GOLD)
+    broken = xb.regressions(batch(many), batch(dict.fromkeys(many, "{'year'")))
+    assert "7 outputs not JSON any more, scored 0: a, b, c, d, e, …" in broken.notes
 
 
 def test_a_judge_error_is_no_regression() -> None:
