@@ -20,7 +20,9 @@ _INI = "golden_folder"
 _GOLD, _SCHEMA = "gold.json", "schema.json"
 #: The property of a test that writes a baseline; and by which test each case was written.
 _UPDATED = "golden_updated"
-_WRITTEN = pytest.StashKey[dict[tuple[Path, str], str]]()
+_WRITTEN = pytest.StashKey[dict[tuple[Path, str], tuple[str, str]]]()
+#: The property with the name of a case and the digest of its new baseline.
+_CONTENT = "golden_baseline"
 _MOST = 10
 
 
@@ -77,6 +79,16 @@ def _lacks_gold(folder: Path) -> str:
     return f"the golden folder {str(folder)!r} has no {_GOLD}{found}"
 
 
+def _no_case(name: str, root: Path) -> str:
+    """Say why the name of a folder is not that of a golden case."""
+    folder = root / name
+    if not (folder / _GOLD).is_file():
+        return _lacks_gold(folder)
+    own, all_ = folder.resolve(), root.resolve()
+    hint = f"; use {own.relative_to(all_).as_posix()!r}" if all_ in own.parents else ""
+    return f"golden case {name!r}: expected the path of its folder within {str(root)!r}{hint}"
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for ``golden_case`` once per case."""
     if "golden_case" in metafunc.fixturenames:
@@ -97,7 +109,6 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], GoldenCase]:
     root = _root(request.path, request.config)
 
     written = request.config.stash.setdefault(_WRITTEN, {})
-    own: set[str] = set()
 
     def case(name: str) -> GoldenCase:
         from extractbench_nb.errors import nearest
@@ -106,16 +117,16 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], GoldenCase]:
         names = _names(root)
         if name not in names:
             if name and (root / name).is_dir():
-                pytest.fail(_lacks_gold(root / name), pytrace=False)
+                pytest.fail(_no_case(name, root), pytrace=False)
             hint = nearest(name, names)
             pytest.fail(f"no golden case {name!r} in {str(root)!r}; {hint}", pytrace=False)
 
         def record(key: str, value: object) -> None:
-            if key == _UPDATED:  # said before the baseline is written
-                first = written.setdefault((root, name), request.node.nodeid)
-                if first != request.node.nodeid or name in own:
-                    pytest.fail(_twice(name, [first, request.node.nodeid]), pytrace=False)
-                own.add(name)
+            if key == _CONTENT:  # said before the baseline is written
+                new = request.node.nodeid, str(value)
+                first = written.setdefault((root, name), new)
+                if first[1] != new[1]:
+                    pytest.fail(_twice(name, [first[0], new[0]]), pytrace=False)
             # the fixture record_property warns of the default junit_family
             request.node.user_properties.append((key, value))
 
@@ -135,8 +146,9 @@ def _twice(name: str, tests: list[str]) -> str:
     """Say that the last of several outputs would be the baseline."""
     who = f"{tests[0]} twice" if len({*tests}) == 1 else " and ".join(sorted(tests))
     return (
-        f"golden case {name!r}: its baseline is written by {who}; a baseline is of one output: "
-        "make a case for each, or update with one of them"
+        f"golden case {name!r}: its baseline is written by {who}, from different outputs or with "
+        "different settings; a baseline is of one output: make a case for each, or update with "
+        "one of them"
     )
 
 
@@ -150,17 +162,21 @@ def _said(terminal: pytest.TerminalReporter, key: str) -> Iterator[tuple[str, st
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail if two workers of pytest-xdist wrote one baseline; each knows only its own tests."""
+    """Fail if workers of pytest-xdist wrote different baselines of a case.
+
+    Each knows only its own tests.
+    """
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or hasattr(session.config, "workerinput"):
         return
-    tests: dict[tuple[Path, str], list[str]] = {}
-    for test, name in _said(terminal, _UPDATED):
+    tests: dict[tuple[Path, str], dict[str, str]] = {}
+    for test, said in _said(terminal, _CONTENT):
         root = _root(session.config.rootpath / test.partition("::")[0], session.config)
-        tests.setdefault((root, name), []).append(test)
+        name, _, digest = said.rpartition(" ")
+        tests.setdefault((root, name), {}).setdefault(digest, test)
     for (_, name), writers in tests.items():
         if len(writers) > 1:
-            terminal.write_line(f"ERROR {_twice(name, writers)}", red=True)
+            terminal.write_line(f"ERROR {_twice(name, [*writers.values()])}", red=True)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -93,6 +93,16 @@ def nearest(name: object, names: Iterable[str]) -> str:
     return f"expected one of {', '.join(allowed[:_MOST_NAMES])}{more}"
 
 
+def no_column(name: str, names: Iterable[object]) -> str:
+    """Say that a frame lacks a column, and which it has: one of them may be misspelt."""
+    found = [str(one) for one in names]
+    hint = nearest(name, found)
+    if not hint.startswith("did you mean"):
+        more = ", ..." if len(found) > _MOST_NAMES else ""
+        hint = f"it has {', '.join(found[:_MOST_NAMES]) + more or 'no columns'}"
+    return f"no column {name!r}; {hint}"
+
+
 def needs(module: str, extra: str, distribution: str) -> Any:
     """Import a module of an extra, or raise an `InputError` that names what to install."""
     if find_spec(module.partition(".")[0]) is None:

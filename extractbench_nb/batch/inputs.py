@@ -107,6 +107,16 @@ def schema_digests(plan: Plan) -> dict[str, list[str]]:
     return {label: [digest for _, digest in same] for label, same in groupby(pairs, itemgetter(0))}
 
 
+def accepted_digests(plan: Plan) -> dict[str, str]:
+    """Return a digest of the accepted alternatives of each evaluated document that has some."""
+    documents = {cell.document for cell in plan.cells}
+    return {
+        document: content_digest(sorted(canonical([row.path, row.value]) for row in rows))
+        for document, rows in sorted(plan.accepted.items())
+        if document in documents
+    }
+
+
 def scoring_digest(schema: Any) -> str:
     """Hash a schema; titles, descriptions and the order of keys leave no trace: they are no rules.
 
@@ -330,6 +340,9 @@ class _CellReader:
             if self.dataset is not None:
                 similar = nearest(document, self.known)
                 problem = f"the dataset has no document {document!r}; {similar}"
+                pdfs = getattr(self.dataset, "pdfs_without_gold", ())
+                if any(pdf.stem == document for pdf in pdfs):
+                    problem = f"document {document!r} has a PDF but no gold in the dataset"
             raise InputError(f"{where}: {problem}")
         if domain is not None and not isinstance(domain, str):
             raise InputError(f"{where}: domain is {domain!r}; expected a text")
@@ -362,6 +375,7 @@ class _CellReader:
             return self._labels[identity]
         self._sources.append(source)
         what = f"schema {source!r}" if is_id else f"schema of {where}"
+        what = f"schema file {str(source)!r}" if isinstance(source, Path) else what
         content = self.dataset.schema(source) if is_id and self.dataset is not None else source
         key = self._key(content, what)
         title = self.schemas[key].document.get("title")

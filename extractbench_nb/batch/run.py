@@ -18,6 +18,7 @@ from extractbench_nb.batch.inputs import (
     Cell,
     Documents,
     Plan,
+    accepted_digests,
     own_columns,
     read_runs,
     schema_digests,
@@ -281,6 +282,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
                 len(plan.accepted.get(document, ()))
                 for document in {cell.document for cell in plan.cells}
             ),
+            "alternatives": accepted_digests(plan),
         }
         evaluating = runner(context, workers, pool)
         source: Source
@@ -350,6 +352,7 @@ def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
     entries = {name: description[name] for name in names}
     entries["accepted"] = description.get("accepted", 0)  # folders of format 2 have none
     settings = {name: description.get(name) for name in SETTINGS}
+    settings["accepted"] = description.get("alternatives", {})  # older folders have no digests
     inputs = {"schemas": description.get("schemas", {}), "settings": settings}
     return {"profile": description["profile"]["name"], **entries, **inputs}
 

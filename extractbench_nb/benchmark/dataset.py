@@ -158,6 +158,7 @@ def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...
         domain, name = folder.parent.name, folder.name
         schema_id = name if name_counts[name] == 1 else f"{domain}/{name}"
         schemas.append(SchemaFolder(schema_id, domain, name, _schema_file(folder)))
+        _refuse_misnamed(folder)
         for gold in list_files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX):
             id_, pdf = gold.name.removesuffix(GOLD_SUFFIX), pdf_beside(gold)
             if id_ in documents:
@@ -168,6 +169,17 @@ def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...
             pdf_or_none = pdf if pdf.is_file() else None
             documents[id_] = DocumentFiles(id_, domain, schema_id, gold, pdf_or_none)
     return tuple(schemas), tuple(documents.values())
+
+
+def _refuse_misnamed(folder: Path) -> None:
+    """Raise `DatasetError` if the folder of documents has another name."""
+    if (folder / DOCUMENT_FOLDER).is_dir():
+        return
+    for other in (*list_folders(folder), folder):
+        if any(list_files(other, GOLD_SUFFIX)):
+            raise DatasetError(
+                f"{other}: holds *{GOLD_SUFFIX}; expected them in {folder / DOCUMENT_FOLDER}"
+            )
 
 
 def _schema_folders(root: Path) -> Iterator[Path]:
@@ -345,6 +357,14 @@ class Dataset:
         return SCHEMA_COLUMNS.from_rows(rows)
 
     @property
+    def pdfs_without_gold(self) -> tuple[Path, ...]:
+        """The PDFs without a gold JSON beside them, which are no documents of the dataset."""
+        folders = (schema.path.parent / DOCUMENT_FOLDER for schema in self._schemas)
+        pdfs = (pdf for folder in folders for pdf in list_files(folder, ".pdf"))
+        known = {pdf_beside(document.gold) for document in self._documents}
+        return tuple(pdf for pdf in pdfs if pdf not in known)
+
+    @property
     def runs(self) -> pd.DataFrame:
         """One row per model output under ``runs/{run}/{document}.json`` (see `RUN_COLUMNS`).
 
@@ -358,7 +378,7 @@ class Dataset:
         for run in list_folders(self.root / RUN_FOLDER):
             for path in list_files(run, ".json"):
                 if path.stem not in known:
-                    raise DatasetError(f"{path}: {_unknown('document', path.stem, known)}")
+                    raise DatasetError(f"{path}: {self._unknown_document(path.stem)}")
                 rows.append((run.name, path.stem, path))
         return RUN_COLUMNS.from_rows(rows)
 
@@ -491,11 +511,13 @@ class Dataset:
                 documents += f", {pdfs.count(None)} without PDF"
             schemas.append((schema.domain, schema.folder, documents))
         runs = len(list(list_folders(self.root / RUN_FOLDER)))
+        lacking = len(self.pdfs_without_gold)
         counts = (
             plural(len(self._documents), "document"),
             plural(len(self._schemas), "schema"),
             f"{sum(d.pdf is not None for d in self._documents)} with PDF",
             plural(runs, "run"),
+            *([f"{plural(lacking, 'PDF')} without gold"] if lacking else []),
         )
         licence = f"licence: {self.licence}" if self.licence else None
         source = "; ".join(filter(None, (licence, self._origin)))
@@ -505,7 +527,14 @@ class Dataset:
         for document in self._documents:
             if document.id == document_id:
                 return document
-        raise DatasetError(_unknown("document", document_id, (d.id for d in self._documents)))
+        raise DatasetError(self._unknown_document(document_id))
+
+    def _unknown_document(self, document_id: str) -> str:
+        """Say that there is no such document, and whether gold is what it lacks."""
+        for pdf in self.pdfs_without_gold:
+            if pdf.stem == document_id:
+                return f"document {document_id!r} has a PDF but no gold: {pdf}"
+        return _unknown("document", document_id, (d.id for d in self._documents))
 
 
 def load_dataset(
@@ -535,7 +564,7 @@ def load_dataset(
     ------
     DatasetError
         If the folder is missing or not in the layout, a schema folder has no schema file or
-        more than one, or two documents share an id.
+        more than one, its gold is in a folder of another name, or two documents share an id.
 
     Examples
     --------

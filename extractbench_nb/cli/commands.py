@@ -17,6 +17,7 @@ from extractbench_nb.cli.construction import construct
 from extractbench_nb.cli.gate import gate
 from extractbench_nb.cli.output import (
     OrderedGroup,
+    accepted_option,
     json_option,
     one_line_errors,
     plain,
@@ -28,7 +29,7 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
-from extractbench_nb.display.text import cut
+from extractbench_nb.display.text import cut, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import scores_text
@@ -225,6 +226,7 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )
+@accepted_option
 @scoring_options
 def batch(
     runs: str,
@@ -269,7 +271,8 @@ def batch(
     for run, group in missing.groupby("run"):
         names = ", ".join(group["document"].head(_NAMED))
         names += ", ..." if len(group) > _NAMED else ""
-        print_text(f"note: run {run} has no output for {len(group)} documents: {names}")
+        count = plural(len(group), "document")
+        print_text(f"note: run {run} has no output for {count}: {names}")
 
 
 def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
@@ -414,7 +417,7 @@ def _print_datasets(*, as_json: bool) -> None:
         try:
             dataset = load_dataset(name)
             row |= {"documents": len(dataset.listing), "where": str(dataset.root)}
-            text = f"{name}: {row['documents']} documents in {row['where']}"
+            text = f"{name}: {plural(len(dataset.listing), 'document')} in {row['where']}"
         except DatasetError as error:
             row["problem"] = str(error)
             text = f"{name}: not available; {error}"

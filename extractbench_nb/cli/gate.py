@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from extractbench_nb.cli.output import (
+    accepted_option,
     fail,
     plain,
     print_json,
@@ -19,6 +20,7 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
+from extractbench_nb.engine.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.stats.compare import MEASURES
 
@@ -63,6 +65,7 @@ _MOST = 10
     "--github", is_flag=True, help="Append the summary to the file named by GITHUB_STEP_SUMMARY."
 )
 @statistics_options
+@accepted_option
 @scoring_options
 def gate(
     baseline: Path,
@@ -75,18 +78,21 @@ def gate(
     """Fail if a candidate is worse than a baseline.
 
     BASELINE and CANDIDATE are each what `batch --save-to` wrote or, with --dataset, a folder of
-    outputs (RUN/DOCUMENT.json).
+    outputs (RUN/DOCUMENT.json), which are evaluated with the profile of the other side's results
+    unless --profile is given.
 
     \b
     Verdict and exit status:
       pass          0  a drop by more than --max-drop is excluded by the interval
-      fail          1  the score fell by more than that, significantly
+      fail          1  the score fell by more than that, significantly, or outputs are missing
       inconclusive  0  neither; too few documents (1 with --strict)
       error         2  the two cannot be compared
     """  # noqa: D301 - click reads the backspace
+    source = click.get_current_context().get_parameter_source
+    if source("profile") != ParameterSource.COMMANDLINE:
+        options["profile"] = None
     if options["dataset"] is None:
-        source = click.get_current_context().get_parameter_source
-        for name in ("profile", "judge"):
+        for name in ("profile", "judge", "accepted"):
             if source(name) == ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--{name} needs --dataset; saved results have theirs.")
     try:
@@ -109,11 +115,11 @@ def gate(
 def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regressions:
     """Compare two folders, and write the summary."""
     from extractbench_nb._files import write_texts
-    from extractbench_nb.batch.run import evaluate_runs
+    from extractbench_nb.batch.run import evaluate_runs, load_evaluations
     from extractbench_nb.benchmark.dataset import load_dataset
     from extractbench_nb.stats.gates import regressions
 
-    names = ("dataset", "summary", "github", "profile", "judge")
+    names = ("dataset", "summary", "github", "profile", "judge", "accepted")
     dataset, summary, github, *scoring = (options.pop(name) for name in names)
     step = os.environ.get("GITHUB_STEP_SUMMARY")
     if github and not step:
@@ -121,6 +127,10 @@ def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regre
     sources: list[Any] = [baseline, candidate]
     gold = None if dataset is None else load_dataset(dataset)
     how = dict(zip(names[3:], scoring, strict=True))
+    if how["profile"] is None:
+        saved = next((folder for folder in sources if (folder / "batch.json").exists()), None)
+        name = None if saved is None else load_evaluations(saved).meta["profile"]
+        how["profile"] = name if name in PROFILES else "paper"
     for side, folder in enumerate(sources):
         if not folder.is_dir() or (folder / "batch.json").exists():
             continue

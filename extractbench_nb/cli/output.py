@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -51,6 +52,14 @@ profile_option = click.option(
 def scoring_options(command: _Function) -> _Function:
     """Add the options of every evaluation: profile, judge, and JSON output."""
     return profile_option(judge_option(json_option(command)))
+
+
+accepted_option = click.option(
+    "--accepted",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="JSON or CSV with values that are right too: document, path and value.",
+)
 
 
 def statistics_options(command: _Function) -> _Function:

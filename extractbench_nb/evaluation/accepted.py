@@ -97,8 +97,8 @@ def _read_file(path: Path) -> list[tuple[str, Any]]:
         found = read_document(path, "accepted")
         if not isinstance(found, list):
             raise InputError(
-                f"accepted file {str(path)!r} holds a JSON {json_type(found)}; expected a list of "
-                "objects with path and value"
+                f"accepted file {str(path)!r} holds JSON of type {json_type(found)}; expected a "
+                "list of objects with path and value"
             )
         return [(f"row {n}", row) for n, row in enumerate(found)]
     try:
@@ -143,9 +143,15 @@ def _alternative(where: str, record: Any) -> Alternative:
         shown = one_line(repr(record), _LONGEST)
         raise InputError(f"accepted, {where} is {shown}; expected an object with path and value")
     path = record["path"]
-    document, value, note = (_cell(record.get(name)) for name in ("document", "value", "note"))
+    document, note = (_cell(record.get(name)) for name in ("document", "note"))
+    value = record["value"]
     if not isinstance(path, str) or not path:
         raise InputError(f"accepted, {where}: path is {path!r}; expected a path such as '$.total'")
+    if value is not None and _cell(value) is None:
+        raise InputError(
+            f"accepted, {where} (path {one_line(path, _LONGEST)!r}): value is {value!r}; expected "
+            "a JSON value ('may be absent' is None, in a column of dtype object)"
+        )
     found = Alternative(
         None if document is None else str(document),
         path,
@@ -201,6 +207,7 @@ def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> A
         steps = _steps(row)
         own, node = _place(row, steps, schema.root, gold)
         _check_type(row, steps, own, node)
+        _check_keys(row, row.value, node, [own], row.path)
         known = [equality_key(value) for value in (own, *values[steps])]
         if equality_key(row.value) not in known:
             values[steps].append(row.value)
@@ -285,4 +292,36 @@ def _check_type(row: Alternative, steps: Steps, own: Any, node: Node) -> None:
         return
     if node.types and kind not in node.types and kind != json_type(own):
         shown = one_line(repr(row.value), _LONGEST)
-        raise InputError(f"{row.name}: value is {shown}, a {kind}; expected {node.label}")
+        article = "an" if kind in ("array", "object") else "a"
+        raise InputError(f"{row.name}: value is {shown}, {article} {kind}; expected {node.label}")
+
+
+def _check_keys(
+    row: Alternative, value: Any, node: Node | None, golds: Sequence[Any], path: str
+) -> None:
+    """Refuse a key that neither the schema declares nor gold has there: it would not be scored.
+
+    `golds` are gold's values at the place; in an array, all of its items.
+    """
+    if node is not None and node.kind == "union":
+        node = resolve_union(node, value, MISSING)
+    if node is None or node.kind not in ("object", "array"):
+        return
+    if isinstance(value, list):
+        inner = [item for gold in golds if isinstance(gold, list) for item in gold]
+        for index, item in enumerate(value):
+            _check_keys(row, item, node.item(index), inner, f"{path}[{index}]")
+    if not isinstance(value, dict):
+        return
+    objects = [gold for gold in golds if isinstance(gold, dict)]
+    is_open = node.keywords.get("additionalProperties") is True
+    for key, member_value in value.items():
+        below = _below(node, key)
+        if below is None and not is_open and all(key not in gold for gold in objects):
+            known = [*node.children.properties, *{key: None for gold in objects for key in gold}]
+            raise InputError(
+                f"{row.name}: value has the key {one_line(key, _LONGEST)!r}, which the schema does "
+                f"not declare at {one_line(path, _LONGEST)}; {nearest(key, dict.fromkeys(known))}"
+            )
+        inner = [gold[key] for gold in objects if key in gold]
+        _check_keys(row, member_value, below, inner, path + member(key))

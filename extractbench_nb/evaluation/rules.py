@@ -69,7 +69,8 @@ class RuleOutcome(NamedTuple):
     outcome : str
         ``holds``, ``broken``, ``not_applicable`` or ``error``.
     paths : tuple of str
-        Instance paths at fault, where the rule names them.
+        Instance paths at fault, where the rule names them; of a function that yields paths and then
+        raises, those before the exception.
     message : str or None
         What went wrong, if the outcome is ``error``.
     """
@@ -145,10 +146,12 @@ class Rule:
         RuleOutcome
             Its outcome, paths and message.
         """
+        paths: list[Any] = []
         try:
-            return _read(self.function(private_copy(document)))
+            return _read(self.function(private_copy(document)), paths)
         except Exception as error:  # noqa: BLE001 - a rule may raise anything
-            return RuleOutcome("error", message=_described(error))
+            before = _read(paths, [])  # what it yielded until then
+            return RuleOutcome("error", before.paths, _described(error))
 
 
 def _described(error: Exception) -> str:
@@ -159,8 +162,8 @@ def _described(error: Exception) -> str:
     return cut(f"{type(error).__name__}: {text}".removesuffix(": "), _LONGEST)
 
 
-def _read(result: Any) -> RuleOutcome:
-    """Read what a rule returned."""
+def _read(result: Any, found: list[Any]) -> RuleOutcome:
+    """Read what a rule returned; its paths are also put into `found`, one after the other."""
     if result is None:
         return RuleOutcome("not_applicable")
     if isinstance(result, bool | np.bool_):
@@ -171,7 +174,7 @@ def _read(result: Any) -> RuleOutcome:
     is_many = isinstance(result, Iterable) and not isinstance(result, Mapping | bytes | bytearray)
     if inspect.isawaitable(result) or not (isinstance(result, str) or is_many):
         return RuleOutcome("error", message=f"it returned {_shown(result)}; {_EXPECTED}")
-    found = [result] if isinstance(result, str) else list(islice(result, _MOST_PATHS + 1))
+    found.extend([result] if isinstance(result, str) else islice(result, _MOST_PATHS + 1))
     if len(found) > _MOST_PATHS:
         return RuleOutcome("error", message=f"it returned more than {_MOST_PATHS:,} paths")
     paths = []
@@ -251,7 +254,8 @@ def rule(
     rule holds), False (it is broken), None (it does not apply to this document), or the instance
     paths at fault, as a text or an iterable of texts; no path at all means that the rule holds. It
     is given a copy, so it cannot change gold. If it raises an exception or returns anything else,
-    its outcome is ``error``, with a message. Rules never change a score.
+    its outcome is ``error``, with a message, and with the paths that it yielded before. Rules never
+    change a score.
 
     ``Evaluation.rules``, ``Evaluations.rules`` and `gold.check_rules` run the rules that are
     registered at that time.

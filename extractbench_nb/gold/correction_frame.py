@@ -20,7 +20,7 @@ from extractbench_nb._json import (
     private_copy,
 )
 from extractbench_nb.display.text import one_line
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.gold.correction_files import (
     CORRECTIONS,
     END,
@@ -227,7 +227,7 @@ def _frame_rows(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
         names.append("new")
     for name in names:
         if name not in frame:
-            raise InputError(f"corrections: no column {name!r}; {nearest(name, map(str, frame))}")
+            raise InputError(f"corrections: {no_column(name, frame)}")
     kept = [name for name in (*CORRECTIONS.names, *names) if name in frame]
     cells = [frame[name].tolist() for name in dict.fromkeys(kept)]
     for at, row in enumerate(zip(*cells, strict=True)):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import card_html, cell, document_text, table_of, table_row
+from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
 
 Severity = Literal["error", "warning", "info"]
@@ -243,9 +244,9 @@ class Audit(DescribedFrames):
         looked_up, found = totals["looked_up"], totals["found"]
         share = f"; {found:,} of {looked_up:,} values looked up are in the PDFs"
         return (
-            f"Audit of {self.dataset!r}: {len(self._documents)} documents, "
-            f"{totals['errors']:,} errors, {totals['warnings']:,} warnings, "
-            f"{totals['infos']:,} notes{share if looked_up else ''}"
+            f"Audit of {self.dataset!r}: {plural(len(self._documents), 'document')}, "
+            f"{plural(totals['errors'], 'error')}, {plural(totals['warnings'], 'warning')}, "
+            f"{plural(totals['infos'], 'note')}{share if looked_up else ''}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +13,12 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._model_json import unwrapped
 from extractbench_nb.batch.inputs import frame_of_runs, read_bytes, read_output
 from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.display.text import cut
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.evaluation.api import read_predicted
 from extractbench_nb.evaluation.rules import (
     OUTCOMES,
+    Rule,
     chosen_rules,
     schema_names,
 )
@@ -72,8 +75,13 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     Raises
     ------
     InputError
-        A rule is unknown or none is registered, a column is missing, or a document is not in the
-        dataset.
+        A rule is unknown, none is registered or none applies to a document, a column is missing, or
+        a document is not in the dataset.
+
+    Warns
+    -----
+    UserWarning
+        Registered rules apply to no document: ``applies_to`` names another schema.
 
     Examples
     --------
@@ -86,8 +94,11 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     chosen = chosen_rules(rules)
     if not chosen:
         raise InputError("no rule is registered; define one with @xb.rule, or pass rules=")
-    documents = _golds(source) if isinstance(source, Dataset) else _outputs(source, dataset)
+    is_gold = isinstance(source, Dataset)
+    documents = list(_golds(source) if is_gold else _outputs(source, dataset))
     rows = []
+    if rules is None:
+        _refuse_unused(chosen, documents)
     for document in documents:
         for made in chosen:
             if not made.is_for(document.schema) and (document.schema or rules is None):
@@ -97,6 +108,22 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
             about = (document.run, document.name, next(iter(document.schema), None))
             rows.append((*about, made.name, made.patterns, *found))
     return CHECKED_COLUMNS.from_rows(rows)
+
+
+def _refuse_unused(chosen: Iterable[Rule], documents: list[_Document]) -> None:
+    """Warn of rules that apply to no known schema; raise `InputError` if all are such."""
+    known = dict.fromkeys(name for document in documents for name in document.schema)
+    unused = [made for made in chosen if not any(made.is_for(one.schema) for one in documents)]
+    if not unused or not documents:
+        return
+    patterns = ", ".join(f"{made.name} ({made.patterns})" for made in unused)
+    schemas = f"the schemas are {', '.join(known)}" if known else "no schema is known"
+    if len(unused) == len([*chosen]):
+        hint = "" if known else "; pass dataset=, a column schema, or rules="
+        raise InputError(f"no rule applies to a document: {cut(patterns, 200)}; {schemas}{hint}")
+    if known:
+        problem = "rules that apply to no document"
+        warnings.warn(f"{problem}: {cut(patterns, 200)}; {cut(schemas, 200)}", stacklevel=3)
 
 
 def _golds(dataset: Dataset) -> Iterator[_Document]:

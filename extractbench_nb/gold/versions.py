@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -44,6 +45,8 @@ from extractbench_nb.gold.correction_files import (
     patch_text,
 )
 from extractbench_nb.gold.correction_frame import checked, read_corrections, remarks_of
+from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.schema.validation import Validation
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.compare import compare_runs
 
@@ -100,12 +103,18 @@ def apply(
     ------
     InputError
         A correction is not valid, does not fit gold (there is nothing at its path, or gold has
-        another value than its ``old``), or there are none. The message names up to five.
+        another value than its ``old``, or its ``new`` already), or there are none. The message
+        names up to five.
     DatasetError
         A document is unknown, or its gold is not JSON.
     OutputError
         The folder is not empty, lies within the dataset, or cannot be written. An incomplete
         version is removed.
+
+    Warns
+    -----
+    UserWarning
+        Corrected gold does not fit its schema at a place where it did before.
 
     Notes
     -----
@@ -139,7 +148,9 @@ def apply(
     patches: dict[str, list[dict[str, Any]]] = {}
     applied: list[Correction] = []
     problems: list[str] = []
+    breaks: list[str] = []
     golds = dict(zip(ds.listing["document"], ds.listing["gold_path"], strict=True))
+    schemas = dict(zip(ds.listing["document"], ds.listing["schema"], strict=True))
     for document, rows in by_document.items():
         gold = ds.gold(document)
         fitting = []
@@ -151,13 +162,12 @@ def apply(
         if not problems:
             patches[document] = list(_patch(gold, fitting))
             corrected = jsonpatch.apply_patch(gold, patches[document])
+            breaks += _new_violations(document, ds.schema(schemas[document]), gold, corrected)
             texts[document] = _written_like(read_text(golds[document], "gold"), corrected)
             applied += [row for _, row in fitting]
     problems += _moved_alternatives(ds, applied)
     if problems:
-        more = len(problems) - _MOST_PROBLEMS
-        shown = problems[:_MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
-        raise InputError("\n".join(shown))
+        raise InputError(_first_of(problems))
     earlier = history(ds)
     version = int(earlier["version"].max()) + 1 if len(earlier) else 1
     log = [*earlier.itertuples(index=False), *((version, *row) for row in applied)]
@@ -171,7 +181,25 @@ def apply(
             before = _earlier_patch(ds.root / LOG_FOLDER / name)
             files[new / LOG_FOLDER / name] = patch_text([*before, *patch])
         write_texts(files)
+    if breaks:
+        problem = "corrected gold does not fit its schema, where it did before"
+        warnings.warn(f"{problem}:\n{_first_of(breaks)}", stacklevel=2)
     return load_dataset(target)
+
+
+def _first_of(problems: list[str]) -> str:
+    """Write the first problems in a line each, and the number of the others."""
+    more = len(problems) - _MOST_PROBLEMS
+    return "\n".join(problems[:_MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else []))
+
+
+def _new_violations(document: str, schema: Any, was: Any, now: Any) -> Iterator[str]:
+    """Describe what the schema does not allow in corrected gold, and what is new of it."""
+    found = Validation(parse_schema(schema).document)
+    known = {(error.json_path, error.message) for error in found.iter_errors(was)}
+    for error in found.iter_errors(now):
+        if (error.json_path, error.message) not in known:
+            yield f"document {document!r}, {one_line(f'{error.json_path}: {error.message}', 200)}"
 
 
 def history(dataset: Dataset | str | Path) -> pd.DataFrame:
@@ -280,6 +308,8 @@ def _with_old(row: Correction, found: Any) -> Correction:
         )
     if found is _NOTHING:
         return row._replace(old=pd.NA)
+    if row.op != "remove" and equality_key(row.new) == equality_key(found):
+        raise InputError(f"gold has {_shown(found)} already; leave this correction out")
     return row._replace(op="replace" if row.op == "add" else row.op, old=found)
 
 
@@ -443,5 +473,7 @@ def effect(
         found = compared.differences.assign(run=run)
         found["changed"] = found["a_higher"] + found["b_higher"]
         renamed = {"mean_a": "before", "mean_b": "after", "b_minus_a": "difference"}
+        for name in ("low", "high"):
+            found[name] = found[name].round(12) + 0.0  # neither -0.0 nor -1e-17
         parts.append(found.rename(columns=renamed))
     return EFFECT.from_records(pd.concat(parts))

@@ -152,7 +152,13 @@ def parse_schema(
         envelope = wrapping[0]
         document = document[envelope]
     rules = (released, not released if url_rule is None else url_rule)
-    return _parsed(document, envelope, rules, checked=not released)
+    try:
+        return _parsed(document, envelope, rules, checked=not released)
+    except SchemaError as error:
+        if not isinstance(schema, Path):
+            raise
+        problem = f"{error.problem} (schema file {str(schema)!r})"
+        raise type(error)(error.pointer, problem) from None
 
 
 def model_schema(source: Any) -> Any:

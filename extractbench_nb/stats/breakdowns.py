@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.evaluation.frames import OUTCOMES, SUMMARY
 
 _LEVELS = ("run", "document")
@@ -102,8 +102,7 @@ def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "field
         raise InputError(f"{what} is {type(source).__name__}; expected a DataFrame")
     for name in names:
         if name not in frame.columns:
-            known = [str(c) for c in frame.columns]
-            raise InputError(f"{what}: there is no column {name!r}; {nearest(name, known)}")
+            raise InputError(f"{what}: there is {no_column(name, frame)}")
 
 
 def label(key: object) -> str:

@@ -77,7 +77,8 @@ class Calibration(DescribedFrames):
     by : tuple of str
         Columns that define the groups; empty for all values together.
     without : int
-        Counted values that have no confidence: omissions, most of them. No figure includes them.
+        Counted values that have no confidence: those of outputs that are not JSON, and omissions.
+        No figure includes them.
     unused : int
         Confidences that belong to no value with a verdict.
     drawing : Drawing
@@ -144,8 +145,9 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     confidences : pandas.DataFrame, optional
         Column confidence, from 0 to 1, and as far as needed run, document and path: the path in the
         output. A row is also the confidence of the values below its path that have no row; without
-        a path, of all values of the output. None: the agreement between runs (`run_agreement`),
-        which evaluates every pair of outputs of a document.
+        a path, of all values of the output. Values that are missing from the output do not take
+        that of an array or object which has rows below it. None: the agreement between runs
+        (`run_agreement`), which evaluates every pair of outputs of a document.
     by : str or iterable of str, optional
         Columns that define the groups, as for `breakdown`: ``"field"``, ``"run"``, ``"metric"``.
         None: all values together.
@@ -173,8 +175,10 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     Notes
     -----
     All rows of `fields` with a confidence and a verdict are used, also those inside array items
-    that are not counted. A node with several metrics is one value, right if all pass. A value
-    without a confidence is not used; `Calibration.without` counts these.
+    that are not counted. A node with several metrics is one value, right if all pass. An array or
+    object whose items or fields have rows of their own is not a value: its confidence is only that
+    of the values below it that have no row. A value without a confidence is not used;
+    `Calibration.without` counts these.
 
     *ECE* is the mean of ``abs(mean confidence - accuracy)`` over the bins, weighted by their size.
     It is biased upward: perfectly calibrated confidences have a positive ECE, because the accuracy

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
@@ -69,6 +70,8 @@ def read_confidences(source: object) -> pd.DataFrame:
     seen: set[tuple[Any, ...]] = set()
     for number, (key, value) in enumerate(zip(keys, frame["confidence"].tolist(), strict=True)):
         where = f"confidences, row {number} ({_named(key)})"
+        if not key[-1].startswith("$"):
+            raise InputError(f"{where}: expected a path as in fields, which begins with '$'")
         if problem := _problem(value):
             raise InputError(f"{where}: confidence is {value!r}; expected {problem}")
         if key in seen:
@@ -116,9 +119,10 @@ def plain_path(path: str) -> str:
 class JudgedValues:
     """Values with a verdict: rows of `fields`, one per node, and their confidences.
 
-    ``rows`` has all columns of `fields`, ``wrong`` (bool), ``confidence`` (float64, NaN without
-    one) and ``cluster`` (the number of the document). ``confidences`` is the checked frame.
-    ``unused`` counts its rows that belong to no value.
+    ``rows`` has all columns of `fields`, ``wrong`` (bool), ``container`` (bool: rows below it have
+    its values), ``confidence`` (float64, NaN without one) and ``cluster`` (the number of the
+    document). ``confidences`` is the checked frame. ``unused`` counts its rows that belong to no
+    row of `fields`.
     """
 
     rows: pd.DataFrame
@@ -128,12 +132,14 @@ class JudgedValues:
     @property
     def known(self) -> pd.DataFrame:
         """The values that have a confidence."""
-        return self.rows[self.rows["confidence"].notna()].reset_index(drop=True)
+        is_known = self.rows["confidence"].notna() & ~self.rows["container"]
+        return self.rows[is_known].reset_index(drop=True)
 
     @property
     def without(self) -> int:
         """Number of counted values without a confidence."""
-        return int((self.rows["counted"] & self.rows["confidence"].isna()).sum())
+        values = self.rows[self.rows["counted"] & ~self.rows["container"]]
+        return int(values["confidence"].isna().sum())
 
 
 def judged_values(evaluations: object, confidences: object = None) -> JudgedValues:
@@ -152,9 +158,15 @@ def judged_values(evaluations: object, confidences: object = None) -> JudgedValu
     cells = (read[name].tolist() for name in (*_IDS, "confidence"))
     for number, (run, document, path, confidence) in enumerate(zip(*cells, strict=True)):
         found.setdefault((run, document), {})[path] = number, confidence
+    # a container is no value that a review can check, so it says nothing about what is missing
+    values = {key: dict(one) for key, one in found.items()}
+    for run, document, path in read.loc[are_containers(read), list(_IDS)].itertuples(index=False):
+        del values[run, document][path]
     matched = [
-        _nearest_above(found.get((run, document), {}), path)
-        for run, document, path in zip(rows["run"], rows["document"], _own_paths(rows), strict=True)
+        _nearest_above((values if state == "missing" else found).get((run, document), {}), path)
+        for run, document, state, path in zip(
+            rows["run"], rows["document"], rows["predicted_state"], _own_paths(rows), strict=True
+        )
     ]
     used = {number for number, _ in matched}
     used.discard(-1)
@@ -174,6 +186,7 @@ def _nodes(fields: pd.DataFrame) -> pd.DataFrame:
         given = rows[name].tolist() if name in rows.columns else [None] * len(rows)
         texts = [None if _is_absent(cell) else str(cell) for cell in given]
         rows[name] = pd.array(texts, dtype=TEXT)
+    rows["container"] = are_containers(rows)
     keys = ["run", "document", "path", "predicted_path"]
     passed = rows["passed"].astype("boolean")
     rows["wrong"] = ~passed.fillna(value=True)
@@ -186,6 +199,19 @@ def _nodes(fields: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["wrong"] | ~rows["open"]].drop(columns="open")
     rows["counted"] = rows["counted"].astype(bool)
     return rows.astype({"wrong": bool}).reset_index(drop=True)
+
+
+def are_containers(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Say which rows of outputs have other rows of the same output below their path."""
+    above: dict[str, list[str]] = {}
+    for path in rows["path"].unique():
+        above[path], place = [], path
+        while step := _LAST.search(place):
+            place = place[: step.start()]
+            above[path].append(place)
+    keys = list(zip(*(rows[name].astype(object) for name in _IDS), strict=True))
+    inner = {(run, document, place) for run, document, path in keys for place in above[path]}
+    return np.array([key in inner for key in keys], dtype=bool)
 
 
 def _own_paths(rows: pd.DataFrame) -> list[str]:
@@ -271,9 +297,9 @@ def run_agreement(
     Returns
     -------
     pandas.DataFrame
-        Confidences (`CONFIDENCE_COLUMNS`): one row per value of an output; arrays have a row
-        too. The confidence is k / (runs - 1). Outputs that are not JSON have no rows, and
-        disagree with all others.
+        Confidences (`CONFIDENCE_COLUMNS`): one row per value of an output, and per array, for
+        items without a row of their own. The confidence is k / (runs - 1). Outputs that are not
+        JSON have no rows, and disagree with all others.
 
     Raises
     ------

@@ -282,7 +282,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     ----------
     baseline, evs : Evaluations, str or pathlib.Path
         Results of `evaluate_runs`, or the folder of saved ones. Both must be made with the same
-        schemas, gold, profile, judge and alignment.
+        schemas, gold, accepted alternatives, profile, judge and alignment.
     run : str, optional
         The run of `evs` to compare; needed if it has several.
     baseline_run : str, optional
@@ -307,23 +307,24 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Raises
     ------
     InputError
-        The two were evaluated with other schemas, gold or settings; a run must be chosen or is
-        unknown; no document can be compared; or an option is out of range.
+        The two were evaluated with other schemas, gold, accepted alternatives or settings; a run
+        must be chosen or is unknown; both sides are the same run of the same results; no document
+        can be compared; or an option is out of range.
 
     Notes
     -----
     The verdict is about the mean of `measure` over the documents that both sides have:
 
     - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test is
-      significant (p at most 1 - `confidence`).
+      significant (p at most 1 - `confidence`); or documents of the baseline have no output in the
+      candidate.
     - ``pass``: a drop by more than `max_drop` can be excluded: the interval of the difference ends
       above it. Also if nothing differs.
-    - ``inconclusive``: neither. The documents are too few for their spread, or documents of the
-      baseline have no output in the candidate.
+    - ``inconclusive``: neither. The documents are too few for their spread.
 
-    Fewer than six documents that differ never fail, since no test of so few is significant at
-    0.95. Documents in which a judge gave no verdict on a counted node are left out. An output that
-    is not JSON has a score of 0.
+    The score of fewer than six documents that differ never fails, since no test of so few is
+    significant at 0.95. Documents in which a judge gave no verdict on a counted node are left out.
+    An output that is not JSON has a score of 0.
 
     Rows inside array items are compared if gold's item is paired on both sides. An item that only
     one side finds is a row of its own, and so is a spurious item that only one side has.
@@ -349,12 +350,18 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     sources = [_loaded(baseline, "baseline"), _loaded(evs, "evs")]
     candidate = _chosen(sources[1], run, "run", "evs", None)
     names = _chosen(sources[0], baseline_run, "baseline_run", "baseline", candidate), candidate
+    if sources[0] is sources[1] and names[0] == names[1]:
+        raise InputError(
+            f"baseline and evs are the same results, and both runs are {names[0]!r}: nothing is "
+            "compared; name another one with baseline_run="
+        )
     _refuse_other_settings(sources[0].meta, sources[1].meta)
     sides = [Side.of(*pair) for pair in zip(sources, names, strict=True)]
     common = sorted(set(sides[0].summary.index) & set(sides[1].summary.index))
     if not common:
         raise InputError("baseline and evs have no document in common")
     _refuse_other_schemas(sources, sides, common)
+    _refuse_other_alternatives(sources, common)
     joined = join(sides[0].fields, sides[1].fields, ["document", "path", "metric"], common)
     refuse_other_gold(joined)
     changes = node_changes(joined, sides, common)
@@ -376,10 +383,10 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
         resamples=resamples,
         seed=seed,
     )
-    complete = not (documents["verdict"] == "only_baseline").any()
+    lost = int((documents["verdict"] == "only_baseline").sum())
     difference = comparison.differences.iloc[0]
-    verdict = decide(difference, max_drop, complete=complete)
-    reason = _reason(difference, verdict, max_drop, comparison)
+    verdict = decide(difference, max_drop, complete=not lost)
+    reason = _reason(difference, verdict, max_drop, comparison, lost)
     notes = tuple(_notes(documents, sources, len(kept)))
     return Regressions(
         verdict, reason, measure, float(max_drop), names, comparison, notes, changes, documents
@@ -394,14 +401,18 @@ def check_drop(max_drop: Any) -> None:
 
 
 def decide(difference: Mapping[Any, Any] | pd.Series, max_drop: float, *, complete: bool) -> str:
-    """Decide on a row of `Comparison.differences`; `complete`: no output of the candidate lacks."""
-    drop = -difference["b_minus_a"]
-    if difference["significant"] and drop > max_drop + SAME:
+    """Decide on a row of `Comparison.differences`; `complete`: the candidate lacks no output."""
+    if not complete or _fell(difference, max_drop):
         return "fail"
     low = difference["low"]
     is_excluded = not pd.isna(low) and low >= -max_drop - SAME
     nothing_differs = not difference["a_higher"] and not difference["b_higher"]
-    return "pass" if complete and (is_excluded or nothing_differs) else "inconclusive"
+    return "pass" if is_excluded or nothing_differs else "inconclusive"
+
+
+def _fell(difference: Mapping[Any, Any] | pd.Series, max_drop: float) -> bool:
+    """Whether the score fell by more than is accepted, and by more than chance."""
+    return bool(difference["significant"] and -difference["b_minus_a"] > max_drop + SAME)
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -435,6 +446,8 @@ def _refuse_other_settings(baseline: Mapping[str, Any], candidate: Mapping[str, 
     """Raise `InputError` that names the first setting in which the two differ."""
     was, is_ = (dict(meta.get("settings", {})) for meta in (baseline, candidate))
     codes = [settings.pop("metrics", None) or {} for settings in (was, is_)]
+    for settings in (was, is_):
+        settings.pop("accepted", None)  # compared for the common documents
     for name in sorted(set(codes[0]) & set(codes[1])):
         if codes[0][name] != codes[1][name]:
             raise InputError(
@@ -448,6 +461,20 @@ def _refuse_other_settings(baseline: Mapping[str, Any], candidate: Mapping[str, 
             raise InputError(
                 f"the baseline was evaluated with {what} {cut(repr(old), 80)}, the candidate with "
                 f"{cut(repr(new), 80)}; evaluate one of them again"
+            )
+
+
+def _refuse_other_alternatives(sources: Iterable[Evaluations], common: list[str]) -> None:
+    """Raise `InputError` that names a document with other accepted alternatives on one side."""
+    was, is_ = (source.meta.get("settings", {}).get("accepted", {}) for source in sources)
+    for document in common:
+        old, new = was.get(document), is_.get(document)
+        if old != new:
+            first = f"{'' if old else 'no '}accepted alternatives for document {document!r}"
+            second = ("other ones" if old else "some") if new else "none"
+            raise InputError(
+                f"the baseline was evaluated with {first}, the candidate with {second}; evaluate "
+                "one of them again, with the same accepted="
             )
 
 
@@ -501,7 +528,9 @@ def _other_schema(sources: Iterable[Evaluations], sides: Iterable[Side], documen
 # --- words ------------------------------------------------------------------------------------
 
 
-def _reason(row: pd.Series, verdict: str, max_drop: float, comparison: Comparison) -> str:
+def _reason(
+    row: pd.Series, verdict: str, max_drop: float, comparison: Comparison, lost: int
+) -> str:
     measure, percent = row["measure"], comparison.drawing.percent
     change = with_range(row["b_minus_a"], row["low"], row["high"], sign=True)
     text = (
@@ -509,7 +538,15 @@ def _reason(row: pd.Series, verdict: str, max_drop: float, comparison: Compariso
         f"interval), p {number(row['p_value'], 4)}, {plural(int(row['documents']), 'document')}. "
     )
     if verdict == "fail":
-        return f"{text}The drop is larger than {max_drop:g} and not explained by chance."
+        fell = f"The drop is larger than {max_drop:g} and not explained by chance."
+        have = "has" if lost == 1 else "have"
+        absent = (
+            f"{plural(lost, 'document')} of the baseline {have} no output in the candidate."
+            if lost
+            else ""
+        )
+        reasons = (absent, fell if _fell(row, max_drop) else "")
+        return text + " ".join(filter(None, reasons))
     if verdict == "pass":
         if not row["a_higher"] and not row["b_higher"]:
             return f"{text}No document has another score."
@@ -526,14 +563,11 @@ def _notes(documents: pd.DataFrame, sources: list[Evaluations], kept: int) -> It
     ):
         names = by_verdict.get(verdict, [])
         if names:
-            listed = ", ".join(one_line(name, 40) for name in names[:5])
-            more = ", …" if len(names) > 5 else ""  # noqa: PLR2004 - as many as are listed
-            yield f"{plural(len(names), 'document')} {text}: {listed}{more}"
+            yield f"{plural(len(names), 'document')} {text}: {_first_names(names)}"
     is_new = (documents["outcome_is"] == "invalid") & (documents["outcome_was"] == "evaluated")
     broken = documents.loc[is_new.fillna(value=False), "document"].tolist()
     if broken:
-        listed = ", ".join(one_line(name, 40) for name in broken[:5])
-        yield f"{plural(len(broken), 'output')} not JSON any more, scored 0: {listed}"
+        yield f"{plural(len(broken), 'output')} not JSON any more, scored 0: {_first_names(broken)}"
     if kept < _FEWEST:
         yield (
             f"{plural(kept, 'document')}: with fewer than {_FEWEST} no test can show a drop at a "
@@ -544,4 +578,10 @@ def _notes(documents: pd.DataFrame, sources: list[Evaluations], kept: int) -> It
         yield f"evaluated with extractbench_nb {versions[0]} and {versions[1]}"
 
 
-_FEWEST = 6
+def _first_names(names: list[str]) -> str:
+    """List the first documents; an ellipsis stands for the others."""
+    more = ", …" if len(names) > _NAMED else ""
+    return ", ".join(one_line(name, 40) for name in names[:_NAMED]) + more
+
+
+_FEWEST, _NAMED = 6, 5

@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,22 +81,24 @@ class GoldenCase:
     update: bool = False
     record: Callable[[str, object], None] = lambda _name, _value: None
 
-    @cached_property
+    @property
     def schema(self) -> Any:
         """The JSON Schema of the case."""
+        __tracebackhide__ = True
         above = (self.folder, *self.folder.parents)
         for folder in above[: above.index(self.root) + 1]:
             if (folder / SCHEMA).is_file():
-                return read_document(folder / SCHEMA, "schema")
+                return _read(folder / SCHEMA, "schema")
         raise InputError(
             f"golden case {self.name!r} has no {SCHEMA}, neither in {str(self.folder)!r} nor above "
             f"it up to {str(self.root)!r}"
         )
 
-    @cached_property
+    @property
     def gold(self) -> Any:
         """The correct output."""
-        return read_document(self.folder / GOLD, "gold")
+        __tracebackhide__ = True
+        return _read(self.folder / GOLD, "gold")
 
     def check(
         self,
@@ -192,7 +193,9 @@ class GoldenCase:
             "fields": [node._asdict() | {"predicted": _kept(node.predicted)} for node in nodes],
         }
         text = json.dumps(content, indent=1, ensure_ascii=True) + "\n"
-        self.record("golden_updated", self.name)  # raises if another test wrote it
+        # raises if another output of this case has another baseline
+        self.record("golden_baseline", f"{self.name} {content_digest(content)[:16]}")
+        self.record("golden_updated", self.name)
         write_texts({self.folder / BASELINE: text})
 
     def _stored(self, about: dict[str, Any]) -> dict[str, Any]:
@@ -201,7 +204,7 @@ class GoldenCase:
         path = self.folder / BASELINE
         if not path.is_file():
             raise GoldenError(f"golden case {self.name!r} has no {BASELINE}; {_UPDATE}")
-        stored = read_document(path, "baseline")
+        stored = _read(path, "baseline")
         if not isinstance(stored, dict) or stored.get("format") != _FORMAT:
             raise InputError(f"{str(path)!r} is not a baseline of this version; {_UPDATE}")
         for name in (*about, "metrics", "accepted"):
@@ -263,6 +266,15 @@ class GoldenCase:
         if len(problems) > _MOST:
             lines.append(f"  ... {len(problems) - _MOST} more")
         return "\n".join([*lines, f"If this is intended: {_UPDATE}"])
+
+
+def _read(path: Path, what: str) -> Any:
+    """Read a file of a case; in an error pytest shows the test, and not this package."""
+    __tracebackhide__ = True
+    try:
+        return read_document(path, what)
+    except InputError as error:
+        raise error.with_traceback(None) from None
 
 
 def _lost(before: _Node | None, node: _Node) -> bool:

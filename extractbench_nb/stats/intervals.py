@@ -317,7 +317,8 @@ def detectable_difference(differences: Numbers, drawing: Drawing) -> float | Non
 
 def number(value: Any, digits: int = 3, *, sign: bool = False) -> str:
     """Write a number, ``n/a`` where it is missing."""
-    return "n/a" if pd.isna(value) else f"{value:{'+' if sign else ''}.{digits}f}"
+    # z: no minus sign before a zero
+    return "n/a" if pd.isna(value) else f"{value:{'+' if sign else ''}z.{digits}f}"
 
 
 def with_range(value: Any, low: Any, high: Any, digits: int = 3, *, sign: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import (
     JudgedValues,
+    are_containers,
     judged_values,
     read_confidences,
 )
@@ -75,6 +77,8 @@ class ReviewPlan(DescribedFrames):
         Expected share of wrong values after review, and its interval.
     without, unused : int
         Counted values without a confidence, and confidences without a value.
+    left_out : int
+        Outputs without any confidence, such as those that are not JSON. They are not in the plan.
     drawing : Drawing
         Confidence of the interval, number of resamples and seed.
     """
@@ -90,6 +94,7 @@ class ReviewPlan(DescribedFrames):
     high: float
     without: int
     unused: int
+    left_out: int
     drawing: Drawing
     _curve: pd.DataFrame
     _ranked: pd.DataFrame
@@ -129,11 +134,18 @@ class ReviewPlan(DescribedFrames):
     def __repr__(self) -> str:
         """Write the budget and the error before and after review."""
         found = with_range(self.remaining, self.low, self.high)
-        random = (1 - self.budget) * self.error
+        random = number((1 - self.budget) * self.error)
+        outputs, values = plural(self.left_out, "output"), plural(self.without, "counted value")
+        missing = ""
+        if self.unit == "document" and self.left_out:
+            missing = f"\n  left out: {outputs} without a confidence"
+        elif self.unit == "field" and self.without:
+            whole = f", {outputs} entirely" if self.left_out else ""
+            missing = f"\n  left out: {values} without a confidence{whole}"
         return (
             f"Review of {100 * self.budget:.4g} % of the {self.unit}s, least confident first\n"
             f"  error {number(self.error)} before, {found} after ({self.drawing.percent} interval; "
-            f"{number(random)} if chosen at random); from {plural(self.documents, 'document')}"
+            f"{random} if chosen at random); from {plural(self.documents, 'document')}{missing}"
         )
 
     def _repr_html_(self) -> str:
@@ -189,11 +201,13 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
 
     Notes
     -----
-    The error of a document is the share of its values that are wrong: of all counted values with
+    Outputs without a confidence are left out; those that are not JSON are known to be wrong. The
+    error of a document is the share of its values that are wrong: of all counted values with
     ``unit="document"``, of the values that have a confidence with ``unit="field"`` (nobody can
-    check an omitted value by its confidence). The remaining error is the mean over documents of
-    what is wrong and not checked. It is the long-run mean for documents from the same source, and
-    not a bound for one small batch.
+    check an omitted value by its confidence). As for `calibration`, an array or object with rows
+    below it is not a value, neither here nor in `ReviewPlan.apply`. The remaining error is the mean
+    over documents of what is wrong and not checked. It is the long-run mean for documents from the
+    same source, and not a bound for one small batch.
 
     The order depends on the confidences alone, so verdicts are not used twice. The interval
     resamples documents with random weights, and chooses what is checked anew each time, because the
@@ -248,10 +262,16 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
         float(curve["high"].iloc[at]),
         values.without,
         values.unused,
+        len(_outputs(values.rows) - _outputs(values.confidences)),
         drawing,
         curve,
         ranked,
     )
+
+
+def _outputs(rows: pd.DataFrame) -> set[tuple[Any, ...]]:
+    """Return the pairs of run and document."""
+    return set(rows[["run", "document"]].astype(object).itertuples(index=False, name=None))
 
 
 def _levels_of_fields(values: JudgedValues) -> Levels:
@@ -264,7 +284,8 @@ def _levels_of_fields(values: JudgedValues) -> Levels:
 def _levels_of_documents(values: JudgedValues) -> Levels:
     """Return each output as a unit; its error is its share of the outputs of its document."""
     keys = ["run", "document"]
-    stated = values.confidences.groupby(keys, dropna=False)["confidence"].mean()
+    own = values.confidences[~are_containers(values.confidences)]
+    stated = own.groupby(keys, dropna=False)["confidence"].mean()
     counted = values.rows[values.rows["counted"]]
     outputs = counted.groupby(keys, dropna=False).agg(
         cluster=("cluster", "first"), wrong=("wrong", "mean")
@@ -317,12 +338,12 @@ def _with_extra(
 
 def _ranked(read: pd.DataFrame, unit: str, budget: float, seed: int) -> pd.DataFrame:
     """Order outputs or values by confidence; equal ones in an order that the seed decides."""
-    rows = read
+    rows = read[~are_containers(read)]
     if unit == "document":
         keys = ["run", "document"]
-        rows = read.groupby(keys, dropna=False, sort=False)["confidence"].mean().reset_index()
+        rows = rows.groupby(keys, dropna=False, sort=False)["confidence"].mean().reset_index()
         rows["path"] = None
-    elif read["path"].eq("$").all():
+    elif rows["path"].eq("$").all():
         raise InputError(
             "unit is 'field', but no confidence has a path; pass a column path, or unit='document'"
         )

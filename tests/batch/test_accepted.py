@@ -88,6 +88,42 @@ def test_outputs_whose_alternatives_changed_are_evaluated_again(
     pd.testing.assert_frame_equal(evs.fields, fresh.fields)
 
 
+OTHER = [{**ACCEPTED[0], "value": "un"}, *ACCEPTED[1:]]
+
+
+@pytest.mark.parametrize(
+    "baseline, candidate, message",
+    [
+        (ACCEPTED, None, "accepted alternatives for document 'd', the candidate with none"),
+        (None, ACCEPTED, "no accepted alternatives for document 'd', the candidate with some"),
+        (ACCEPTED, OTHER, "accepted alternatives for document 'd', the candidate with other ones"),
+        (ACCEPTED[:2], ACCEPTED, "no accepted alternatives for document 'e'"),
+        (ACCEPTED, [{**row, "note": "another"} for row in reversed(ACCEPTED)], None),
+    ],
+)
+def test_a_gate_refuses_results_with_other_alternatives(
+    tmp_path: Path, baseline: Any, candidate: Any, message: str | None
+) -> None:
+    sides: list[Any] = [run(accepted=baseline), tmp_path]
+    run(save_to=tmp_path, accepted=ACCEPTED[:1])
+    run(resume=tmp_path, accepted=candidate)
+    names = {"baseline_run": "r", "run": "r"}
+    if message is None:
+        assert xb.regressions(*sides, **names).verdict == "pass"
+        return
+    with pytest.raises(xb.InputError, match=f"the baseline was evaluated with {message}"):
+        xb.regressions(*sides, **names)
+
+
+def test_alternatives_of_documents_that_one_side_lacks_are_no_difference() -> None:
+    part = xb.evaluate_runs(RUNS[RUNS["document"] == "d"], progress=False, accepted=ACCEPTED[:2])
+    names = {"baseline_run": "s", "run": "s"}
+    assert xb.regressions(part, run(), **names).by_document["verdict"].tolist() == [
+        "only_candidate",
+        "same",
+    ]
+
+
 def test_folders_of_format_2_have_no_column(tmp_path: Path) -> None:
     evs = run(save_to=tmp_path / "new", accepted=None)
     old = shutil.copytree(tmp_path / "new", tmp_path / "old")
@@ -97,10 +133,13 @@ def test_folders_of_format_2_have_no_column(tmp_path: Path) -> None:
         table = pq.read_table(path).drop_columns("accepted_as").replace_schema_metadata(metadata)
         pq.write_table(table, path)
     about = json.loads((old / "batch.json").read_text())
-    del about["accepted"]
+    del about["accepted"], about["alternatives"]
     (old / "batch.json").write_text(json.dumps({**about, "format": 2}))
     loaded = xb.load_evaluations(old)
     assert loaded.meta["accepted"] == 0
+    assert xb.regressions(loaded, evs, run="s", baseline_run="s").verdict == "pass"
+    with pytest.raises(xb.InputError, match="no accepted alternatives for document 'd'"):
+        xb.regressions(loaded, run(), run="s", baseline_run="s")
     for name in ("fields", "matches"):
         pd.testing.assert_frame_equal(getattr(loaded, name), getattr(evs, name))
 

@@ -17,6 +17,7 @@ import pandas as pd
 import pypdfium2
 import pytest
 
+from extractbench_nb.batch import evaluate_runs
 from extractbench_nb.benchmark.dataset import (
     DOCUMENT_COLUMNS,
     EXTRACTBENCH_VARIABLE,
@@ -25,7 +26,7 @@ from extractbench_nb.benchmark.dataset import (
     SCHEMA_COLUMNS,
     load_dataset,
 )
-from extractbench_nb.errors import DatasetError, MissingPdfError
+from extractbench_nb.errors import DatasetError, InputError, MissingPdfError
 
 SAMPLE = load_dataset("sample")
 FOLDER = SAMPLE.root
@@ -630,3 +631,34 @@ def test_the_published_dataset_loads() -> None:
     for row in dataset.documents.itertuples():
         assert isinstance(dataset.schema(row.schema), dict)
         assert isinstance(dataset.gold(row.document), dict)
+
+
+def small(root: Path, documents: str = "pdf+gold") -> Path:
+    folder = root / "trade/invoice"
+    (folder / documents).mkdir(parents=True)
+    (folder / "invoice-schema.json").write_text('{"type": "object"}')
+    (folder / documents / "a.gold.json").write_text("{}")
+    (folder / documents / "b.pdf").write_text("")
+    return root
+
+
+@pytest.mark.parametrize("name", ["pdf_gold", "gold", "."])
+def test_gold_in_a_folder_of_another_name_is_an_error(tmp_path: Path, name: str) -> None:
+    root = small(tmp_path, name)
+    expected = re.escape(str(root / "trade/invoice/pdf+gold"))
+    with pytest.raises(DatasetError, match=rf"holds \*\.gold\.json; expected them in {expected}$"):
+        load_dataset(root)
+
+
+def test_a_pdf_without_gold_is_named(tmp_path: Path) -> None:
+    dataset = load_dataset(small(tmp_path))
+    assert [pdf.name for pdf in dataset.pdfs_without_gold] == ["b.pdf"]
+    assert "1 PDF without gold" in repr(dataset)
+    with pytest.raises(DatasetError, match="document 'b' has a PDF but no gold: "):
+        dataset.gold("b")
+    with pytest.raises(DatasetError, match="no document 'c'; "):
+        dataset.gold("c")
+    runs = pd.DataFrame({"run": ["r"], "document": ["b"], "predicted": [{}]})
+    with pytest.raises(InputError, match="document 'b' has a PDF but no gold in the dataset"):
+        evaluate_runs(runs, dataset=dataset, progress=False)
+    assert SAMPLE.pdfs_without_gold == ()

@@ -1,5 +1,6 @@
 """The command `gate`: verdicts as exit status, text, JSON and Markdown."""
 
+import json
 import re
 import shlex
 import shutil
@@ -100,12 +101,36 @@ def test_folders_of_outputs_are_evaluated(call: Callable[..., Done], tmp_path: P
         1,
         "Regressions from quill-large to quill-mini",
     )
+    accepted = tmp_path / "accepted.json"
+    row = {"document": "cv_tobias_wendelin", "path": "$.applicant", "value": None}
+    accepted.write_text(json.dumps([row]))
+    evaluated = ("--dataset", "sample", "--profile", "strict", "--accepted", accepted)
+    assert call(*sides, *evaluated).status == 1
+    saved = call("batch", tmp_path / "b", *evaluated, "--save-to", tmp_path / "results")
+    assert saved.status == 0
+    assert call("gate", tmp_path / "a", tmp_path / "results", *evaluated).status == 1
+    other = call("gate", tmp_path / "a", tmp_path / "results", *evaluated[:4])
+    assert other.status == 2
+    assert "no accepted alternatives for document 'cv_tobias_wendelin'" in other.err
+    # the profile of the saved side
+    strict = evaluated[:4]
+    assert call("batch", tmp_path / "a", *strict, "--save-to", tmp_path / "was").status == 0
+    found = call("gate", tmp_path / "was", tmp_path / "b", "--dataset", "sample", "--json")
+    assert (found.status, found.json["summary"]) == (
+        1,
+        call(*sides, *strict, "--json").json["summary"],
+    )
+    other = call(
+        "gate", tmp_path / "was", tmp_path / "b", "--dataset", "sample", "--profile", "paper"
+    )
+    assert "was evaluated with profile 'strict'" in other.err
     without = call(*sides)
     assert without.status == 2
     assert "holds no saved results; if it holds outputs, name their dataset" in without.err
-    wrong = call(*sides, "--profile", "strict")
-    assert wrong.status == 2
-    assert "--profile needs --dataset" in wrong.err
+    for name, value in (("--profile", "strict"), ("--accepted", accepted)):
+        wrong = call(*sides, name, value)
+        assert wrong.status == 2
+        assert f"{name} needs --dataset" in wrong.err
 
 
 def test_what_cannot_be_compared_has_a_status_of_its_own(

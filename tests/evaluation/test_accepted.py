@@ -299,6 +299,10 @@ ERRORS = {
     "not a path": ([{"path": "country", "value": "x"}], r"expected a path as in fields"),
     "odd step": ([{"path": "$.tags[x]", "value": "x"}], r"expected a path as in fields"),
     "type": ([{"path": "$.total", "value": "3"}], r"value is '3', a string; expected number"),
+    "an array": (
+        [{"path": "$.total", "value": []}],
+        r"value is \[\], an array; expected number",
+    ),
     "null item": ([{"path": "$.tags[0]", "value": None}], "expected the array without the item"),
     "set_f1": ([{"path": "$.words[0]", "value": "c"}], "compares the array as a whole"),
     "no path": ([{"value": 3}], "row 0 is .*; expected an object with path and value"),
@@ -307,6 +311,27 @@ ERRORS = {
     "documents": (
         [{"document": d, "path": "$.total", "value": 1} for d in "ab"],
         r"rows for 2 documents \('a', 'b'\)",
+    ),
+    "misspelt key": (
+        [{"path": "$.vendor", "value": {"name": "A", "town": "B"}}],
+        r"has the key 'town', which the schema does not declare at \$\.vendor; expected one of",
+    ),
+    "misspelt key of an item": (
+        [{"path": "$.lines[1]", "value": {"what": "ink", "amuont": 2}}],
+        r"key 'amuont', .* at \$\.lines\[1\]; did you mean 'amount'",
+    ),
+    "misspelt key in an array": (
+        [{"path": "$.lines", "value": [{"what": "ink"}, {"waht": "pen"}]}],
+        r"key 'waht', .* at \$\.lines\[1\]; did you mean 'what'",
+    ),
+    "misspelt key in a union": (
+        [{"path": "$.either", "value": {"low": 1, "hihg": 2}}],
+        r"key 'hihg', .* at \$\.either; did you mean 'high'",
+    ),
+    "NaN": (pd.DataFrame({"path": ["$.total"], "value": [float("nan")]}), "value is nan; expected"),
+    "NA": (
+        [{"path": "$.total", "value": pd.NA}],
+        "value is <NA>; .*None, in a column of dtype obj",
     ),
     "columns": (pd.DataFrame({"path": ["$.a"]}), "has no column 'value'; found path"),
 }
@@ -319,6 +344,24 @@ def test_one_clear_error(name: str) -> None:
         xb.evaluate(SCHEMA, GOLD, GOLD, accepted=accepted)
 
 
+@pytest.mark.parametrize(
+    "more, gold",
+    [
+        ({"additionalProperties": True}, {}),
+        ({"additionalProperties": {"type": "string"}}, {}),
+        ({"patternProperties": {"^t": {"type": "string"}}}, {}),
+        ({}, {"town": "A"}),  # an alternative may be a changed copy of gold
+    ],
+)
+def test_other_keys_are_taken_where_the_schema_or_gold_has_them(more: Any, gold: Any) -> None:
+    schema = obj(vendor={**obj(name=EXACT), **more}, lines=arr({**obj(name=EXACT), **more}))
+    golds = {"vendor": {"name": "A", **gold}, "lines": [{"name": "A", **gold}]}
+    value = {"name": "B", "town": "C"}
+    accepted = [{"path": "$.vendor", "value": value}, {"path": "$.lines", "value": [value, value]}]
+    ev = xb.evaluate(schema, golds, {"vendor": value, "lines": [value] * 2}, accepted=accepted)
+    assert ev.summary["pass_rate"] == 1.0
+
+
 def test_undeclared_places_are_refused() -> None:
     with pytest.raises(xb.InputError, match="the schema does not declare this path"):
         xb.evaluate(obj(a=EXACT), {"b": 1}, {}, accepted=[{"path": "$.b", "value": 2}])
@@ -327,7 +370,7 @@ def test_undeclared_places_are_refused() -> None:
 @pytest.mark.parametrize(
     "name, text, message",
     [
-        ("a.json", "{}", "holds a JSON object; expected a list"),
+        ("a.json", "{}", "holds JSON of type object; expected a list"),
         ("a.json", "[", "is not JSON"),
         ("a.txt", "", "expected a file named .csv or .json"),
         ("a.csv", "path\n$.a", "has no column 'value'; found path"),

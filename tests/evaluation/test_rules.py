@@ -62,10 +62,17 @@ def endless(doc: Any) -> Any:
         yield "$.a"
 
 
+def stops(doc: Any) -> Any:
+    for i, line in enumerate([*doc["lines"], {}]):
+        if line["amount"] == 3:
+            yield f"lines[{i}]"
+
+
 EXAMPLE = "expected an instance path such as '$.lines[3].amount'"
 #: What a rule returns or does; outcome, paths, and the beginning of the message.
 RESULTS: list[tuple[Any, str, tuple[str, ...], str | None]] = [
     (lambda doc: True, "holds", (), None),
+    (stops, "error", ("$.lines[1]",), "KeyError: 'amount'"),
     (lambda doc: np.True_, "holds", (), None),
     (lambda doc: False, "broken", (), None),
     (lambda doc: np.float64(1) > 2, "broken", (), None),

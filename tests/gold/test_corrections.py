@@ -89,7 +89,10 @@ def test_a_frame_of_suspects_is_a_source() -> None:
 
 BAD = {
     "no column path": (pd.DataFrame({"document": ["a"], "new": [1]}), "no column 'path'"),
-    "no column new": (pd.DataFrame({"document": ["a"], "path": ["$"]}), "no column 'new'"),
+    "no column new": (pd.DataFrame({"document": ["a"], "path": ["$"]}),
+                      "no column 'new'; it has document, path"),
+    "a column misspelt": (pd.DataFrame({"document": ["a"], "path": ["$"], "nwe": [1]}),
+                          "no column 'new'; did you mean 'nwe'"),
     "unknown op": (one(op="repalce"), "did you mean 'replace'"),
     "not a path": (one(path="x.y"), r"path is 'x.y'; expected an instance path"),
     "half a path": (one(path="$.x["), "expected an instance path"),

@@ -58,6 +58,22 @@ def test_outputs_without_gold_and_without_a_dataset():
 SCHEMA = {"title": "Invoice", "type": "object"}
 
 
+def test_rules_that_apply_to_no_document_are_named():
+    outputs = OUTPUTS.assign(schema=[SCHEMA] * len(OUTPUTS))
+    xb.rule("typo", applies_to=["invioce", "receipt"])(positive)
+    message = r"typo \(invioce, receipt\); the schemas are Invoice"
+    with pytest.raises(InputError, match=f"no rule applies to a document: {message}"):
+        check_rules(outputs)
+    with pytest.raises(InputError, match="no schema is known; pass dataset="):
+        check_rules(OUTPUTS)
+    xb.rule("other", applies_to="inv*")(positive)
+    with pytest.warns(UserWarning, match=f"rules that apply to no document: {message}"):
+        found = check_rules(outputs)
+    assert set(found["rule"]) == {"other"}
+    assert check_rules(outputs, rules="typo").empty
+    assert set(check_rules(OUTPUTS, rules="typo")["rule"]) == {"typo"}
+
+
 def test_a_column_of_schemas_chooses_the_rules(tmp_path: Path):
     path = tmp_path / "invoice-schema.json"
     path.write_text("{}", encoding="utf-8")

@@ -103,6 +103,7 @@ APPLIED: dict[str, tuple[list[tuple[Any, ...]], Callable[[Any], Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:corrected gold does not fit its schema")
 @pytest.mark.parametrize("name", APPLIED)
 def test_gold_is_corrected_and_the_patch_says_how(name: str, ds: Dataset, tmp_path: Path) -> None:
     changes, change = APPLIED[name]
@@ -171,6 +172,18 @@ def test_versions_keep_the_log_of_earlier_ones(ds: Dataset, tmp_path: Path) -> N
         apply(second, stale, tmp_path / "v4")
 
 
+def test_a_value_that_breaks_the_schema_is_named(ds: Dataset, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="corrected gold does not fit") as caught:
+        new = apply(ds, rows(("$.total", "6"), ("$.lines[0]", "x")), tmp_path / "v1")
+    (warning,) = caught
+    assert str(warning.message).splitlines()[1:] == [
+        "document 'a', $.total: '6' is not of type 'number'"
+    ]
+    assert warning.filename == __file__
+    # what was wrong before is not named again
+    assert apply(new, rows(("$.lines[0]", "y")), tmp_path / "v2").gold("a")["total"] == "6"
+
+
 NOT_FITTING = {
     "no key": ([("$.totl", 1)], r"gold has 5 keys at \$, no key 'totl'; did you mean 'total'\?"),
     "no item": ([("$.lines[3]", 1)], r"gold has 3 items at \$\.lines, no item 3"),
@@ -188,6 +201,7 @@ NOT_FITTING = {
     "true for one": ([("$.sub.k[0]", 1, {"old": True})], "of true, and gold has 1"),
     "nothing there": ([("$.new", 1, {"op": "add", "old": 3})], "of 3, and gold has nothing"),
     "remove nothing": ([("$.new", REMOVE)], "no key 'new'"),
+    "the same value": ([("$.total", 5.0)], "gold has 5 already; leave this correction out"),
     "several": ([(f"$.x{n}", 1) for n in range(9)], "(?s)x0.*x4.*and 4 more"),
     "one of two": ([("$.total", 1), ("$.x", 1)], r"document 'a', \$\.x"),
 }  # fmt: skip
@@ -304,6 +318,13 @@ def test_only_corrected_documents_are_evaluated_again(ds: Dataset, tmp_path: Pat
     )
     assert found.loc[0, "difference"] > 0 > found.loc[1, "difference"]
     assert found.loc[0, "low"] <= found.loc[0, "difference"] <= found.loc[0, "high"]
+
+
+def test_an_interval_that_ends_at_zero_has_no_sign() -> None:
+    scores = pd.DataFrame({"run": "x", "document": [*"abcd"], "pass_rate": [0.5, 0.5, 0.75, 1]})
+    found = effect(scores, scores.assign(pass_rate=[0.4, 0.5, 0.75, 1]), measures="pass_rate")
+    assert "-0.0 " not in found.to_string()
+    assert str(found["high"][0]) == "0.0"
 
 
 def test_effect_refuses_what_cannot_be_compared(ds: Dataset) -> None:

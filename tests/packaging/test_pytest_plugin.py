@@ -137,6 +137,22 @@ def test_what_a_test_can_get_wrong(project: Project) -> None:
     unknown = project.pytest("-k", "unknown")
     assert "no golden case 'invoices/71' in" in unknown.out
     assert "did you mean 'invoices/17'?" in unknown.out
+    place = project.folder / "tests/goldens/receipt"
+    tests = project.folder / "tests/test_extraction.py"
+    tests.write_text("def test_it(golden):\n    golden('../goldens/receipt').check({})\n")
+    outside = project.pytest()
+    assert "golden case '../goldens/receipt': expected the path of its folder" in outside.out
+    assert "; use 'receipt'" in outside.out
+    gold = (place / "gold.json").read_text()
+    (place / "gold.json").write_text("{")
+    for use in ("check({})", "gold"):
+        tests.write_text(f"def test_it(golden):\n    golden('receipt').{use}\n")
+        broken = project.pytest()
+        assert "gold.json' is not JSON" in broken.out
+        assert "read_document" not in broken.out
+        assert broken.out.count(".py:") < 4, broken.out
+    (place / "gold.json").write_text(gold)
+    tests.write_text(TESTS)
     absent = project.pytest("-k", "one", "-o", "golden_folder=gold")
     assert "there is no folder 'gold' beside test_extraction.py or above it" in absent.out
     assert absent.status == 2
@@ -148,31 +164,39 @@ def test_what_a_test_can_get_wrong(project: Project) -> None:
 
 
 TWICE = """
-import pytest
+import json, os, pytest
+
+OTHER = json.loads(os.environ.get("OTHER", "{}"))
 
 @pytest.mark.parametrize("model", ["a", "b"])
 def test_models(golden, model):
-    golden("receipt").check(golden("receipt").gold)
+    golden("receipt").check(golden("receipt").gold | OTHER.get(model, {}))
 
 def test_one(golden):
-    for _ in range(2):
-        golden("invoices/17").check(golden("invoices/17").gold)
+    for model in "ab":
+        golden("invoices/17").check(golden("invoices/17").gold | OTHER.get(model, {}))
 """
 
 
-def test_a_baseline_is_of_one_output(project: Project) -> None:
+def test_a_baseline_is_of_one_output(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     (project.folder / "tests/test_extraction.py").write_text(TWICE)
     test = "tests/test_extraction.py::test_"
-    both = f"'receipt': its baseline is written by {test}models[a] and {test}models[b];"
+    both = f"'receipt': its baseline is written by {test}models[a] and {test}models[b], from"
+    # all of them the same output
+    for options in ([], ["-n", "2", "--dist", "each"], ["-n", "2"]):
+        same = project.pytest("--update-baseline", *options)
+        assert (same.status, "baselines written: invoices/17, receipt" in same.out) == (0, True)
+    monkeypatch.setenv("OTHER", json.dumps({"b": {"total": 13}}))
     alone = project.pytest("--update-baseline")
     assert (alone.status, both in alone.out) == (1, True), alone.out
-    assert f"'invoices/17': its baseline is written by {test}one twice;" in alone.out
+    assert f"'invoices/17': its baseline is written by {test}one twice, from" in alone.out
     spread = project.pytest("--update-baseline", "-n", "2", "--dist", "each", "-k", "models")
     assert (spread.status, both in spread.out) == (1, True), spread.out
+    (project.folder / "tests/goldens/receipt/baseline.json").unlink()
     spread = project.pytest("--update-baseline", "-n", "2", "-k", "models")
     assert (spread.status, both in spread.out) == (1, True), spread.out
-    assert project.pytest("-k", "models").status == 0
     assert project.pytest("--update-baseline", "-k", "models and b").status == 0
+    assert project.pytest("-k", "models").status == 0
 
 
 @pytest.mark.parametrize(

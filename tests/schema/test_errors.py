@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from pydantic import BaseModel
 
@@ -461,3 +464,16 @@ def test_errors_are_value_errors_that_keep_their_pointer(error: xb.SchemaError) 
     assert isinstance(error, xb.ExtractBenchError)
     assert isinstance(error, ValueError)
     assert str(error) == "at #/a: found 1"
+
+
+def test_an_error_in_a_file_names_it(tmp_path: Path) -> None:
+    file = tmp_path / "invoice-schema.json"
+    total = {"type": "number", "evaluation_config": "numbr_exact"}
+    file.write_text(json.dumps({"type": "object", "properties": {"total": total}}))
+    named = re.escape(f"(schema file {str(file)!r})")
+    pattern = rf"^at #/properties/total/evaluation_config: .* {named}$"
+    with pytest.raises(xb.ConfigError, match=pattern):
+        xb.parse_schema(file)
+    runs = pd.DataFrame({"run": "r", "document": "d", "predicted": "{}", "gold": "{}"}, index=[0])
+    with pytest.raises(xb.ConfigError, match=pattern):
+        xb.evaluate_runs(runs.assign(schema=file), progress=False)

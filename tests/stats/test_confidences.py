@@ -80,13 +80,80 @@ def test_a_confidence_is_found_by_the_path_in_the_output(
 
 def test_a_confidence_is_also_that_of_values_below(evaluation: xb.evaluation.Evaluation) -> None:
     found = of(evaluation, stated(**{"$.lines": 0.3, "$.lines[0]": 0.7, "$.notes['a b']": 0.9}))
-    assert found["$.lines"] == found["$.lines[+1].v"] == found["$.lines[0].n"] == 0.3
+    assert found["$.lines[+1].v"] == 0.3
     assert found["$.lines[1].v"] == 0.7
+    assert not {"$.lines", "$.lines[0].n"} & set(found)  # an array, and of an item that is missed
+    assert of(evaluation, stated(**{"$.lines": 0.3}))["$.lines[0].n"] == 0.3
     assert found["$.notes['a b']"] == 0.9
     assert "$.total" not in found
     whole = of(evaluation, pd.DataFrame({"confidence": [0.6]}))
     assert set(whole.values()) == {0.6}
-    assert len(whole) == len(judged_values(evaluation, pd.DataFrame({"confidence": [0.6]})).rows)
+    rows = judged_values(evaluation, pd.DataFrame({"confidence": [0.6]})).rows
+    assert len(whole) == len(rows) - 1  # without the array
+
+
+TAGS = {"type": "array", "items": {"type": "string"}}
+TAGGED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tags": TAGS,
+        "none": TAGS,
+        "grid": {"type": "array", "items": TAGS},
+    },
+}
+
+
+@pytest.mark.parametrize("profile", ["strict", "paper"])
+def test_an_array_with_rows_for_its_items_is_no_value(profile: str) -> None:
+    """So no value counts twice, neither in a plan nor when it is applied."""
+    gold = {"tags": ["a", "b"], "none": [], "grid": [["a"]]}
+    runs = pd.DataFrame(
+        [(run, doc, gold) for doc in "de" for run in "rs"], columns=["run", "document", "predicted"]
+    )
+    given = {"schema": [TAGGED] * len(runs), "gold": [gold] * len(runs)}
+    evs = xb.evaluate_runs(runs.assign(**given), profile=profile, progress=False)
+    confidences = run_agreement(runs.assign(schema=given["schema"]))
+    paths = ["$.grid[0][0]", "$.none", "$.tags[0]", "$.tags[1]"]
+    values = judged_values(evs, confidences)
+    plan = xb.stats.review_plan(evs, confidences, unit="field", resamples=100)
+    assert "$.tags" in set(confidences["path"])
+    for frame in (values.known, plan.ranked, plan.apply(confidences)):
+        found = frame.groupby(["run", "document"])["path"].agg(lambda some: sorted({*some}))
+        assert found.tolist() == [paths] * 4
+        assert len(frame) == len(paths) * 4
+    assert values.without == 0
+    assert xb.stats.calibration(evs, confidences).scores["n"].tolist() == [len(paths) * 4]
+    whole = xb.evaluate_runs(runs.assign(**given), profile="extract-bench-0.1.0", progress=False)
+    arrays = judged_values(whole, confidences).known  # without rows inside arrays, they are values
+    assert arrays["path"].tolist() == ["$.tags", "$.none", "$.grid"] * 4
+
+
+def test_the_mean_confidence_of_an_output_has_no_containers() -> None:
+    fields = pd.DataFrame({"document": ["d", "e"], "path": "$.a[0]", "passed": [True, False]})
+    fields = fields.assign(predicted_path=None, predicted_state="present", field="a", counted=True)
+    rows = [("d", "$.a", 0.0), ("d", "$.a[0]", 0.9), ("e", "$.a", 1.0), ("e", "$.a[0]", 0.1)]
+    confidences = pd.DataFrame(rows, columns=["document", "path", "confidence"])
+    plan = xb.stats.review_plan(fields, confidences, budget=0.5, resamples=100)
+    assert plan.ranked[["document", "confidence"]].to_numpy().tolist() == [["e", 0.1], ["d", 0.9]]
+    assert plan.remaining == 0
+
+
+@pytest.mark.parametrize(
+    "unit, expected",
+    [
+        ("document", "  left out: 1 output without a confidence"),
+        ("field", "  left out: 3 counted values without a confidence, 1 output entirely"),
+    ],
+)
+def test_a_plan_says_what_it_leaves_out(unit: str, expected: str) -> None:
+    rows = [("d", "$.a"), ("d", "$.b"), ("e", "$.a"), ("f", "$.a"), ("f", "$.b")]
+    fields = pd.DataFrame(rows, columns=["document", "path"]).assign(passed=True, field="a")
+    fields = fields.assign(predicted_path=None, predicted_state="present", counted=True)
+    stated = fields.iloc[[0, 2]].assign(confidence=0.5)[["document", "path", "confidence"]]
+    plan = xb.stats.review_plan(fields, stated, unit=unit, resamples=100)
+    assert repr(plan).splitlines()[2:] == [expected]
+    complete = xb.stats.review_plan(fields, fields.assign(confidence=0.5), resamples=100)
+    assert "left out" not in repr(complete)
 
 
 def test_what_belongs_to_no_value_is_counted(evaluation: xb.evaluation.Evaluation) -> None:
@@ -165,6 +232,7 @@ def changed(**columns: Any) -> pd.DataFrame:
         (changed(document=["d", "f", "d", "e"]), "unknown document 'f'; expected one of d, e"),
         (changed(run=["r", "r", "s", "other"]), "unknown run 'other'"),
         (changed(path="$.b"), "none belongs to a value of fields; path '$.b': did you mean '$.a'?"),
+        (changed(path="a"), "path 'a'): expected a path as in fields, which begins with '$'"),
         (GOOD.drop(columns="run").head(2), "run is missing, but the results have 2 runs"),
         (GOOD.head(1).assign(document=None), "document is missing, but the results have 2"),
     ],

@@ -119,6 +119,9 @@ def test_an_invalid_output_is_named_and_not_listed_field_by_field() -> None:
     assert found.fields["metric"].notna().all()
     assert any("1 output not JSON any more" in note for note in found.notes)
     assert "$.year" not in repr(found)
+    many = dict.fromkeys("abcdefg", GOLD)
+    broken = xb.regressions(batch(many), batch(dict.fromkeys(many, "{'year'")))
+    assert "7 outputs not JSON any more, scored 0: a, b, c, d, e, …" in broken.notes
 
 
 def test_a_judge_error_is_no_regression() -> None:
@@ -177,7 +180,11 @@ def test_changes_add_up_to_the_counts_of_the_summary(was: str, now: str, profile
 
 def test_frames_have_their_declared_columns() -> None:
     found = xb.regressions(*[sample("paper")] * 2, run=RUNS[3], baseline_run=RUNS[2])
-    same = xb.regressions(*[sample("paper")] * 2, run=RUNS[3], baseline_run=RUNS[3])
+    copy = replace(sample("paper"))
+    same = xb.regressions(sample("paper"), copy, run=RUNS[3])
+    for names in ({"run": RUNS[3]}, {"run": RUNS[3], "baseline_run": RUNS[3]}):
+        with pytest.raises(xb.InputError, match=r"both runs are 'quill-mini': .* baseline_run="):
+            xb.regressions(*[sample("paper")] * 2, **names)
     assert same.verdict == "pass"
     assert "No document has another score" in same.reason
     assert set(same.by_document["verdict"]) == {"same"}
@@ -202,7 +209,7 @@ def test_saved_results_give_the_same(tmp_path: Path) -> None:
     assert one.reason == two.reason
 
 
-def test_documents_of_one_side_are_named_and_a_missing_output_is_no_pass() -> None:
+def test_documents_of_one_side_are_named_and_a_missing_output_fails() -> None:
     baseline, candidate = batch({"a": GOLD, "b": GOLD}), batch({"b": GOLD, "c": GOLD}, run="new")
     found = xb.regressions(baseline, candidate)
     assert found.by_document.set_index("document")["verdict"].to_dict() == {
@@ -210,9 +217,16 @@ def test_documents_of_one_side_are_named_and_a_missing_output_is_no_pass() -> No
         "b": "same",
         "c": "only_candidate",
     }
-    assert (found.verdict, found.runs) == ("inconclusive", ("run", "new"))
+    assert (found.verdict, found.runs) == ("fail", ("run", "new"))
+    assert found.reason.endswith("1 document of the baseline has no output in the candidate.")
     assert sum("without output in the candidate: a" in note for note in found.notes) == 1
     assert xb.regressions(batch({"b": GOLD}), candidate).verdict == "pass"
+    worse = {name: {**GOLD, "year": 1, "name": "x"} for name in "bcdefgh"}
+    both = xb.regressions(batch(dict.fromkeys("abcdefghi", GOLD)), batch(worse)).reason
+    assert "2 documents of the baseline have no output in the candidate. The drop is larger" in both
+    unclear = xb.regressions(batch(dict.fromkeys("ab", GOLD)), batch({"a": worse["b"]}))
+    assert unclear.verdict == "fail"
+    assert "neither shown nor excluded" not in unclear.reason
 
 
 # --- what cannot be compared ---------------------------------------------------------------------
@@ -296,7 +310,7 @@ ROWS = [
     (-0.05, -0.12, False, 0.02, True, "inconclusive"),
     (-0.02, -0.03, True, 0.02, True, "inconclusive"),
     (-0.015, -0.019, True, 0.02, True, "pass"),
-    (-0.015, -0.019, True, 0.02, False, "inconclusive"),
+    (-0.015, -0.019, True, 0.02, False, "fail"),
     (0.1, -0.01, False, 0.02, True, "pass"),
     (0.0, -0.05, False, 0.02, True, "inconclusive"),
     (-0.001, -0.002, True, 0.0, True, "fail"),
