@@ -194,11 +194,14 @@ def _first_of(problems: list[str]) -> str:
 
 
 def _new_violations(document: str, schema: Any, was: Any, now: Any) -> Iterator[str]:
-    """Describe what the schema does not allow in corrected gold, and what is new of it."""
+    """Describe what the schema does not allow in corrected gold and allowed before.
+
+    Null means that there is no value, whatever the type.
+    """
     found = Validation(parse_schema(schema).document)
     known = {(error.json_path, error.message) for error in found.iter_errors(was)}
     for error in found.iter_errors(now):
-        if (error.json_path, error.message) not in known:
+        if error.instance is not None and (error.json_path, error.message) not in known:
             yield f"document {document!r}, {one_line(f'{error.json_path}: {error.message}', 200)}"
 
 

@@ -317,8 +317,8 @@ def detectable_difference(differences: Numbers, drawing: Drawing) -> float | Non
 
 def number(value: Any, digits: int = 3, *, sign: bool = False) -> str:
     """Write a number, ``n/a`` where it is missing."""
-    # z: no minus sign before a zero
-    return "n/a" if pd.isna(value) else f"{value:{'+' if sign else ''}z.{digits}f}"
+    # 0.0 is added because of -0.0
+    return "n/a" if pd.isna(value) else f"{value + 0.0:{'+' if sign else ''}.{digits}f}"
 
 
 def with_range(value: Any, low: Any, high: Any, digits: int = 3, *, sign: bool = False) -> str:
