@@ -7,26 +7,30 @@ from html import escape
 
 from extractbench_nb.display.text import one_line, trimmed
 
-#: Colours come from JupyterLab's variables where they exist, so that dark themes work. The class is
+#: Colours come from JupyterLab's variables where they exist, or are mixed with the colour of text,
+#: so that they can be read in light and in dark themes. The class is
 #: named twice where JupyterLab's own rules for tables would win otherwise.
 STYLE = """<style>
 .xb-root{font:13px/1.45 system-ui,sans-serif;color:var(--jp-ui-font-color1,currentColor);
-max-width:64em}
+max-width:64em;overflow-x:auto}
 .xb-root .xb-title{font-weight:600;margin:.2em 0 .4em}
 .xb-root details{margin-left:1.1em}.xb-root .xb-leaf{margin-left:2.2em}
 .xb-root .xb-tree>details{margin-left:0}
 .xb-root summary{cursor:pointer}
-.xb-root .xb-type{color:var(--jp-ui-font-color2,#667)}
-.xb-root .xb-note{color:#96601a}.xb-root .xb-desc{color:var(--jp-ui-font-color2,#778)}
+.xb-root .xb-type,.xb-root .xb-desc{color:var(--jp-ui-font-color2,
+color-mix(in srgb,currentColor 75%,transparent))}
+.xb-root .xb-note{color:color-mix(in srgb,#c8750f 55%,currentColor)}
 .xb-root .xb-metric{font-size:12px}
 .xb-root table{border-collapse:collapse;margin:.3em 0}
 .xb-root.xb-root th,.xb-root.xb-root td{text-align:left;vertical-align:top;
 padding:.15em .7em .15em 0;border-bottom:1px solid var(--jp-border-color2,#8884)}
+.xb-root.xb-root td{min-width:4.5em;overflow-wrap:anywhere}
 .xb-root.xb-root td.xb-num,.xb-root.xb-root th.xb-num{text-align:right;
 font-variant-numeric:tabular-nums}
 .xb-root .xb-scores{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.2em 0 .5em}
 .xb-root .xb-scores b{font-size:16px;font-variant-numeric:tabular-nums}
-.xb-root .xb-bad{color:#b3261e}.xb-root .xb-val{min-width:9em;overflow-wrap:break-word}
+.xb-root .xb-bad{color:color-mix(in srgb,#d3302a 55%,currentColor)}
+.xb-root .xb-val{min-width:7em}
 </style>"""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import json_type
@@ -35,7 +35,7 @@ def alone(value: Any, state: str = "present", *, limit: int = _LONGEST_VALUE) ->
 
 
 def compared(gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE) -> Sides:
-    """Show two values; differences are marked if both are short and similar."""
+    """Show two values with their differences marked, long ones from the first difference."""
     kinds = json_type(gold), json_type(extracted)
     if "array" in kinds or None in (gold, extracted):
         return alone(gold, limit=limit), alone(extracted, limit=limit)
@@ -44,13 +44,92 @@ def compared(gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE) -> Sides
     else:  # quotes tell the text "1" from the number 1
         ours, theirs = value_text([gold])[1:-1], value_text([extracted])[1:-1]
     if max(len(ours), len(theirs)) > 2 * limit:
-        return [Segment("same", trimmed(ours, limit))], [Segment("same", trimmed(theirs, limit))]
+        return _excerpt(ours, theirs, limit)
     return _marked(clean(ours), clean(theirs))
+
+
+def _excerpt(ours: str, theirs: str, limit: int) -> Sides:
+    """Show `limit` characters of two long texts, from a little before the first difference."""
+    if ours == theirs:
+        return [Segment("same", trimmed(ours, limit))], [Segment("same", trimmed(theirs, limit))]
+    start = _common(ours, theirs)
+    longest = max(len(ours), len(theirs))
+    skipped = max(0, min(start - min(_LEAD, limit // 4), longest - limit))
+    lead, window = start - skipped, slice(skipped, skipped + 2 * limit)
+    left, right = _marked(clean(ours[window]), clean(theirs[window]))
+    if skipped and len(left) == len(right) == 1:  # too different to be compared
+        left, right = (
+            [Segment("same", side.text[:lead]), Segment("changed", side.text[lead:])]
+            for (side,) in (left, right)
+        )
+    begin = [Segment("note", "… ")] if skipped else []
+    return [*begin, *_window(left, 0, limit)], [*begin, *_window(right, 0, limit)]
+
+
+def _common(ours: str, theirs: str) -> int:
+    """Count the equal characters at the start of two texts."""
+    low, high = 0, min(len(ours), len(theirs))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if ours[low:middle] == theirs[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _long_steps(ours: str, theirs: str) -> Iterable[tuple[bool, str, str]]:
+    """Split two long texts into equal and changed parts, a window of both at a time.
+
+    Each window is compared by edit distance up to the last equal part in it that is too long to be
+    equal by chance, where the next window starts: the time is linear in the length of the texts.
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    end = _common(ours[::-1], theirs[::-1])
+    end = min(end, len(ours) - (start := _common(ours, theirs)), len(theirs) - start)
+    yield True, ours[:start], theirs[:start]
+    tail = ours[len(ours) - end :]
+    ours, theirs = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
+    while ours and theirs:
+        steps = list(Levenshtein.opcodes(ours[:_WINDOW], theirs[:_WINDOW]))
+        meets = [
+            at
+            for at, step in enumerate(steps)
+            if step.tag == "equal" and step.src_end - step.src_start >= _LONG_EQUAL
+        ]
+        if not meets:
+            break
+        for step in steps[: meets[-1]]:
+            one, other = (
+                ours[step.src_start : step.src_end],
+                theirs[step.dest_start : step.dest_end],
+            )
+            yield step.tag == "equal", one, other
+        ours, theirs = ours[steps[meets[-1]].src_start :], theirs[steps[meets[-1]].dest_start :]
+        start = _common(ours, theirs)
+        yield True, ours[:start], theirs[:start]
+        ours, theirs = ours[start:], theirs[start:]
+    yield False, ours, theirs
+    yield True, tail, tail
+
+
+def _marked_long(ours: str, theirs: str) -> Sides:
+    steps = [
+        (equal and len(one) >= _SHORTEST_EQUAL, one, other)
+        for equal, one, other in _long_steps(ours, theirs)
+    ]
+    if not any(same and len(one) >= _LONG_EQUAL for same, one, _ in steps):
+        return [Segment("same", ours)], [Segment("same", theirs)]
+    left, right = ((same, one) for same, one, _ in steps), ((same, two) for same, _, two in steps)
+    return _segments(left), _segments(right)
 
 
 def _marked(ours: str, theirs: str) -> Sides:
     from rapidfuzz.distance import Levenshtein
 
+    if ours != theirs and max(len(ours), len(theirs)) > _COMPARED:
+        return _marked_long(ours, theirs)
     if ours == theirs or Levenshtein.normalized_similarity(ours, theirs) < _ALIKE:
         return [Segment("same", ours)], [Segment("same", theirs)]
     steps = Levenshtein.opcodes(ours, theirs)
@@ -76,9 +155,11 @@ def _segments(steps: Iterable[tuple[bool, str]]) -> list[Segment]:
 
 #: Largest number of characters of a value in a page.
 MOST = 100_000
-#: Differences are marked in texts of up to twice this length: in a row, and in the whole value.
-_COMPARED_IN_ROW = 2_000
-_COMPARED = 10_000
+#: Two texts of up to this length are compared at once; longer ones, a window at a time.
+_COMPARED = 4_000
+_WINDOW = 2_000
+#: Longer equal parts are not equal by chance.
+_LONG_EQUAL = 24
 #: Characters shown before the first difference.
 _LEAD = 40
 
@@ -105,19 +186,30 @@ class Side(NamedTuple):
 def excerpts(row: Any, limit: int = 160) -> Sides:
     """Show an excerpt of both values that begins a little before the first difference."""
     if (row.gold_state, row.predicted_state) == ("present", "present"):
-        gold, predicted = compared(row.gold, row.predicted, limit=_COMPARED_IN_ROW)
+        gold, predicted = compared(row.gold, row.predicted, limit=_COMPARED // 2)
     else:
-        gold = alone(row.gold, row.gold_state, limit=_COMPARED_IN_ROW)
-        predicted = alone(row.predicted, row.predicted_state, limit=_COMPARED_IN_ROW)
+        gold = alone(row.gold, row.gold_state, limit=_COMPARED // 2)
+        predicted = alone(row.predicted, row.predicted_state, limit=_COMPARED // 2)
     longest = max(sum(len(piece.text) for piece in side) for side in (gold, predicted))
-    equal = (side[0] for side in (gold, predicted) if len(side) > 1)
-    start = next((len(piece.text) for piece in equal if piece.kind == "same"), 0)
-    skipped = max(0, start - _LEAD) if longest > limit else 0
+    skipped = max(0, _first_difference(gold, predicted) - _LEAD) if longest > limit else 0
     return _window(gold, skipped, limit), _window(predicted, skipped, limit)
 
 
+def _first_difference(gold: list[Segment], predicted: list[Segment]) -> int:
+    """Count the characters before the first marked difference; 0 where nothing is marked."""
+    ends = [
+        sum(len(piece.text) for piece in takewhile(lambda piece: piece.kind != "changed", side))
+        for side in (gold, predicted)
+        if any(piece.kind == "changed" for piece in side)
+    ]
+    return min(ends, default=0)
+
+
 def whole(row: Any, limit: int = 2_000) -> tuple[Side, Side]:
-    """Show both values from their beginning; objects and arrays as indented JSON."""
+    """Show both values from their beginning, or from a difference that `limit` would leave out.
+
+    Objects and arrays are shown as indented JSON, without marks.
+    """
     values, states = (row.gold, row.predicted), (row.gold_state, row.predicted_state)
     texts = [
         json.dumps(document_json(value), ensure_ascii=False, indent=2)
@@ -125,18 +217,19 @@ def whole(row: Any, limit: int = 2_000) -> tuple[Side, Side]:
         else value_text(value)
         for value in values
     ]
-    longest = max(map(len, texts))
     plain = {json_type(value) for value in values}.isdisjoint({"array", "object", "null"})
     sides: list[list[Segment]]
-    if plain and longest <= 2 * _COMPARED and set(states) == {"present"}:
-        sides = list(compared(*values, limit=_COMPARED))
+    if plain and set(states) == {"present"}:
+        sides = list(compared(*values, limit=MOST))
     else:
         sides = [
             [Segment("same", trimmed(text, MOST))] if state == "present" else alone(None, state)
             for text, state in zip(texts, states, strict=True)
         ]
+    start = _first_difference(sides[0], sides[1])
+    skipped = start - _LEAD if start + _LEAD > limit else 0
     gold, predicted = (
-        Side(state, _window(side, 0, limit), max(0, len(text) - limit))
+        Side(state, _window(side, skipped, limit), max(0, len(text) - limit))
         for state, side, text in zip(states, sides, texts, strict=True)
     )
     return gold, predicted

@@ -124,7 +124,13 @@ def pager(page: Page, do: str, noun: str) -> Node | None:
 
     shown = h("span", f"{noun} {page.first + 1:,} to {page.last:,} of {page.total:,}")
     before, after = turn("◂", "Previous", page.number - 1), turn("▸", "Next", page.number + 1)
-    return h("span", before, shown, after, cls="xb-pager")
+    return h("span", before, shown, after, cls="xb-pager", live=True)
+
+
+def shown_text(page: Page, noun: str, most: int | None = None) -> str:
+    """Say which things of a page a twin has: ``rows 1 to 30 of 217``."""
+    last = page.last if most is None else min(page.last, page.first + most)
+    return f"{noun} {min(page.first + 1, last):,} to {last:,} of {page.total:,}"
 
 
 def rows_of(frame: pd.DataFrame) -> list[list[Any]]:

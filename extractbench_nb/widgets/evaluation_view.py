@@ -627,9 +627,17 @@ class EvaluationView(View):
         closes = "close" if self._chosen != _NONE else None
         table = ui.table(heads, h("tbody", body, keys="list"), cls="xb-rows", escape=closes)
         rest = max(0, cut.total - (cut.first + min(_STATIC_ROWS, cut.last - cut.first)))
+        twin = ui.shown_text(cut, "Rows", _STATIC_ROWS) + (f": {words}" if words else "")
         return h(
             "div",
-            h("p", h("span", f"{shown} ", role="status"), ui.pager(cut, "set:page", "rows")),
+            h(
+                "p",
+                h("span", shown, role="status"),
+                " ",
+                ui.pager(cut, "set:page", "rows"),
+                live=True,
+            ),
+            h("p", twin, static=True),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
             else h("p", why_empty(self._filters, len(self._fields)), cls="xb-empty"),

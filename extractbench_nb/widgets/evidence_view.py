@@ -55,6 +55,10 @@ _LEGEND = (
     (_SIGNS[NOT_SOUGHT], "not sought: null, true, false, or without letter or digit"),
     ("page · score", "of the best match; score, 0 to 1: lower if a chance match is likely"),
 )
+_UNPAIRED = {
+    "missed": "value of a gold item without a partner, not scored on its own",
+    "spurious": "value of a predicted item without a partner, not scored on its own",
+}
 _LONGEST = 160
 #: Outcomes of a filter besides those of fields: all that are not right, and items without a pair.
 _FAILED = "failed"
@@ -121,7 +125,7 @@ def value_rows(
 def _outcomes(ev: Evaluation, pairs: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
     """Return outcomes by path on either side; of several metrics, that of the first that fails.
 
-    Items without a pair are ``missed`` and ``spurious``.
+    Items without a pair are ``missed`` and ``spurious`` where ``fields`` has no row for them.
     """
     gold: dict[str, str] = {}
     predicted: dict[str, str] = {}
@@ -131,13 +135,15 @@ def _outcomes(ev: Evaluation, pairs: Mapping[str, int | None]) -> dict[str, dict
     names = ["path", "predicted_path", "outcome"]
     for path, other, outcome in order[names].itertuples(index=False):
         gold.setdefault(path, outcome)
-        predicted.setdefault(path if other is pd.NA else other, outcome)
+        there = partner_path(path, pairs) if other is pd.NA else other
+        if there is not None:  # a missed item has no place on the predicted side
+            predicted.setdefault(there, outcome)
     names = ["path", "gold_index", "predicted_index", "status"]
     for path, ours, theirs, status in matches[names].itertuples(index=False):
         if theirs is pd.NA:
-            gold[f"{path}[{ours}]"] = status
+            gold.setdefault(f"{path}[{ours}]", status)
         elif ours is pd.NA:
-            predicted[f"{partner_path(path, pairs)}[{theirs}]"] = status
+            predicted.setdefault(f"{partner_path(path, pairs)}[{theirs}]", status)
     return {"gold": gold, "predicted": predicted}
 
 
@@ -669,7 +675,7 @@ class EvidenceView(View):
             ),
             h("div", table, cls="xb-scroll", scroll=True) if kept else h("p", none, cls="xb-empty"),
             h("p", around, static=True) if written < len(kept) else None,
-            _legend(),
+            _legend(self._outcome_counts()),
         )
 
     def _row(self, number: int, place: int, *, live: bool) -> Node:
@@ -842,8 +848,12 @@ def _where(value: Mapping[str, Any] | None) -> Node:
     )
 
 
-def _legend() -> Node:
-    return h("ul", [h("li", h("b", sign), f" {text}") for sign, text in _LEGEND], cls="xb-legend")
+def _legend(outcomes: Iterable[str]) -> Node:
+    unpaired = [
+        (f"{outcome_text(name)}:", _UNPAIRED[name]) for name in outcomes if name in _UNPAIRED
+    ]
+    signs = [h("li", h("b", sign), f" {text}") for sign, text in (*_LEGEND, *unpaired)]
+    return h("ul", signs, cls="xb-legend")
 
 
 def _turner(noun: str, do: str, at: int, total: int) -> Node | None:

@@ -768,8 +768,6 @@ def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
 
 #: Characters of a value: at first, and where all of it is asked for.
 _SHOWN, LONGEST = 300, 100_000
-#: Where both texts are shorter, all of them is shown with what differs marked.
-_LONGEST_MARKED = 4000
 #: Longer arrays are shown as numbers of items.
 _LONGEST_ARRAY = 120
 #: Characters of code that a person may want to paste.
@@ -795,6 +793,7 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
     """
     values = [row["gold"], row["predicted"]]
     states = [text_of(row["gold_state"]), text_of(row["predicted_state"])]
+    limit = LONGEST if long else _SHOWN
     texts = [value_text(value) for value in values]
     longest = max(map(len, texts))
     many = any(is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True))
@@ -807,11 +806,7 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
         for v, text in zip(values, texts, strict=True)
     ]
     if states == ["present", "present"]:
-        if not long:
-            return *compared(*values, limit=_SHOWN), longest <= 2 * _SHOWN
-        if longest <= _LONGEST_MARKED:
-            return *compared(*values, limit=_LONGEST_MARKED // 2), True
-    limit = LONGEST if long else _SHOWN
+        return *compared(*values, limit=limit), longest <= 2 * limit
     gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
     return gold, predicted, longest <= limit
 

@@ -209,8 +209,9 @@ def sides(gold: Any, predicted: Any, limit: int, marked: int) -> Sides:
         v is MISSING or v is NO_PLACE or isinstance(v, Kind) for v in (gold, predicted)
     )
     is_same = type(gold) is type(predicted) and bool(gold == predicted)
-    if not is_special and not is_same and max(len(value_text(v)) for v in values) <= marked:
-        return compared(*values, limit=marked)
+    if not is_special and not is_same:
+        is_short = max(len(value_text(v)) for v in values) <= marked
+        return compared(*values, limit=marked if is_short else limit)
     return _alone(gold, limit), _alone(predicted, limit)
 
 

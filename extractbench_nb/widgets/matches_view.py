@@ -13,7 +13,7 @@ import traitlets
 
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import Segment
-from extractbench_nb.display.text import fitted
+from extractbench_nb.display.text import fitted, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.frames import chosen_array
@@ -419,10 +419,18 @@ class MatchesView(View):
         parts = [f"Items: {model.ORDERS[self.sort]}"]
         parts += [f"only {self.status}"] if self.status else []
         parts += [f"with {fitted(self.text, _WIDEST)!r}"] if self.text.strip() else []
-        said = f"{', '.join(parts)}: {cut.total:,} of {len(board.rows):,} rows. "
+        which = ", ".join(parts)
+        said = f"{which}: {cut.total:,} of {plural(len(board.rows), 'row')}"
         return h(
             "div",
-            h("p", h("span", said, role="status"), ui.pager(cut, "set:page", "rows")),
+            h(
+                "p",
+                h("span", said, role="status"),
+                " ",
+                ui.pager(cut, "set:page", "rows"),
+                live=True,
+            ),
+            h("p", f"{which}: {ui.shown_text(cut, 'rows')}", static=True),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
             else h("p", self._why_empty(), cls="xb-empty"),

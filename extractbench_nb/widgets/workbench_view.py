@@ -545,14 +545,18 @@ class Workbench(View):
                 body.append(h("tr", h("td", detail, colspan=len(heads)), key="detail"))
                 detail = None
         table = ui.table(heads, h("tbody", body, keys="list"), cls="xb-cases", id="cases")
-        words = f"{self._choices[self.shown]}, {SORTS[self.sort].lower()}: {len(places):,} of "
+        which = f"{self._choices[self.shown]}, {SORTS[self.sort].lower()}"
+        said = f"{which}: {len(places):,} of {plural(len(bench.cases), 'case')}"
         return h(
             "div",
             h(
                 "p",
-                h("span", words, plural(len(bench.cases), "case"), " ", role="status"),
+                h("span", said, role="status"),
+                " ",
                 ui.pager(cut, "set:page", "cases"),
+                live=True,
             ),
+            h("p", f"{which}: {ui.shown_text(cut, 'cases')}", static=True),
             h("div", table, cls="xb-scroll", scroll=True)
             if places
             else h("p", empty_text(bench, self.shown), cls="xb-empty"),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from extractbench_nb.display.html import STYLE
 from extractbench_nb.display.palette import (
     DARK,
     ENDINGS,
@@ -196,6 +197,24 @@ def test_every_outcome_and_ending_has_a_colour() -> None:
     assert set(ITEMS.values()) <= set(OUTCOMES)
     assert LIGHT.texts.keys() == DARK.texts.keys()
     assert len(LIGHT.shades) == len(DARK.shades) == 11
+
+
+@pytest.mark.parametrize("ink, page", [("#212121", "#ffffff"), ("#ffffff", "#111111")])
+def test_coloured_texts_of_cards_can_be_read_in_both_themes(ink: str, page: str) -> None:
+    mixed = re.findall(r"color-mix\(in srgb,(#\w{6}) (\d+)%,currentColor\)", STYLE)
+    assert len(mixed) == len(re.findall(r"color:(?:#|color-mix)", STYLE)) == 2
+    for colour, share in mixed:
+        channels = (
+            round(
+                (
+                    int(colour[at : at + 2], 16) * int(share)
+                    + int(ink[at : at + 2], 16) * (100 - int(share))
+                )
+                / 100
+            )
+            for at in (1, 3, 5)
+        )
+        assert contrast("#" + "".join(f"{channel:02x}" for channel in channels), page) >= 4.5
 
 
 def test_variables_of_both_themes_have_the_same_names() -> None:

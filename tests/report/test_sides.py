@@ -45,8 +45,14 @@ def test_compared(gold: Any, extracted: Any, left: str, right: str) -> None:
     assert tuple(map(marked, sides)) == (left, right)
 
 
-def test_long_texts_are_cut_and_not_marked() -> None:
+def test_long_texts_are_cut_around_the_first_difference() -> None:
     left, right = compared("x" * 600, "x" * 599 + "y")
+    assert left == [
+        *(start := [Segment("note", "… "), Segment("same", "x" * 279)]),
+        ("changed", "x"),
+    ]
+    assert right == [*start, ("changed", "y")]
+    left, right = compared("x" * 600, "x" * 600)
     assert left == right == [Segment("same", "x" * 279 + "…")]
     assert len(alone("y" * 100, limit=10)[0].text) == 10
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.display.sides import MOST, Segment, excerpts, whole
+from extractbench_nb.display.sides import MOST, Segment, compared, excerpts, whole
 from extractbench_nb.display.text import clean
 from tests.widgets.hostile import HOSTILE
 
@@ -41,6 +41,49 @@ def test_a_row_starts_shortly_before_the_first_difference() -> None:
     assert text(predicted).startswith("… " + TEXT[860:900] + "NEW")
     assert text(gold).endswith(" …")
     assert len(text(gold)) == 160 + 4
+
+
+LONG = "".join(f"Sentence {i} of a long text about nothing. " for i in range(2_000))
+
+
+@pytest.mark.parametrize("size", [5_000, 20_000, len(LONG)])
+def test_a_difference_in_the_middle_of_a_long_text_is_marked(size: int) -> None:
+    gold = LONG[:size]
+    at = size // 2
+    pair = row(gold, gold[:at] + "#NEW#" + gold[at + 5 :])
+    for side in (
+        excerpts(pair)[1],
+        compared(pair.gold, pair.predicted, limit=160)[1],
+        whole(pair)[1].segments,
+    ):
+        assert changed(side) == ["#NEW#"]
+        assert text(side).startswith("… " + gold[at - 40 : at] + "#NEW#")
+    everything = whole(pair, MOST)[1].segments
+    assert changed(everything) == ["#NEW#"]
+    assert text(everything) == pair.predicted
+
+
+def test_all_differences_of_a_long_text_are_marked_where_all_of_it_is_shown() -> None:
+    places = range(500, len(LONG), 9_000)
+    other = LONG
+    for at in reversed(places):
+        other = other[:at] + "#NEW#" + other[at:]
+    gold, predicted = whole(row(LONG, other), MOST)
+    assert (text(gold.segments), text(predicted.segments)) == (LONG, other)
+    assert changed(predicted.segments) == ["#NEW#"] * len(places)
+    assert changed(gold.segments) == []
+
+
+def test_long_texts_with_nothing_in_common_are_not_marked() -> None:
+    other = LONG[::-1].upper()
+    assert not any(changed(side) for side in excerpts(row(LONG, other)))
+    assert not any(changed(side.segments) for side in whole(row(LONG, other), MOST))
+
+
+def test_what_follows_a_long_common_start_is_marked_even_if_nothing_in_it_is_alike() -> None:
+    gold, predicted = excerpts(row(LONG[:3_000] + "a" * 3_000, LONG[:3_000] + "b" * 3_000))
+    assert text(gold) == f"… {LONG[2_960:3_000]}{'a' * 120} …"
+    assert changed(predicted) == ["b" * 120]
 
 
 def test_what_is_short_is_shown_whole() -> None:

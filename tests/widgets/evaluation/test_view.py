@@ -359,16 +359,25 @@ def test_the_twin_reads_without_style(view: EvaluationView) -> None:
     twin.check()
     for words in (
         *("3 of 8 counted fields pass", "overall score 0.4", "✓ correct 2", "profile paper"),
-        *("1 field has no verdict", "1 warning", "gold: undeclared, 1", "12 of 12 rows"),
+        *("1 field has no verdict", "1 warning", "gold: undeclared, 1", "Rows 1 to 12 of 12"),
         *("− omission predicted missing", "$.lines[0].n integer_exact, not counted", "n/a"),
     ):
         assert words in twin.text
 
 
+def test_the_twin_says_once_which_rows_it_has() -> None:
+    items = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"a": items}}
+    words = [f"word {at}" for at in range(99)]
+    twin = Twin(xb.show(xb.evaluate(schema, {"a": words}, {"a": []}, profile="strict")).to_html())
+    assert re.findall(r"[Rr]ows \d+ to \d+ of \d+", twin.text) == ["Rows 1 to 30 of 100"]
+    assert "… 70 more rows; ev.fields has them all" in twin.text
+
+
 def test_the_twin_is_of_what_is_shown(view: EvaluationView) -> None:
     view.outcome, view.selected_row = "hallucination", "$.c"
     text = text_of(view)
-    assert "1 of 12 rows: hallucination" in text
+    assert "Rows 1 to 1 of 1: hallucination" in text
     assert 'ev.fields[ev.fields["path"] == "$.c"]' in text
     view.clear()
     view.text = "nowhere"

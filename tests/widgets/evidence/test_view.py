@@ -235,6 +235,44 @@ def test_items_are_paired_as_they_were_aligned() -> None:
     ]
 
 
+def test_a_spurious_value_does_not_take_the_outcome_of_gold_at_its_index() -> None:
+    items = {"type": "object", "properties": {"name": {"type": "string"}}}
+    words = {"type": "array", "items": {"type": "string"}}
+    schema = {
+        "type": "object",
+        "properties": {"who": {"type": "array", "items": items}, "tags": words},
+    }
+    gold = {"who": [{"name": "Verrin Transit Authority"}], "tags": ["bus"]}
+    predicted = {"who": [{"name": "Night bus"}], "tags": ["zzzzzz"]}
+    ev = xb.evaluate(schema, gold, predicted, profile="strict")
+    sides = {
+        name: [{"path": path} for path, *_ in leaves(value)]
+        for name, value in (("gold", gold), ("predicted", predicted))
+    }
+    rows = value_rows(sides, ev)
+    found = {
+        (row["outcome"], side, row[side]["path"]) for row in rows for side in sides if row[side]
+    }
+    assert found == {
+        ("omission", "gold", "$.who[0].name"),
+        ("hallucination", "predicted", "$.who[0].name"),
+        ("omission", "gold", "$.tags[0]"),
+        ("hallucination", "predicted", "$.tags[0]"),
+    }
+
+
+def test_missed_and_spurious_are_explained_where_they_occur(
+    some_words: Path, view: EvidenceView
+) -> None:
+    tags = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"tags": tags}}
+    ev = xb.evaluate(schema, {"tags": ["some"]}, {"tags": ["zzzzzz"]})
+    said = text_of(EvidenceView(None, some_words, ev), "values")
+    assert "− missed: value of a gold item without a partner" in said
+    assert "+ spurious: value of a predicted item without a partner" in said
+    assert "without a partner" not in text_of(view, "values")
+
+
 def test_a_value_of_a_row_is_chosen_on_its_side(view: EvidenceView) -> None:
     at = next(i for i, row in enumerate(view._rows) if row["gold"]["path"] == "$.heading")
     view.perform("value", [at, "gold"])

@@ -342,7 +342,7 @@ def _as_json(lines: list[Any]) -> list[Any]:
         ([1], [1, 2], "[1]", "[1, 2]"),
         ({}, {}, "{}", "{}"),
         (math.nan, 1, '"NaN"', "1"),
-        ("x" * 99, "x" * 98, "x" * 9 + "…", "x" * 9 + "…"),
+        ("x" * 99, "x" * 98, "… " + "x" * 10, "… " + "x" * 9),
     ],
 )
 def test_two_values_are_laid_side_by_side(

@@ -294,7 +294,8 @@ def test_filters_and_pages(many: Workbench) -> None:
     many.shown, many.sort, many.text, many.page = "flips", "lowest", "case", 2
     places = many.selection.index.tolist()
     assert rows(many) == places[2 * PAGE : 3 * PAGE]
-    assert f": {len(places):,} of 1,000 cases" in view_text(many)
+    first = 2 * PAGE + 1
+    assert f": cases {first} to {first + PAGE - 1} of {len(places)}" in view_text(many)
     assert len(places) > 3 * PAGE
     many.text = "case 99"
     assert many.page == 0
@@ -407,7 +408,7 @@ def test_the_twin_says_what_is_shown(view: Workbench) -> None:
         "1 of 5 · 20.0%",
         "0.95 ← now",
         "0.8 ← baseline",
-        "Only flips, flips and failures first: 1 of 5 cases",
+        "Only flips, flips and failures first: cases 1 to 1 of 1",
         "Vertical axis from",
         "▼ lost",
         "Case 0",
