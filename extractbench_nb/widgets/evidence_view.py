@@ -661,6 +661,8 @@ class EvidenceView(View):
             id="values",
             cls=f"xb-values xb-sides{len(self._leaves)}",
         )
+        filters = [self.text, self.outcome, self.gold_finding, self.predicted_finding]
+        begins = json.dumps([*filters, cut.number])  # another element: it is scrolled to its top
         none = "No value matches; clear the filters." if self._rows else "There are no values."
         written = min(len(here), _STATIC_ROWS)
         start = cut.first + first
@@ -673,7 +675,9 @@ class EvidenceView(View):
                 pager(cut, "list", "values"),
                 live=True,
             ),
-            h("div", table, cls="xb-scroll", scroll=True) if kept else h("p", none, cls="xb-empty"),
+            h("div", table, cls="xb-scroll", scroll=True, key=begins)
+            if kept
+            else h("p", none, cls="xb-empty"),
             h("p", around, static=True) if written < len(kept) else None,
             _legend(self._outcome_counts()),
         )
