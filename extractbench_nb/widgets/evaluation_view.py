@@ -643,7 +643,7 @@ class EvaluationView(View):
             if cut.total
             else h("p", why_empty(self._filters, len(self._fields)), cls="xb-empty"),
             ui.more(rest, f"rows; {self._variable}.fields has them all", static=True),
-            ui.code(self._code),
+            ui.code(self._code, self._variable),
             id="rows",
         )
 

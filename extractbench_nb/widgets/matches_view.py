@@ -441,7 +441,7 @@ class MatchesView(View):
             if cut.total
             else h("p", self._why_empty(), cls="xb-empty"),
             ui.more(cut.total - cut.last, "rows", static=True),
-            ui.code(self.code),
+            ui.code(self.code, self._variable),
             id="rows",
         )
 
