@@ -76,7 +76,7 @@ INVALID = "⊘"
 # --- words ----------------------------------------------------------------------------------------
 
 
-def headline(rows: model.Coded, places: model.Numbers, *, inside_arrays: bool) -> str:
+def headline(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> str:
     """Count what is shown."""
     if not len(places):
         return ""
@@ -88,7 +88,8 @@ def headline(rows: model.Coded, places: model.Numbers, *, inside_arrays: bool) -
         said.append(all_fail)
     failed = int(model.failed_by_every_run(rows, places).sum())
     said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
-    inside = 0 if inside_arrays else int((~rows.counted).sum())
+    is_part = choice.inside_arrays or model.filters_in_words(choice)
+    inside = 0 if is_part else int((~rows.counted).sum())
     said.append(f"{plural(inside, 'row')} inside arrays not included" if inside else "")
     return " · ".join(text for text in said if text)
 
@@ -792,7 +793,7 @@ class FailureExplorer(model.Choice, View):
             drawn = heatmap(grid, self) if grid.cells else h("div")
             self._drawn_grid = (
                 grid,
-                headline(self._coded, self._places, inside_arrays=self.inside_arrays),
+                headline(self._coded, self._places, self),
                 drawn,
             )
         sides = [set(names) for names in self.selected_block]
