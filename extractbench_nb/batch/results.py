@@ -35,7 +35,7 @@ from extractbench_nb.batch.storage import (
     refuse_foreign,
 )
 from extractbench_nb.display.html import card_html, document_text, table_html
-from extractbench_nb.display.text import dollars, one_line, plural
+from extractbench_nb.display.text import dollars, one_line, plural, ratio_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY, with_details
 from extractbench_nb.evaluation.result import Evaluation, Inputs
@@ -192,7 +192,7 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
 def _number(value: Any) -> str:
     if pd.isna(value):
         return "n/a"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return ratio_text(value) if isinstance(value, float) else str(value)
 
 
 #: A sum that is missing if any of its values is missing.

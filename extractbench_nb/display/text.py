@@ -28,6 +28,20 @@ def dollars(amount: float | None) -> str:
     return "$" + (f"{digits:.8f}".rstrip("0").rstrip(".") or "0")
 
 
+def ratio_text(value: float, digits: int = 3) -> str:
+    """Write a number from 0 to 1; only an exact 1 is written as one, and only an exact 0 as zero.
+
+    Examples
+    --------
+    >>> [ratio_text(value) for value in (0, 0.0001, 0.8714, 0.999667, 1)]
+    ['0.000', '0.001', '0.871', '0.999', '1.000']
+    """
+    text = f"{value:.{digits}f}"
+    if 0 < value < 1 and float(text) in (0, 1):
+        return f"{abs(float(text) - 10**-digits):.{digits}f}"
+    return text
+
+
 #: Levels of containers kept in a report; deeper containers are replaced by a short text.
 _LEVELS = 200
 #: Longer integers are written in hexadecimal: Python refuses to print more than 4,300 digits.

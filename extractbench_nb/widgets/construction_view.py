@@ -16,7 +16,7 @@ from extractbench_nb.construction.retrieval import Chunk, Documents, Retriever
 from extractbench_nb.construction.values import is_absent
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Pair, whole
-from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.display.text import one_line, plural, ratio_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.drawing import boxed_grid
 from extractbench_nb.widgets import controls as ui
@@ -225,7 +225,13 @@ class ConstructionView(TwoTables):
     def _scores(self) -> Node:
         summary = self.comparison.summary
         scores = [
-            h("span", f"{name.replace('_', ' ')} ", h("b", f"{summary[name]:.3f}"), "; ", key=name)
+            h(
+                "span",
+                f"{name.replace('_', ' ')} ",
+                h("b", ratio_text(summary[name])),
+                "; ",
+                key=name,
+            )
             for name in _SCORES
         ]
         rows: dict[str, int] = {}
@@ -435,7 +441,7 @@ class ConstructionView(TwoTables):
         summary = self.comparison.summary
         return (
             f"Table construction · {self.comparison.profile.name} · cell F1 "
-            f"{summary['cell_f1']:.3f} · row threshold {self.threshold:g}"
+            f"{ratio_text(summary['cell_f1'])} · row threshold {self.threshold:g}"
         )
 
 

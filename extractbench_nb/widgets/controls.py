@@ -72,9 +72,11 @@ def copy(label: str, text: str) -> Node:
     return h("span", h("button", label, type="button", copy=text), " ", status, live=True)
 
 
-def code(text: str) -> Node:
-    """Show code to be copied, folded."""
-    return h("details", h("summary", "Code"), h("pre", text), copy("Copy", text), live=True)
+def code(text: str, name: str = "") -> Node:
+    """Show code to be copied, folded; `name` is that of the evaluation in it."""
+    said = f"{name} stands for the evaluation of this view; set your own variable with name=."
+    note = h("p", said, cls="xb-quiet") if name else None
+    return h("details", h("summary", "Code"), h("pre", text), copy("Copy", text), note, live=True)
 
 
 def toolbar(*controls: Content) -> Node:

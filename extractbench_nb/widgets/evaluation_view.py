@@ -19,6 +19,7 @@ from extractbench_nb.display.text import (
     clean,
     one_line,
     plural,
+    ratio_text,
     trimmed,
     value_text,
 )
@@ -201,7 +202,7 @@ def head(ev: Evaluation) -> Node:
     scores = [
         h("span", f"{name.replace('_', ' ')} ", h("b", score, cls="xb-num"), " · ")
         for name in _SCORES
-        for score in [format(summary[name], ".3f") if evaluated else "n/a"]
+        for score in [ratio_text(summary[name]) if evaluated else "n/a"]
     ]
     passes = f"{summary['passed']:,.0f} of {evaluated:,} counted fields pass"
     rows = sum(counted.values())
@@ -642,7 +643,7 @@ class EvaluationView(View):
             if cut.total
             else h("p", why_empty(self._filters, len(self._fields)), cls="xb-empty"),
             ui.more(rest, f"rows; {self._variable}.fields has them all", static=True),
-            ui.code(self._code),
+            ui.code(self._code, self._variable),
             id="rows",
         )
 

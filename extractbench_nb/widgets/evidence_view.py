@@ -603,6 +603,30 @@ class EvidenceView(View):
             "edits": self._editor(),
         }
 
+    def to_html(self) -> str:
+        """Write the static twin; without a chosen value, the first failing one that was found."""
+        first = self._first_found()
+        is_used = self.selected_path or self.sought is not None or len(self.edits)
+        if is_used or first is None:
+            return super().to_html()
+        twin = EvidenceView(self._ds, self._document, self._subject, side=first[0])
+        with twin.changing():
+            for name in ("zoom", "text", "outcome", "gold_finding", "predicted_finding"):
+                setattr(twin, name, getattr(self, name))
+            twin.side, twin.selected_path = first
+        html = twin.to_html()
+        twin.close()
+        return html
+
+    def _first_found(self) -> tuple[str, str] | None:
+        """Return side and path of the first listed value that was found, failing rows first."""
+        rows = [self._rows[at] for at in self._kept()]
+        for row in sorted(rows, key=lambda row: row["outcome"] in _RIGHT):
+            for side in dict.fromkeys((self.side, *self._leaves)):
+                if _finding(row[side]) == FOUND:
+                    return side, row[side]["path"]
+        return None
+
     def _kept(self) -> list[int]:
         findings = {side: getattr(self, f"{side}_finding") for side in self._leaves}
         return kept_rows(self._rows, findings, outcome=self.outcome, text=self.text)
@@ -661,6 +685,8 @@ class EvidenceView(View):
             id="values",
             cls=f"xb-values xb-sides{len(self._leaves)}",
         )
+        filters = [self.text, self.outcome, self.gold_finding, self.predicted_finding]
+        begins = json.dumps([*filters, cut.number])  # another element: it is scrolled to its top
         none = "No value matches; clear the filters." if self._rows else "There are no values."
         written = min(len(here), _STATIC_ROWS)
         start = cut.first + first
@@ -673,7 +699,9 @@ class EvidenceView(View):
                 pager(cut, "list", "values"),
                 live=True,
             ),
-            h("div", table, cls="xb-scroll", scroll=True) if kept else h("p", none, cls="xb-empty"),
+            h("div", table, cls="xb-scroll", scroll=True, key=begins)
+            if kept
+            else h("p", none, cls="xb-empty"),
             h("p", around, static=True) if written < len(kept) else None,
             _legend(self._outcome_counts()),
         )

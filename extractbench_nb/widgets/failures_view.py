@@ -55,6 +55,8 @@ _HINT = (
     "of failures lists its rows."
 )
 
+#: A line without the sign may be 0 too: no row of it has a value in gold.
+_FAILED_BY_ALL = "failed by every run; without it, a field of 0 has no value in gold"
 _ABSENT = {
     frozenset({"field", "document"}): "field not in this document",
     frozenset({"field", "run"}): "field not in the documents of this run",
@@ -74,7 +76,7 @@ INVALID = "⊘"
 # --- words ----------------------------------------------------------------------------------------
 
 
-def headline(rows: model.Coded, places: model.Numbers) -> str:
+def headline(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> str:
     """Count what is shown."""
     if not len(places):
         return ""
@@ -86,6 +88,9 @@ def headline(rows: model.Coded, places: model.Numbers) -> str:
         said.append(all_fail)
     failed = int(model.failed_by_every_run(rows, places).sum())
     said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
+    is_part = choice.inside_arrays or model.filters_in_words(choice)
+    inside = 0 if is_part else int((~rows.counted).sum())
+    said.append(f"{plural(inside, 'row')} inside arrays not included" if inside else "")
     return " · ".join(text for text in said if text)
 
 
@@ -104,7 +109,7 @@ def every(choice: model.Choice) -> str:
 def empty(rows: model.Coded, choice: model.Choice) -> str:
     """Say why nothing is shown, and what would help."""
     if not len(rows):
-        return "No field was evaluated: there are no rows in `fields`."
+        return "No field was evaluated: there is nothing to show."
     if not choice.inside_arrays and not rows.counted.any():
         return "Every row is inside an array; show the fields inside arrays."
     return f"No field matches: {', '.join(model.filters_in_words(choice))}. Clear the filters."
@@ -272,7 +277,7 @@ def legend(grid: model.Grid, choice: model.Choice) -> Node:
         ),
         (
             any(line.failed for side in grid[:2] for line in side.lines),
-            key("xb-signs", "✗", "failed by every run"),
+            key("xb-signs", "✗", _FAILED_BY_ALL),
         ),
     ]
     shown = [drawn for there, drawn in keys if there]
@@ -592,6 +597,12 @@ class FailureExplorer(model.Choice, View):
         self.selected_block = ()
         self.do_all(None)
 
+    def do_unfiltered(self, _: Any) -> None:
+        """Remove the filters of what the heatmap shows."""
+        with self.hold_trait_notifications():
+            self.schema = self.run = None
+            self.find, self.failed_by_every_run, self.valid_only = "", False, False
+
     def do_all(self, _: Any) -> None:
         """Remove the filters of the values."""
         self._counted = False
@@ -780,7 +791,11 @@ class FailureExplorer(model.Choice, View):
         grid = self._shown_grid()
         if self._drawn_grid[0] is not grid:
             drawn = heatmap(grid, self) if grid.cells else h("div")
-            self._drawn_grid = grid, headline(self._coded, self._places), drawn
+            self._drawn_grid = (
+                grid,
+                headline(self._coded, self._places, self),
+                drawn,
+            )
         sides = [set(names) for names in self.selected_block]
         chosen = [
             [at for at, line in enumerate(side.lines, 1) if axis.names[line.code] in names]
@@ -837,6 +852,7 @@ class FailureExplorer(model.Choice, View):
             ui.check("failed by every run", "set:failed_by_every_run", self.failed_by_every_run),
             ui.check("inside arrays too", "set:inside_arrays", self.inside_arrays),
             ui.check("without invalid outputs", "set:valid_only", self.valid_only),
+            ui.button("Clear filters", "unfiltered") if model.filters_in_words(self) else None,
         )
 
     def _names(self, label: str, trait: str, axis: model.Axis) -> Node | None:
@@ -897,7 +913,7 @@ class FailureExplorer(model.Choice, View):
     def _drawn_values(self) -> Node:
         rows = self._coded
         if not self._is_listing:
-            return h("p", _HINT, cls="xb-quiet", live=True)
+            return h("p", _HINT if len(self._places) else "", cls="xb-quiet", live=True)
         keys = model.ordered_keys(rows, self._places, self._listed, self.value_order)
         page = ui.page_of(len(keys), self.value_page, KEYS_A_PAGE)
         shown: model.Numbers = page.of(keys)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from extractbench_nb._json import bracketed, json_type, leaf_texts, member
 from extractbench_nb.display.sides import Segment, alone, compared
-from extractbench_nb.display.text import accepted_text, clean, cut, fitted, value_text
+from extractbench_nb.display.text import accepted_text, clean, cut, fitted, ratio_text, value_text
 from extractbench_nb.evaluation import MapItem
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
@@ -580,6 +580,6 @@ class Board:
 
 def _texts(summary: pd.Series) -> list[str]:
     counts = ["n/a" if summary[n] is pd.NA else f"{int(summary[n]):,}" for n in _COUNTS]
-    ratios = ["n/a" if summary[name] is pd.NA else f"{summary[name]:.3f}" for name in _RATIOS]
+    ratios = ["n/a" if summary[name] is pd.NA else ratio_text(summary[name]) for name in _RATIOS]
     passed = summary["passed"]
     return [*counts, *ratios, "n/a" if passed is pd.NA else "yes" if passed else "no"]

@@ -281,6 +281,11 @@ class MatchesView(View):
         """Close the chosen pair."""
         self.selected_pair = None
 
+    def do_clear(self, _: Any) -> None:
+        """Remove the filters."""
+        with self.hold_trait_notifications():
+            self.status = self.text = ""
+
     def do_whole(self, at: Any) -> None:
         """Show all of the values in a row of the chosen pair."""
         if type(at) is int:
@@ -356,6 +361,7 @@ class MatchesView(View):
             ui.menu("Show", "set:status", statuses, self.status),
             ui.menu("Order", "set:sort", model.ORDERS, self.sort),
             ui.search("Find a text in the items", "set:text", self.text, hint, "rows"),
+            ui.button("Clear filters", "clear") if self.status or self.text.strip() else None,
         )
 
     def _sliders(self) -> Node | None:
@@ -435,7 +441,7 @@ class MatchesView(View):
             if cut.total
             else h("p", self._why_empty(), cls="xb-empty"),
             ui.more(cut.total - cut.last, "rows", static=True),
-            ui.code(self.code),
+            ui.code(self.code, self._variable),
             id="rows",
         )
 

@@ -11,7 +11,7 @@ import traitlets
 
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.palette import SERIES
-from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.display.text import one_line, plural, ratio_text
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import is_share
 from extractbench_nb.tables.drawing import kind_of, rectangles
@@ -329,7 +329,7 @@ class ObjectsView(View):
         scores = None
         if self._grits is not None:
             named = ", ".join(
-                f"{n} {score:.3f}" for n, score in self._grits.scores["fscore"].items()
+                f"{n} {ratio_text(score)}" for n, score in self._grits.scores["fscore"].items()
             )
             compare = ui.button("Compare the tables", "compare")
             scores = h("p", f"GriTS with the true table: {named}. ", compare)
@@ -450,7 +450,7 @@ class ObjectsView(View):
         ]
         facts = [
             ("class", one.label),
-            ("score", f"{one.score:.3f}"),
+            ("score", ratio_text(one.score)),
             ("fate", one.fate),
             ("detected at", _numbers(one.box)),
             ("resolved to", "" if left is None else _numbers(left.box)),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.display.nodes import Node, h
-from extractbench_nb.display.text import one_line
+from extractbench_nb.display.text import one_line, ratio_text
 from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets import workbench_model as model
 
@@ -230,7 +230,7 @@ class Curve:
             shares = [line[n] for line in self.lines.values()]
             cells = [
                 f"{self.passing[n]:,}",
-                *("n/a" if share is None else f"{share:.3f}" for share in shares),
+                *("n/a" if share is None else ratio_text(share) for share in shares),
             ]
             name = " ← ".join([self.texts[n], *notes])
             rows.append(

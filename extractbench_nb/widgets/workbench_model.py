@@ -15,7 +15,7 @@ import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb._json import json_type, private_copy
-from extractbench_nb.display.text import document_json, value_text
+from extractbench_nb.display.text import document_json, ratio_text, value_text
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.evaluation import Profile
 from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, check_gold
@@ -629,7 +629,7 @@ def _share(found: Verdicts) -> str:
 
 def _mean(found: Verdicts) -> str:
     known = found.score[~np.isnan(found.score)]
-    return f"{known.mean():.3f}" if len(known) else "n/a"
+    return ratio_text(known.mean()) if len(known) else "n/a"
 
 
 def _agreement(bench: Bench, found: Verdicts) -> str:

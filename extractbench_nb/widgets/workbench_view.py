@@ -11,7 +11,7 @@ import traitlets
 from extractbench_nb._json import json_type
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import MOST, Pair, excerpts, whole
-from extractbench_nb.display.text import clean, one_line, plural, trimmed
+from extractbench_nb.display.text import clean, one_line, plural, ratio_text, trimmed
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation import Profile
 from extractbench_nb.evaluation.cases import Case, Verdicts
@@ -108,7 +108,7 @@ def case_pair(case: Case) -> Pair:
 
 def verdict_texts(found: Verdicts, at: int) -> tuple[str, str]:
     """Return the score and the verdict of a case, in words."""
-    score = "n/a" if np.isnan(found.score[at]) else f"{found.score[at]:.3f}"
+    score = "n/a" if np.isnan(found.score[at]) else ratio_text(found.score[at])
     if not found.decided[at]:
         return score, "no verdict"
     return score, "pass" if found.passed[at] else "fail"

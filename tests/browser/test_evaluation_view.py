@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import extractbench_nb as xb
+from tests.browser.conftest import Opened
 from tests.browser.lab import Notebook, serious_findings
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -290,3 +294,18 @@ def test_screen_readers_are_served(notebook: Notebook, dark: bool) -> None:
 
 def test_no_errors_on_the_console(notebook: Notebook) -> None:
     notebook.check()
+
+
+@pytest.mark.parametrize("width", [1440, 700])
+def test_the_tree_of_the_twin_cuts_no_name(
+    open_file: Callable[..., Opened], tmp_path: Path, width: int
+) -> None:
+    ds = xb.load_dataset()
+    document = "brindlemoor_10q_q2_fy2031"
+    predicted = ds.root / f"runs/osprey-7b/{document}.json"
+    ev = xb.evaluate(ds.schema("quarterly_report"), ds.gold(document), predicted, profile="strict")
+    page = open_file(xb.show(ev).save(tmp_path / "view.html"), width=width).page
+    names = page.locator(".xb-tree .xb-name:visible")
+    assert names.count() > 10
+    cut = "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert names.evaluate_all(cut) == 0

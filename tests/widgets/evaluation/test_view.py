@@ -365,6 +365,12 @@ def test_the_twin_reads_without_style(view: EvaluationView) -> None:
         assert words in twin.text
 
 
+def test_the_code_says_what_its_variable_stands_for(view: EvaluationView) -> None:
+    assert "ev stands for the evaluation of this view" in str(view.draw()["rows"])
+    named = xb.show(view._ev, name="mine")
+    assert "mine stands for the evaluation of this view" in str(named.draw()["rows"])
+
+
 def test_the_twin_says_once_which_rows_it_has() -> None:
     items = {"type": "array", "items": {"type": "string"}}
     schema = {"type": "object", "properties": {"a": items}}

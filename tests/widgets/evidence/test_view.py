@@ -273,6 +273,30 @@ def test_missed_and_spurious_are_explained_where_they_occur(
     assert "without a partner" not in text_of(view, "values")
 
 
+def test_the_twin_of_an_unused_view_shows_the_first_failing_value_that_was_found(
+    view: EvidenceView,
+) -> None:
+    text = Twin(view.to_html()).text
+    assert "Place 1 of" in text
+    assert "gold $.heading" in text
+    assert (view.selected_path, view.side, view.sought) == ("", "predicted", None)
+    view.outcome = "correct"
+    assert "gold $.heading" not in Twin(view.to_html()).text
+
+
+def test_the_list_begins_anew_after_a_filter(view: EvidenceView) -> None:
+    def box() -> Any:
+        return next(
+            child for child in view.draw()["values"].children if "scroll" in child.attributes
+        )
+
+    before = box().attributes["key"]
+    view.selected_path = "$.heading"
+    assert box().attributes["key"] == before
+    view.outcome = "correct"
+    assert box().attributes["key"] != before
+
+
 def test_a_value_of_a_row_is_chosen_on_its_side(view: EvidenceView) -> None:
     at = next(i for i, row in enumerate(view._rows) if row["gold"]["path"] == "$.heading")
     view.perform("value", [at, "gold"])

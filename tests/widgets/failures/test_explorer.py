@@ -279,12 +279,31 @@ def test_the_headline_counts_what_is_shown() -> None:
     view = explorer()
     assert (
         "2 fields · 2 documents · 2 runs · 1 of 3 outputs invalid: all their fields fail · "
-        "1 field failed by every run"
+        "1 field failed by every run · 1 row inside arrays not included"
     ) in shown(view, "page")
     view.valid_only = True
     assert "· 1 field failed by every run" in shown(view, "page")
     view.find = "b"
     assert "1 field · 1 document · 1 run" in shown(view, "page")
+    view.find, view.inside_arrays = "", True
+    assert "not included" not in shown(view, "page")
+
+
+def test_filters_that_leave_nothing_can_be_cleared() -> None:
+    view = explorer()
+    assert "Clear filters" not in shown(view, "page")
+    view.find, view.valid_only = "no such field", True
+    assert "Clear the filters." in shown(view, "page")
+    assert "Clear filters" in shown(view, "page")
+    view.perform("unfiltered")
+    assert (view.find, view.valid_only) == ("", False)
+    assert view._places.size
+
+
+def test_nothing_evaluated_has_no_hint_to_click() -> None:
+    view = explorer(FIELDS.iloc[:0])
+    assert "there is nothing to show" in shown(view, "page")
+    assert "Click" not in shown(view)
 
 
 @pytest.mark.parametrize(

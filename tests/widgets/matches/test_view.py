@@ -52,6 +52,16 @@ PREDICTED = {
 }
 
 
+def test_filters_that_another_array_keeps_can_be_cleared(view: MatchesView) -> None:
+    view.path, view.text = "$.people", "Ada"
+    view.path = "$.keywords"
+    assert "No item matches; clear the filters." in str(view.draw()["rows"])
+    assert "Clear filters" in str(view.draw()["tools"])
+    view.perform("clear")
+    assert (view.text, view.status) == ("", "")
+    assert "Clear filters" not in str(view.draw()["tools"])
+
+
 @pytest.fixture(scope="module")
 def ev() -> xb.evaluation.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED)

@@ -530,3 +530,10 @@ def test_values_that_are_odd(value: Any) -> None:
     view.selected_case = 1
     Twin(view.to_html()).check()
     assert view.results["passed"].tolist()[0]
+
+
+def test_a_score_just_below_one_is_not_written_as_one() -> None:
+    bench = xb.workbench("string_fuzzy", [("a" * 3000, "a" * 3000 + "!", True)])
+    bench.params = {**bench.params, "threshold": 1.0}
+    assert "0.999 ✗ fail" in view_text(bench)
+    assert "1.000 ✗" not in view_text(bench)
