@@ -190,9 +190,14 @@ def excerpts(row: Any, limit: int = 160) -> Sides:
     else:
         gold = alone(row.gold, row.gold_state, limit=_COMPARED // 2)
         predicted = alone(row.predicted, row.predicted_state, limit=_COMPARED // 2)
-    longest = max(sum(len(piece.text) for piece in side) for side in (gold, predicted))
+    longest = _longest(gold, predicted)
     skipped = max(0, _first_difference(gold, predicted) - _LEAD) if longest > limit else 0
     return _window(gold, skipped, limit), _window(predicted, skipped, limit)
+
+
+def _longest(gold: list[Segment], predicted: list[Segment]) -> int:
+    """Count the characters of the longer side."""
+    return max(sum(len(piece.text) for piece in side) for side in (gold, predicted))
 
 
 def _first_difference(gold: list[Segment], predicted: list[Segment]) -> int:
@@ -227,7 +232,9 @@ def whole(row: Any, limit: int = 2_000) -> tuple[Side, Side]:
             for text, state in zip(texts, states, strict=True)
         ]
     start = _first_difference(sides[0], sides[1])
-    skipped = start - _LEAD if start + _LEAD > limit else 0
+    # as much as there is room for is shown, also before a difference near the end
+    skipped = min(start - _LEAD, _longest(sides[0], sides[1]) - limit)
+    skipped = max(0, skipped) if start + _LEAD > limit else 0
     gold, predicted = (
         Side(state, _window(side, skipped, limit), max(0, len(text) - limit))
         for state, side, text in zip(states, sides, texts, strict=True)
