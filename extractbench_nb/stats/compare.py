@@ -255,7 +255,9 @@ def average_outputs(
                 "drop these rows or fill the column"
             )
     group = _groups(summary, names, fewest)
-    document, documents = pd.factorize(summary["document"].astype(TEXT), sort=True)
+    texts = pd.Index(summary["document"].astype(TEXT), dtype=object)
+    documents = texts.drop_duplicates().sort_values()
+    document = documents.get_indexer(texts)  # pandas 2's factorize ends texts at a NUL
     domain = pd.Series(summary.get("domain", [None] * len(summary)), dtype=TEXT)
     pairs = pd.DataFrame({"document": document, "domain": domain.array}).dropna().drop_duplicates()
     again = pairs["document"][pairs["document"].duplicated()]
@@ -278,17 +280,18 @@ def average_outputs(
         values = _numbers(summary, measure, invalid).sort_values()
         means = values.groupby(cell_of[values.index]).mean()
         scores[measure] = np.full(shape, np.nan)
-        scores[measure].flat[means.index] = means
+        scores[measure].flat[means.index.to_numpy()] = means
     return Outputs(list(group.categories), domains, counts, invalid_counts, scores)
 
 
 def _groups(summary: pd.DataFrame, names: list[str], fewest: int) -> pd.Categorical:
     """Return the group of each row, as a categorical of group labels in order."""
     if len(names) == 1:
-        keys = pd.Index(summary[names[0]].astype(object))
+        keys = pd.Index(summary[names[0]], dtype=object)
     else:
         keys = pd.MultiIndex.from_frame(summary[names].astype(object)).to_flat_index()
-    codes, groups = pd.factorize(keys)
+    groups = keys.drop_duplicates()
+    codes = groups.get_indexer(keys)
     try:
         order = sorted(range(len(groups)), key=lambda i: groups[i])
     except TypeError:  # values that cannot be compared are sorted as text
