@@ -98,6 +98,7 @@ def as_pandas(frame: Any) -> Any:
         return frame
     import pyarrow as pa
 
+    _refuse_objects(frame)
     try:
         table = frame if isinstance(frame, pa.Table) else pa.table(frame)
         named = zip(table.column_names, table.columns, strict=True)
@@ -108,6 +109,20 @@ def as_pandas(frame: Any) -> Any:
     kept = [at for at, name in enumerate(table.column_names) if not _INDEX.match(name)]
     found = pd.DataFrame(dict(enumerate(columns)), index=range(table.num_rows))[kept]
     return found.set_axis([table.column_names[at] for at in kept], axis="columns")
+
+
+def _refuse_objects(frame: Any) -> None:
+    """Raise `InputError` where a frame of Polars has Python objects.
+
+    Arrow cannot read these, and before its version 2 Polars ends the whole process when asked.
+    """
+    schema = getattr(frame, "schema", None)
+    for name, kind in schema.items() if isinstance(schema, Mapping) else ():
+        if str(kind) == "Object":
+            raise InputError(
+                f"column {name!r} is of the type Object, which has no values for other programs; "
+                "write it as JSON text"
+            )
 
 
 _INDEX = re.compile(r"__index_level_\d+__\Z")
