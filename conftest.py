@@ -1,9 +1,16 @@
-"""What holds for examples in docstrings: the figures that they draw are closed after them."""
+"""What holds for all tests and examples: figures are closed, and no process outlives them."""
 
 import sys
 from collections.abc import Iterator
 
 import pytest
+
+from tests.processes import watch
+
+
+def pytest_configure() -> None:
+    """Before xdist starts processes of its own."""
+    watch()
 
 
 @pytest.fixture(autouse=True)
