@@ -19,7 +19,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.field_metrics.registry import REGISTRY, metric
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, until, wait_until
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}
 
@@ -131,8 +131,7 @@ def test_awaited_metrics_overlap_up_to_the_limit(frame_of):
     async def own(gold, predicted):
         now.add(predicted)
         most.append(len(now))
-        while max(most) < limit:
-            await asyncio.sleep(0)
+        await until(lambda: max(most) >= limit)
         now.discard(predicted)
         return gold == predicted
 
@@ -343,7 +342,7 @@ def test_no_process_is_left_over(number, tmp_path):
     command = [sys.executable, str(script), str(folder)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
         begun = Path(f"{folder}.begun")
-        wait_until(begun.exists)
+        wait_until(lambda: begun.exists() or process.poll() is not None)
         assert len(members_of(process.pid)) >= 3
         process.send_signal(number)
         try:

@@ -107,7 +107,7 @@ def test_other_threads_and_other_handlers():
     found = []
     thread = threading.Thread(target=lambda: found.append(run_loop(seven())))
     thread.start()
-    thread.join()
+    thread.join(PATIENCE)
     before = signal.signal(signal.SIGINT, lambda *_: found.append("told"))
     try:
         with undisturbed():

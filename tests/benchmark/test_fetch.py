@@ -26,6 +26,7 @@ from extractbench_nb.benchmark import fetch
 from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE, ReleasedFile
 from extractbench_nb.benchmark.fetch import fetch_dataset
 from extractbench_nb.errors import DatasetError
+from tests.waiting import PATIENCE
 
 GOLD = "law/lease/pdf+gold/[a24] one & two.gold.json"
 PDF = "law/lease/pdf+gold/[a24] one & two.pdf"
@@ -102,7 +103,7 @@ def source() -> Iterator[Source]:
     thread.start()
     yield source
     source.server.shutdown()
-    thread.join()
+    thread.join(PATIENCE)
     source.server.server_close()
 
 

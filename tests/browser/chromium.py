@@ -13,7 +13,7 @@ import pytest
 from tests.waiting import PATIENCE
 
 #: Seconds that a page, a kernel or a server may take for what is expected of it.
-SECONDS = PATIENCE / 6
+SECONDS = PATIENCE / 2
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 

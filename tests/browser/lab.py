@@ -12,9 +12,10 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +24,7 @@ import nbformat
 from jupyter_client.blocking.client import BlockingKernelClient
 
 from tests.browser.chromium import SECONDS, new_context
+from tests.waiting import wait_until
 
 QUIET = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -139,6 +141,7 @@ class Lab:
         self.browser: Any = None
         self.clients: list[Any] = []
         self.contexts: list[Any] = []
+        self.failure: Exception | None = None
         self._numbers = itertools.count()
 
     @contextmanager
@@ -193,14 +196,8 @@ class Lab:
             env=environment,
             start_new_session=True,
         )
-        while True:
-            try:
-                urllib.request.urlopen(f"{self.base}/api", timeout=SECONDS).close()  # noqa: S310
-            except OSError:
-                assert process.poll() is None, (self.folder / "lab.log").read_text()[-2000:]
-                time.sleep(0.1)
-            else:
-                return process
+        wait_until_it_answers(process, f"{self.base}/api", self.folder / "lab.log")
+        return process
 
     def _ask(self, path: str, method: str = "GET") -> Any:
         token = {"Authorization": f"token {self.token}"}
@@ -245,16 +242,21 @@ class Lab:
         nodes = [new_code_cell(source.strip()) for source in (*cells, last)]
         notebook = new_notebook(cells=nodes, metadata={"kernelspec": kernel})
         nbformat.write(notebook, self.folder / f"{name}.ipynb")
+        if self.failure is not None:  # every other notebook would wait as long
+            raise AssertionError("no notebook could be opened") from self.failure
         context = new_context(self.browser, viewport={"width": width, "height": 1000})
         self.contexts.append(context)
         page = context.new_page()
         opened = Notebook(page, None)
         _watch(page, opened.problems, self.base)
-        page.goto(f"{self.base}/lab/tree/{name}.ipynb?reset&token={self.token}")
-        expect(opened.panel.locator(".jp-CodeCell").first).to_be_visible()
-        opened.client = self._kernel(f"{name}.ipynb")
-        idle = page.locator("#jp-bottom-panel")
-        expect(idle).to_contain_text(re.compile(r"\| Idle"))
+        try:
+            page.goto(f"{self.base}/lab/tree/{name}.ipynb?reset&token={self.token}")
+            expect(opened.panel.locator(".jp-CodeCell").first).to_be_visible()
+            opened.client = self._kernel(f"{name}.ipynb")
+            expect(page.locator("#jp-bottom-panel")).to_contain_text(re.compile(r"\| Idle"))
+        except Exception as error:
+            self.failure = error
+            raise
         page.keyboard.press("Control+b")  # folds the file browser away
         if run:
             page.get_by_role("menuitem", name="Run", exact=True).click()
@@ -268,13 +270,33 @@ class Lab:
 
     def close(self) -> None:
         """Stop the server and its kernels."""
-        os.killpg(self.process.pid, signal.SIGTERM)
-        try:
-            self.process.wait(SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(SECONDS)
+        stop(self.process)
         self.log.close()
+
+
+def wait_until_it_answers(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    """Wait until a server answers, with an error or without; a server that has ended never does."""
+
+    def answers() -> bool:
+        try:
+            urllib.request.urlopen(address, timeout=SECONDS).close()  # noqa: S310
+        except urllib.error.HTTPError:
+            return True
+        except OSError:
+            assert process.poll() is None, log.read_text()[-2000:]
+            return False
+        return True
+
+    wait_until(answers)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Stop a server that leads its processes, and then what has not stopped by itself."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(OSError):  # it has ended
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(SECONDS)
 
 
 def _watch(page: Any, problems: list[str], base: str) -> None:

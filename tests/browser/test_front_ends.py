@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from functools import partial
@@ -23,6 +20,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.browser.chromium import SECONDS, new_context
+from tests.browser.lab import stop, wait_until_it_answers
 from tests.browser.views import NAMES, SETUP, VIEWS
 from tests.waiting import wait_until
 
@@ -80,7 +78,7 @@ def page(
             start_new_session=True,
         )
         try:
-            _wait(process, f"http://127.0.0.1:{port}/", folder / "log")
+            wait_until_it_answers(process, f"http://127.0.0.1:{port}/", folder / "log")
             context = new_context(browser, viewport={"width": 1400, "height": 1000})
             opened = context.new_page()
             opened.goto(f"http://127.0.0.1:{port}/{address}")
@@ -91,23 +89,7 @@ def page(
             yield opened
             context.close()
         finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(SECONDS)
-
-
-def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        try:
-            urllib.request.urlopen(address, timeout=SECONDS).close()  # noqa: S310
-        except urllib.error.HTTPError:
-            return
-        except OSError:
-            assert process.poll() is None, log.read_text()[-2000:]
-            time.sleep(0.1)
-        else:
-            return
-    raise TimeoutError(log.read_text()[-2000:])
+            stop(process)
 
 
 def _is_connected(sessions: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb import compat
 from extractbench_nb.field_metrics.classes import BaseMetric, MetricResult
+from tests.waiting import until
 
 RELEASE = "extract-bench-0.1.0"
 
@@ -293,8 +294,7 @@ def test_one_after_the_other_or_all_at_once(parallel, most):
         async def evaluate(self, node: Any, config: Any = None) -> MetricResult:
             running[0] += 1
             running[1] = max(running)
-            while running[1] < most:
-                await asyncio.sleep(0)
+            await until(lambda: running[1] >= most)
             running[0] -= 1
             return MetricResult("busy", 1.0, True)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 TESTS = Path(__file__).parents[1]
 #: Calls that wait, and take a limit as their first argument or as `timeout`.
 WAITING = set(
@@ -13,8 +15,6 @@ WAITING = set(
     "settimeout timeout urlopen wait wait_for wait_for_ready HTTPConnection".split()
 )
 CLOCKS = {"monotonic", "perf_counter", "process_time", "time"}
-#: Seconds: shorter limits fail on a busy machine.
-LEAST = 600
 
 
 def name_of(call: ast.Call) -> str:
@@ -25,7 +25,7 @@ def is_short(value: ast.expr) -> bool:
     return (
         isinstance(value, ast.Constant)
         and type(value.value) in (int, float)
-        and (0 < value.value < LEAST)
+        and (0 < value.value < PATIENCE)
     )
 
 

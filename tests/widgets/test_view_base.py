@@ -12,6 +12,7 @@ import traitlets
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.widgets.static import WIDGET
 from extractbench_nb.widgets.view import View, part
+from tests.waiting import PATIENCE
 
 
 class Counter(View):
@@ -101,7 +102,7 @@ def test_events_of_many_threads_are_handled_in_turn() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(PATIENCE)
     assert view.number == 800
     assert '"1600"' in view._p1
 

@@ -20,6 +20,7 @@ from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, answer
 from tests.loaded import loaded_script
+from tests.waiting import PATIENCE
 
 ENTRY = Entry(
     {"model": "openai/x", "messages": [{"role": "user", "content": "é \\ud800"}]}, "\ud800"
@@ -262,7 +263,7 @@ def test_threads_share_a_cache(cache: JudgeCache) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(PATIENCE)
     assert cache.info().answers == 50
 
 
@@ -314,7 +315,7 @@ def run_script(script: str, *arguments: str) -> list[str]:
         check=False,
         text=True,
         cwd=Path(xb.__file__).parent.parent,
-        timeout=600,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()

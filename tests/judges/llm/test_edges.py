@@ -24,7 +24,7 @@ from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.test_aligning import EXACT, edited, listing, run, same_frames, three, works
 from tests.llm_server import HANG, LLMServer, Request, answer, failure
 from tests.loaded import loaded_script
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, until, wait_until
 
 PRICED = "openai/gpt-4o-mini"
 #: An answer of the maximum length, which is asked for by max_tokens=LONG: 0.06 US dollars.
@@ -191,7 +191,7 @@ def test_what_is_under_way_in_the_parent_can_be_asked_in_a_fork(
     server.hold(2)  # the parent's request is under way when the child asks
     parent = threading.Thread(target=lambda: ask(judge, "a", "b"))
     parent.start()
-    wait_until(lambda: server.requests)
+    wait_until(lambda: server.requests or not parent.is_alive())
     child = os.fork()
     if child == 0:  # pragma: no cover - the other process
         try:
@@ -201,7 +201,7 @@ def test_what_is_under_way_in_the_parent_can_be_asked_in_a_fork(
             os._exit(2)
     server.release()  # the child asks itself, or waits for the parent's answer
     _, status = os.waitpid(child, 0)
-    parent.join()
+    parent.join(PATIENCE)
     assert os.waitstatus_to_exitcode(status) == 0
 
 
@@ -301,8 +301,7 @@ def test_cancelling_leaves_nothing_under_way(make: MakeJudge, server: LLMServer)
 
     async def main() -> None:
         task = asyncio.ensure_future(xb.evaluate_async(*several(5), judge=make()))
-        while len(server.requests) < 5:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(server.requests) >= 5, task)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

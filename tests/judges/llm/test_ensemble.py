@@ -17,6 +17,7 @@ from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, answer, failure
+from tests.waiting import until
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -245,8 +246,7 @@ def test_cancelling_reaches_the_members() -> None:
 
     async def cancelled() -> None:
         task = asyncio.ensure_future(Ensemble(["offline", Slow()]).compare("a", "b"))
-        while not seen:
-            await asyncio.sleep(0)
+        await until(lambda: seen, task)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

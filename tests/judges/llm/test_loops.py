@@ -13,6 +13,7 @@ from extractbench_nb.judges.background import BACKGROUND, BackgroundLoop
 from extractbench_nb.judges.base import JudgeError, Question
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import CUT, HANG, LLMServer, failure
+from tests.waiting import until
 
 SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(12)}}
 GOLD = {f"f{i}": f"gold {i}" for i in range(12)}
@@ -100,8 +101,7 @@ def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMS
 
     async def two() -> float:
         first = asyncio.create_task(judge.ask(Question("a", "a")))
-        while not server.requests:
-            await asyncio.sleep(0.005)
+        await until(lambda: server.requests, first)
         second = asyncio.create_task(judge.ask(Question("a", "a")))
         for _ in range(20):  # turns of the judges' loop: more than the second needs to join
             await BACKGROUND.run(asyncio.sleep(0))
@@ -121,8 +121,7 @@ def test_a_cancelled_question_frees_its_turn(make: MakeJudge, server: LLMServer)
 
     async def give_up() -> None:
         asked = asyncio.create_task(judge.ask(Question("a", "a")))
-        while not server.requests:
-            await asyncio.sleep(0.005)
+        await until(lambda: server.requests, asked)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
