@@ -169,6 +169,22 @@ _WITH_NULLS = (
 )
 
 
+def _copies_on_write() -> bool:
+    """Say whether a shallow copy keeps its values when the other is written to: from pandas 3."""
+    written = pd.Series([0])
+    shallow = written.copy(deep=False)
+    written.iloc[0] = 1
+    return bool(shallow.iloc[0] == 0)
+
+
+_DEEP = not _copies_on_write()
+
+
+def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a copy that can be written to; the values are copied then, or at once by pandas 2."""
+    return frame.copy(deep=_DEEP)
+
+
 class DescribedFrames:
     """A result with frames whose columns are declared in ``_specs``."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pandas as pd
 
 from extractbench_nb._files import make_folder, reading, refuse_irregular, replacing
-from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec, own_copy
 from extractbench_nb._json import read_document
 from extractbench_nb.batch.rows import (
     BATCH_RULES,
@@ -452,13 +452,13 @@ class Evaluations(DescribedFrames):
         return Path(folder)
 
     def _frame(self, name: str) -> pd.DataFrame:
-        """Return a shallow copy of a frame; it is built on first use and cached."""
+        """Return a copy of a frame; it is built on first use and cached."""
         frames = self.__dict__.setdefault("_frames", {})
         if name not in frames:
             frame = self._source.frame(name)
             frames[name] = with_details(frame) if name == "fields" else frame
         cached: pd.DataFrame = frames[name]
-        return cached.copy(deep=False)
+        return own_copy(cached)
 
     def __len__(self) -> int:
         """Count the outputs."""
