@@ -73,6 +73,14 @@ class FrameSpec:
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
 
 
+def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames below each other, with cells as objects.
+
+    From columns of different types pandas 2 makes those of the frames with values, and warns.
+    """
+    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
+
+
 def as_pandas(frame: Any) -> Any:
     """Return a Polars, Arrow or other frame with Arrow's C interface as a pandas one.
 

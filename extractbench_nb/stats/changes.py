@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec, stacked
 from extractbench_nb._json import canonical
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.display.text import cut
@@ -144,8 +144,7 @@ def node_changes(joined: pd.DataFrame, sides: list[Side], common: list[str]) -> 
         for name in common
         if all(side.summary.loc[name, "outcome"] != "invalid" for side in sides)
     ]
-    parts = [_field_changes(joined), _item_changes(sides, evaluated)]
-    changes = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    changes = stacked([_field_changes(joined), _item_changes(sides, evaluated)])
     known = sides[1].summary
     changes["domain"] = [known.loc[name, "domain"] for name in changes["document"]]
     changes["schema"] = [known.loc[name, "schema"] for name in changes["document"]]
@@ -227,7 +226,7 @@ def _item_changes(sides: list[Side], evaluated: list[str]) -> pd.DataFrame:
     more = more[(more["side"] != "both").to_numpy()]
     verdicts = np.where(more["side"] == "right_only", "regressed", "improved")
     more = more.assign(verdict=verdicts, gold=None, item=more["path"])
-    found = pd.concat([items, more], ignore_index=True)
+    found = stacked([items, more])
     arrays = pd.concat([side.arrays for side in sides])
     fields = dict(zip(arrays["path"], arrays["field"], strict=True))
     return pd.DataFrame(
