@@ -1,4 +1,5 @@
-# Every target sets up what it needs in .venv, and does so again only when pyproject.toml changes.
+# Every target sets up what it needs in .venv: the exact versions in requirements/, which `make lock`
+# writes, and again only when these change.
 # Another interpreter: make test PYTHON=/path/to/python3.12
 
 SHELL := /bin/bash
@@ -12,14 +13,20 @@ BIN := $(VENV)/bin
 # Processes that run tests. Some tests wait for a page or another process: three keep two cores busy.
 WORKERS := 3
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+UV := $(BIN)/python -m uv pip
+RESOLVE := $(UV) compile --quiet --no-header --no-annotate --no-emit-index-url
+LOCK := $(RESOLVE) --universal --python-version 3.11 --upgrade
 
-# Installs the package with its `extras`, for whoever edits it.
+# $(call install,FILE): installs the versions that a file names, then the package for whoever edits it.
 # uv does in seconds what takes pip a minute. It does not read pip's configuration: where it fails, e.g.
 # because only that names a package index, pip does it. All cores compile what many processes import.
 define install
-	@$(PIP) install uv && $(BIN)/python -m uv pip install --quiet --python $(BIN)/python --editable '.$(extras)' || { \
-		echo "uv could not install it; now with pip"; $(PIP) install --no-compile --editable '.$(extras)'; }
+	@$(PIP) install --requirement requirements/install.txt
+	@$(UV) install --quiet --python $(BIN)/python --requirement $(1) || { \
+		echo "uv could not install it; now with pip"; $(PIP) install --no-compile --requirement $(1); }
+	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib extractbench_nb || true
+	@touch $@
 endef
 
 # The first interpreter that is new enough, unless one is given.
@@ -47,48 +54,67 @@ export LITELLM_LOCAL_MODEL_COST_MAP := True
 # The checks start hundreds of interpreters: none of them should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types imports unit notebooks docs bench format clean
+.PHONY: help demo test test-newest test-lowest lint types imports unit notebooks docs bench format lock clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## evaluate the sample dataset's model outputs and print the scores
+demo: $(VENV)/.demo  ## evaluate the sample dataset's model outputs and print the scores
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.installed-dev  ## run every check; the short ones beside the tests
+test: $(VENV)/.test  ## run every check; the short ones beside the tests
 	@$(MAKE) --keep-going --jobs=2 lint types imports unit
 	@$(MAKE) --keep-going docs notebooks
 
-lint: $(VENV)/.installed-dev  ## ruff: rules and formatting
+# Each in a new environment, on the interpreter that PYTHON names.
+test-newest:  ## tests and notebooks with the newest versions that pyproject.toml allows
+	rm -rf .venv-newest
+	@$(MAKE) --keep-going unit notebooks VENV=.venv-newest RESOLUTION=highest
+
+test-lowest:  ## tests and notebooks with the lowest versions that pyproject.toml allows
+	rm -rf .venv-lowest
+	@$(MAKE) --keep-going unit notebooks VENV=.venv-lowest RESOLUTION=lowest-direct
+
+lint: $(VENV)/.test  ## ruff: rules and formatting
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(VENV)/.installed-dev  ## mypy, strict, on the package
+types: $(VENV)/.test  ## mypy, strict, on the package
 	$(BIN)/mypy
 
-imports: $(VENV)/.installed-dev  ## the order of imports between the packages
+imports: $(VENV)/.test  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.installed-dev  ## tests and doctests; benchmarks run once, untimed
+unit: $(VENV)/.test  ## tests and doctests; benchmarks run once, untimed
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --benchmark-disable -p no:nbval
 
-notebooks: $(VENV)/.installed-dev  ## execute all notebooks again and compare every output
+notebooks: $(VENV)/.test  ## execute all notebooks again and compare every output
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --nbval --nbval-current-env \
 		--nbval-cell-timeout=1800 --nbval-kernel-startup-timeout=1800 \
 		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
 
-docs: $(VENV)/.installed-dev  ## build the documentation in build/site; a warning is an error
+docs: $(VENV)/.docs  ## build the documentation in build/site; a warning is an error
 	$(BIN)/python -m sphinx -c docs -b html -W --keep-going -q -d build/doctrees . build/site
 
-bench: $(VENV)/.installed-bench  ## timed benchmarks, beside extract-bench and stickler-eval
+bench: $(VENV)/.bench  ## timed benchmarks, beside extract-bench and stickler-eval
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,rounds
 
-format: $(VENV)/.installed-dev  ## apply ruff's fixes and formatting
+format: $(VENV)/.test  ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean:  ## remove .venv, caches and build output
-	rm -rf $(VENV) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+lock: $(VENV)/.created  ## resolve the newest versions for all targets and Pythons into requirements/
+	@$(PIP) install uv
+	$(LOCK) --group install --output-file requirements/install.txt
+	$(LOCK) pyproject.toml --output-file requirements/demo.txt
+	$(LOCK) pyproject.toml --extra all --group bench --output-file requirements/bench.txt
+	$(LOCK) pyproject.toml --extra all --group test --constraint requirements/bench.txt \
+		--output-file requirements/test.txt
+	$(LOCK) pyproject.toml --extra all --group docs --constraint requirements/bench.txt \
+		--output-file requirements/docs.txt
+
+clean:  ## remove environments, caches and build output
+	rm -rf .venv .venv-* build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -100,19 +126,19 @@ $(VENV)/.created:
 	@"$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/.created
-	@echo "Installing extractbench-nb"
-	$(install)
-	@touch $@
+$(VENV)/.demo $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: requirements/install.txt requirements/%.txt | $(VENV)/.created
+	@echo "Installing what make $* needs"
+	$(call install,requirements/$*.txt)
 
-$(VENV)/.installed-dev: extras := [dev,notebook]
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.created
-	@echo "Installing extractbench-nb with what the checks need (a minute or two the first time)"
-	$(install)
-	@touch $(VENV)/.installed $@
-
-$(VENV)/.installed-bench: extras := [dev,notebook,bench]
-$(VENV)/.installed-bench: pyproject.toml | $(VENV)/.created
-	@echo "Installing extractbench-nb with what the benchmarks compare against"
-	$(install)
-	@touch $(VENV)/.installed $(VENV)/.installed-dev $@
+ifndef RESOLUTION
+$(VENV)/.test: requirements/install.txt requirements/test.txt | $(VENV)/.created
+	@echo "Installing what make test needs (a minute or two the first time)"
+	$(call install,requirements/test.txt)
+	@touch $(VENV)/.demo $(VENV)/.docs
+else  # `highest` or `lowest-direct` versions within the ranges, of wheels only: an old source may not build
+$(VENV)/.test: pyproject.toml requirements/install.txt | $(VENV)/.created
+	@$(PIP) install --requirement requirements/install.txt
+	@$(RESOLVE) --resolution $(RESOLUTION) --only-binary :all: --python $(BIN)/python pyproject.toml \
+		--extra all --group test --output-file $(VENV)/requirements.txt
+	$(call install,$(VENV)/requirements.txt)
+endif

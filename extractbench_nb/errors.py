@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 __all__ = [
@@ -103,11 +102,10 @@ def no_column(name: str, names: Iterable[object]) -> str:
     return f"no column {name!r}; {hint}"
 
 
-def needs(module: str, extra: str, distribution: str) -> Any:
+def needs(module: str, extra: str) -> Any:
     """Import a module of an extra, or raise an `InputError` that names what to install."""
-    if find_spec(module.partition(".")[0]) is None:
-        raise InputError(
-            f"{distribution} is not installed; run `pip install {distribution}`, or "
-            f"`pip install -e '.[{extra}]'` in a clone of the repository"
-        )
-    return import_module(module)
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        problem = f"{error.name} is not installed"
+    raise InputError(f"{problem}; run: pip install 'extractbench-nb[{extra}]'")

@@ -36,7 +36,7 @@ from extractbench_nb.batch.storage import (
 )
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, one_line, plural, ratio_text
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY, with_details
 from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.evaluation.rules import RULES
@@ -60,8 +60,8 @@ class FolderSource:
 
     def frame(self, name: str) -> pd.DataFrame:
         """Read a frame from its Parquet file."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        pa = needs("pyarrow", "batch")
+        pq = needs("pyarrow.parquet", "batch")
 
         path = self.folder / f"{name}.parquet"
         specs = {**FRAMES, "summary": summary_spec(self.extras), BATCH_RULES.name: BATCH_RULES}
@@ -118,8 +118,8 @@ class FolderSource:
 
 def _digest_of(copy: Path, source: Path) -> str | None:
     """Return the digest in a copied file of a batch."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = needs("pyarrow", "batch")
+    pq = needs("pyarrow.parquet", "batch")
 
     if source.name == DESCRIPTION:
         return _parsed(copy).get("digest")

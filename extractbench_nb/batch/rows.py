@@ -1,15 +1,16 @@
-"""The rows of evaluations: taken from records, packed as Arrow, and restored as frames."""
+"""The rows of evaluations: taken from records, packed, and restored as frames; Arrow for files."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import chain, starmap
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from pandas.api.types import pandas_dtype
 from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb.display.text import document_json
 from extractbench_nb.engine.records import settled
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, needs
 from extractbench_nb.evaluation.api import MAX_DEPTH
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
@@ -149,7 +150,7 @@ def packed_rows(
             entries[name] = summary["evaluated"]
         summary = entries | {"gold_coverage": summary["gold_coverage"]}
     packed = {
-        name: pack(record_batch(spec, parts[name])) if parts[name] else _empty(name)
+        name: pack(to_columns(spec, parts[name])) if parts[name] else _empty(name)
         for name, spec in PARTS.items()
     }
     return list(summary.values()), packed
@@ -158,7 +159,7 @@ def packed_rows(
 @lru_cache(maxsize=16)
 def _empty(part: str) -> bytes:
     """Pack a part without rows."""
-    return pack(record_batch(PARTS[part], ()))
+    return pack(to_columns(PARTS[part], ()))
 
 
 def is_settled(evaluation: Evaluation) -> bool:
@@ -170,6 +171,8 @@ def is_settled(evaluation: Evaluation) -> bool:
 
 #: Run, document, domain and schema.
 Ids = tuple[str, str, str | None, str]
+#: The cells of rows by column; the values of columns of objects as JSON text.
+Columns = Sequence[Sequence[Any]]
 
 
 class Result(NamedTuple):
@@ -185,7 +188,7 @@ class Result(NamedTuple):
         """The row of ``summary``, the user's own columns last."""
         return (*self.ids, *self.summary, *self.extras)
 
-    def rows(self) -> dict[str, pa.RecordBatch]:
+    def rows(self) -> dict[str, Columns]:
         """Unpack the rows of each part that has any."""
         return {
             name: unpack(self.parts[name], spec)
@@ -199,17 +202,96 @@ def summary_spec(extras: Sequence[Column]) -> FrameSpec:
     return FrameSpec("summary", SUMMARIES.grain, (*SUMMARIES.columns, *extras))
 
 
-def part_table(name: str, outputs: Sequence[tuple[Ids, pa.RecordBatch]]) -> pa.Table:
+def part_columns(outputs: Sequence[tuple[Ids, Columns]]) -> Columns:
     """Join the rows of one part of some outputs, led by run, document, domain and schema."""
-    import pyarrow as pa
+    leading = zip(*(ids for ids, columns in outputs for _ in columns[0]), strict=True)
+    rows = (list(chain(*cells)) for cells in zip(*(columns for _, columns in outputs), strict=True))
+    return [*leading, *rows]
 
-    batches = [rows for _, rows in outputs]
-    counts = [rows.num_rows for rows in batches]
-    places = pa.array(np.repeat(np.arange(len(outputs)), counts))
-    leading = record_batch(MISSING_PAIRS, [ids for ids, _ in outputs])
-    rows = pa.Table.from_batches(batches, arrow_schema(PARTS[name])).combine_chunks()
-    columns = [*(text.take(places) for text in leading.columns), *rows.columns]
-    return pa.Table.from_arrays(columns, schema=arrow_schema(FRAMES[name]))
+
+def part_frame(spec: FrameSpec, outputs: Iterable[tuple[tuple[Any, ...], Columns]]) -> pd.DataFrame:
+    """Build a frame of the rows of some outputs, each led by the output's ids."""
+    joined: list[list[Any]] = [[] for _ in spec.columns]
+    known: list[dict[str, Any]] = [{} for _ in spec.columns]
+    for ids, columns in outputs:
+        leading = ([value] * len(columns[0]) for value in ids)
+        parts = zip(spec.columns, (*leading, *columns), joined, known, strict=True)
+        for column, cells, cells_before, restored in parts:
+            cells_before.extend(_restored(column, cells, restored))
+    return spec.build(dict(zip(spec.names, joined, strict=True)))
+
+
+def _restored(column: Column, cells: Sequence[Any], known: dict[str, Any]) -> Sequence[Any]:
+    """Restore values; equal texts and scalars share one object, containers do not."""
+    if column.dtype == "string":
+        return [known.setdefault(cell, cell) for cell in cells]
+    if column.dtype != "object":
+        return cells
+    restore, found = _restorer(column), []
+    for text in cells:
+        if text is not None and text not in known:
+            known[text] = restore(text)
+        value = None if text is None else known[text]
+        found.append(json.loads(value) if type(value) is _Container else value)
+    return found
+
+
+# --- packing ----------------------------------------------------------------------------------
+
+#: Largest size of unpacked rows that is accepted.
+_MOST_BYTES = 2**32
+
+
+def to_columns(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> Columns:
+    """Return the cells of rows by column."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
+    return [
+        [value_to_text(cell) for cell in cells] if column.dtype == "object" else cells
+        for column, cells in zip(spec.columns, columns, strict=True)
+    ]
+
+
+def pack(columns: Columns) -> bytes:
+    """Compress rows."""
+    text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), level=1)
+
+
+def unpack(packed: bytes, spec: FrameSpec) -> Columns:
+    """Undo `pack`."""
+    reader = zlib.decompressobj()
+    try:
+        text = reader.decompress(packed, _MOST_BYTES).decode("utf-8", "surrogatepass")
+        columns = json.loads(text)
+        if not reader.eof or {len(columns[0])} != set(map(len, columns)):
+            raise ValueError("they end too early")
+        if not all(starmap(_is_of, zip(spec.columns, columns, strict=True))):
+            raise ValueError("a value is of another type")
+    except (zlib.error, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"rows of {spec.name!r} are damaged: {error}") from None
+    return cast("Columns", columns)
+
+
+_TYPES: Final[Mapping[str, frozenset[type]]] = {
+    "object": frozenset({str, type(None)}),
+    "string": frozenset({str, type(None)}),
+    "boolean": frozenset({bool, type(None)}),
+    "bool": frozenset({bool}),
+    "Int64": frozenset({int, type(None)}),
+    "int64": frozenset({int}),
+    "Float64": frozenset({int, float, type(None)}),
+    "float64": frozenset({int, float}),
+}
+
+
+def _is_of(column: Column, cells: Any) -> bool:
+    """Whether cells can be those of a column."""
+    numbers = (cell for cell in cells if type(cell) is int)
+    return (
+        isinstance(cells, list)
+        and _TYPES[column.dtype].issuperset(map(type, cells))
+        and all(-(2**63) <= number < 2**63 for number in numbers)
+    )
 
 
 # --- Arrow ------------------------------------------------------------------------------------
@@ -235,16 +317,13 @@ def time_dtype(dtype: Any) -> str | None:
 
 def time_cells(series: pd.Series[Any], dtype: str) -> list[int | None]:
     """Count since 1970 in UTC, in the unit of a dtype."""
-    import pyarrow as pa
-
-    points = pa.Array.from_pandas(series.astype(pandas_dtype(dtype)))
-    cells: list[int | None] = points.cast(pa.int64()).to_pylist()
-    return cells
+    counts = series.astype(pandas_dtype(dtype)).astype("int64").tolist()
+    return [None if no else n for n, no in zip(counts, series.isna(), strict=True)]
 
 
 def time_type(dtype: str) -> pa.DataType:
     """Return the Arrow type of a dtype."""
-    import pyarrow as pa
+    pa = needs("pyarrow", "batch")
 
     return pa.Array.from_pandas(pd.Series([], dtype=pandas_dtype(dtype))).type
 
@@ -288,18 +367,15 @@ def value_to_text(value: Any) -> str | None:
         return "".join(_chunks(document_json(value, MAX_DEPTH), 0))
 
 
-_SIZE_BYTES = 8
-#: Largest size of unpacked rows that is accepted.
-_MOST_BYTES = 2**32
 _ESCAPE_BYTE = ESCAPE.encode()
 
 
 @lru_cache(maxsize=64)
 def arrow_schema(spec: FrameSpec) -> pa.Schema:
     """Return the Arrow types of a frame; values are JSON text."""
-    import pyarrow as pa
+    pa = needs("pyarrow", "batch")
 
-    def kind(dtype: str) -> pa.DataType:
+    def kind(dtype: str) -> Any:
         if is_time(dtype):
             return time_type(dtype)
         return pa.type_for_alias("string" if dtype == "object" else dtype.lower())
@@ -307,12 +383,10 @@ def arrow_schema(spec: FrameSpec) -> pa.Schema:
     return pa.schema([(column.name, kind(column.dtype)) for column in spec.columns])
 
 
-def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+def record_batch(spec: FrameSpec, columns: Columns) -> pa.RecordBatch:
     """Make an Arrow record batch of rows."""
-    import pyarrow as pa
-
+    pa = needs("pyarrow", "batch")
     schema = arrow_schema(spec)
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
     arrays = [
         _column(column, cells, kind)
         for column, cells, kind in zip(spec.columns, columns, schema.types, strict=True)
@@ -321,10 +395,7 @@ def record_batch(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> pa.RecordBat
 
 
 def _column(column: Column, cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
-    if column.dtype == "object":
-        cells = [value_to_text(cell) for cell in cells]
+    pa = needs("pyarrow", "batch")
     try:
         array = pa.array(cells, kind)
         data = array.buffers()[2] if column.dtype == "string" else None
@@ -333,32 +404,6 @@ def _column(column: Column, cells: Sequence[Any], kind: pa.DataType) -> pa.Array
     except UnicodeEncodeError:  # a lone surrogate
         pass
     return pa.array([None if cell is None else escape(cell) for cell in cells], kind)
-
-
-def pack(batch: pa.RecordBatch) -> bytes:
-    """Compress a record batch, without its schema."""
-    import pyarrow as pa
-
-    plain = batch.serialize()
-    size: bytes = plain.size.to_bytes(_SIZE_BYTES, "little")
-    return size + bytes(pa.compress(plain, codec="zstd", asbytes=True))
-
-
-def unpack(packed: bytes, spec: FrameSpec) -> pa.RecordBatch:
-    """Undo `pack`."""
-    import pyarrow as pa
-
-    view = memoryview(packed)
-    size = int.from_bytes(view[:_SIZE_BYTES], "little")
-    try:
-        if size > _MOST_BYTES:
-            raise ValueError(f"{size:,} bytes")
-        plain = pa.decompress(view[_SIZE_BYTES:], decompressed_size=size, codec="zstd")
-        batch = pa.ipc.read_record_batch(plain, arrow_schema(spec))
-        batch.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-        raise InputError(f"rows of {spec.name!r} are damaged: {error}") from None
-    return batch
 
 
 def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
@@ -371,10 +416,8 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if column.dtype == "string":
         return pd.array(_from_uniques(data, unescape), dtype=TEXT)
     if column.dtype == "object":
-        if column.name in _TUPLES:
-            cells = _from_uniques(data, lambda text: tuple(json.loads(unescape(text))))
-        else:
-            cells = _from_uniques(data, _restore)
+        restore = _restorer(column)
+        cells = _from_uniques(data, lambda text: restore(unescape(text)))
         return pd.Series(cells, dtype=object)
     dtype: Any = pandas_dtype(column.dtype)
     if is_time(column.dtype):  # Parquet may have changed the unit
@@ -394,8 +437,10 @@ class _Container(str):
     __slots__ = ()
 
 
-def _restore(text: str) -> Any:
-    return _Container(text) if text[0] in "[{" else json.loads(unescape(text))
+def _restorer(column: Column) -> Callable[[str], Any]:
+    if column.name in _TUPLES:
+        return lambda text: tuple(json.loads(text))
+    return lambda text: _Container(text) if text[0] in "[{" else json.loads(text)
 
 
 def _from_uniques(data: pa.ChunkedArray, restore: Any) -> np.ndarray[Any, Any]:
@@ -409,5 +454,5 @@ def _from_uniques(data: pa.ChunkedArray, restore: Any) -> np.ndarray[Any, Any]:
     if any(type(unique) is _Container for unique in uniques):
         for index, cell in enumerate(cells):
             if type(cell) is _Container:
-                cells[index] = json.loads(unescape(cell))
+                cells[index] = json.loads(cell)
     return cells

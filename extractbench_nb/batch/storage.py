@@ -25,13 +25,15 @@ from extractbench_nb.batch.rows import (
     FRAMES,
     OWN_SUMMARY,
     PARTS,
+    Columns,
     Result,
     arrow_schema,
     escape,
-    part_table,
+    part_columns,
+    part_frame,
     record_batch,
     summary_spec,
-    to_frame,
+    to_columns,
     unescape,
     unpack,
     value_to_text,
@@ -39,22 +41,21 @@ from extractbench_nb.batch.rows import (
 from extractbench_nb.batch.rules import CheckedRules
 from extractbench_nb.batch.workers import Context, Finished, custom_metrics
 from extractbench_nb.display.text import cut
-from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.errors import InputError, OutputError, needs
 from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.rules import RULE_COLUMNS, source_hash
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
 
 # --- settings ---------------------------------------------------------------------------------
 
 #: Changes when the stored columns do. Results of the formats in `READABLE` can be read.
-FORMAT = 3
-READABLE = (2, FORMAT)
+FORMAT = 4
+READABLE = (2, 3, FORMAT)
 #: The settings on which verdicts depend.
 SETTINGS = ("profile", "judge", "judge_options", "alignment", "alignment_options", "metrics")
 _LONGEST = 61
@@ -148,15 +149,13 @@ DESCRIPTION = "batch.json"
 _NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in (*FRAMES, BATCH_RULES.name)))
 #: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
 DIGEST = b"extractbench_nb_digest"
-#: A row group is written when it has at least this many rows.
-_ROWS = 5_000
-#: Outputs whose rows are joined at once, in memory.
-_OUTPUTS = 500
+#: A row group is written when it has at least this many rows, or bytes of packed rows.
+_ROWS, _BYTES = 5_000, 2**18
 
 
 def write_files(
     folder: Path,
-    results: Iterable[tuple[Result, Mapping[str, pa.RecordBatch]]],
+    results: Iterable[tuple[Result, Mapping[str, Columns]]],
     extras: tuple[Column, ...],
     description: Mapping[str, Any],
     rules: CheckedRules | None,
@@ -185,8 +184,9 @@ def write_files(
                 parts = [result.parts[name] for name in PARTS]
                 for content in (row.encode("utf-8", "surrogatepass"), *parts):
                     hasher.update(hashlib.sha256(content).digest())
-                for name, batch in rows.items():
-                    writers[name].add((result.ids, batch), batch.num_rows)
+                for name, columns in rows.items():
+                    size = len(result.parts[name])
+                    writers[name].add((result.ids, columns), len(columns[0]), size)
                 writers["summary"].add(result.row, 1)
             for cells in rules.rows if rules is not None else ():
                 hasher.update((value_to_text(cells) or "").encode("utf-8", "surrogatepass"))
@@ -194,8 +194,8 @@ def write_files(
             digest = hasher.hexdigest()
             for writer in writers.values():
                 writer.end(digest)
-        rows = {name: writer.rows for name, writer in writers.items()}
-        text = json.dumps({**description, "rows": rows, "digest": digest}, indent=2)
+        counts = {name: writer.rows for name, writer in writers.items()}
+        text = json.dumps({**description, "rows": counts, "digest": digest}, indent=2)
         description_path.write_text(text + "\n", encoding="utf-8")
     return digest
 
@@ -217,7 +217,8 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
             path = stack.enter_context(replacing(folder / f"{name}.parquet"))
             file = _parquet_file(path, spec, stack)
             if rows:
-                file.write_batch(record_batch(spec, rows), row_group_size=len(rows))
+                batch = record_batch(spec, to_columns(spec, rows))
+                file.write_batch(batch, row_group_size=len(rows))
     return folder
 
 
@@ -229,7 +230,7 @@ def _cells(series: pd.Series[Any], column: Column) -> list[Any]:
 
 def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWriter:
     """Open a Parquet file that says what its frame is."""
-    import pyarrow.parquet as pq
+    pq = needs("pyarrow.parquet", "batch")
 
     values = [column.name for column in spec.columns if column.dtype == "object"]
     about = {"format": FORMAT, "frame": spec.name, "json": values, "escapes": ESCAPING}
@@ -246,39 +247,32 @@ class _Writer:
         self._spec = spec
         self._file = _parquet_file(path, spec, stack)
         self._waiting: list[Any] = []
-        self._count = 0
+        self._count = self._size = 0
         self.rows = 0
 
-    def add(self, item: Any, rows: int) -> None:
-        """Add what `part_table` takes, or a row of ``summary``; write if there are enough rows."""
+    def add(self, item: Any, rows: int, size: int = 0) -> None:
+        """Add ids and rows of a part, or a row of ``summary``; write if there are enough rows."""
         if not rows:
             return
         self._waiting.append(item)
         self._count += rows
-        if self._count >= _ROWS:
+        self._size += size
+        if self._count >= _ROWS or self._size >= _BYTES:
             self._flush()
 
     def _flush(self) -> None:
         """Write the collected rows as one row group."""
         if self._count:
-            table = _table(self._spec, self._waiting)
-            self._file.write_table(table, row_group_size=self._count)
+            spec, waiting = self._spec, self._waiting
+            columns = part_columns(waiting) if spec.name in PARTS else to_columns(spec, waiting)
+            self._file.write_batch(record_batch(spec, columns), row_group_size=self._count)
         self.rows += self._count
-        self._waiting, self._count = [], 0
+        self._waiting, self._count, self._size = [], 0, 0
 
     def end(self, digest: str) -> None:
         """Write the remaining rows and the digest of the batch."""
         self._flush()
         self._file.add_key_value_metadata({DIGEST: digest})
-
-
-def _table(spec: FrameSpec, items: list[Any]) -> pa.Table:
-    """Make a table of rows of ``summary``, or of ids and rows of another part."""
-    import pyarrow as pa
-
-    if spec.name in PARTS:
-        return part_table(spec.name, items)
-    return pa.Table.from_batches([record_batch(spec, items)])
 
 
 # --- what a folder may be used for ------------------------------------------------------------
@@ -317,8 +311,8 @@ def refuse_foreign(folder: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     """Whether a file was written for a saved batch."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = needs("pyarrow", "batch")
+    pq = needs("pyarrow.parquet", "batch")
 
     if path.name == DESCRIPTION:
         try:
@@ -362,7 +356,7 @@ class MemoryStorage:
         """Keep the results of one chunk."""
         self._finished.update({item.position: item for item in finished})
 
-    def results(self) -> Iterator[tuple[Result, dict[str, pa.RecordBatch]]]:
+    def results(self) -> Iterator[tuple[Result, dict[str, Columns]]]:
         """Yield all results in order, each with its rows."""
         return ((result, result.rows()) for result in self._packed())
 
@@ -373,15 +367,12 @@ class MemoryStorage:
 
     def frame(self, name: str) -> pd.DataFrame:
         """Build a frame."""
-        import pyarrow as pa
-
         if name == "summary":
             spec = summary_spec(self._extras)
-            return to_frame(_table(spec, [result.row for result in self._packed()]), spec)
-        outputs = [(r.ids, unpack(r.parts[name], PARTS[name])) for r in self._packed()]
-        groups = (outputs[at : at + _OUTPUTS] for at in range(0, len(outputs), _OUTPUTS))
-        tables = [part_table(name, group) for group in groups]
-        return to_frame(pa.concat_tables(tables), FRAMES[name])
+            columns = to_columns(spec, [result.row for result in self._packed()])
+            return part_frame(spec, [((), columns)])
+        outputs = ((r.ids, unpack(r.parts[name], PARTS[name])) for r in self._packed())
+        return part_frame(FRAMES[name], outputs)
 
     def save(self, folder: Path, rules: CheckedRules | None) -> None:
         """Write the files of a batch."""
@@ -445,7 +436,7 @@ class FolderStorage:
         with _sqlite_errors(self._path), self._connection:
             self._connection.executemany(_INSERT, rows)
 
-    def results(self) -> Iterator[tuple[Result, dict[str, pa.RecordBatch]]]:
+    def results(self) -> Iterator[tuple[Result, dict[str, Columns]]]:
         """Yield all results in order, with their rows; the file may not be ours: all is checked."""
         for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
             found = self._read(cell)
@@ -455,7 +446,7 @@ class FolderStorage:
             result = Result(cell.ids, extras, summary, parts)
             try:
                 if tuple(map(type, summary)) != _EVALUATED:
-                    record_batch(OWN_SUMMARY, [summary])
+                    record_batch(OWN_SUMMARY, to_columns(OWN_SUMMARY, [summary]))
                 rows = result.rows()
             except (ValueError, TypeError, OverflowError) as error:  # Arrow's are ValueErrors too
                 raise _damaged(self._path, f"{cell.name}: {error}") from None

@@ -29,7 +29,7 @@ from extractbench_nb.batch.inputs import evaluated_source, read_output
 from extractbench_nb.batch.rows import is_settled, packed_rows
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.traversal import Aligner
-from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.errors import ExtractBenchError, InputError, needs
 from extractbench_nb.evaluation.accepted import Alternative
 from extractbench_nb.evaluation.api import Run
 from extractbench_nb.field_metrics.registry import REGISTRY, Metric
@@ -279,7 +279,7 @@ def _submitting(executor: Executor, context: Context) -> Submit:
     """Return what sends a chunk to an executor: threads share the context, processes get a copy."""
     if isinstance(executor, ThreadPoolExecutor):
         return lambda chunk: executor.submit(run_chunk, context, chunk)
-    import cloudpickle
+    cloudpickle = needs("cloudpickle", "batch")  # it comes with loky
 
     try:
         # metrics are restored first: the schemas in the context name them

@@ -27,7 +27,7 @@ from extractbench_nb.benchmark.dataset import (
     load_dataset,
     released_files,
 )
-from extractbench_nb.errors import DatasetError, nearest
+from extractbench_nb.errors import DatasetError, nearest, needs
 
 if TYPE_CHECKING:
     from pooch import Pooch
@@ -136,8 +136,7 @@ def fetch_dataset(
 @contextmanager
 def _quiet_pooch() -> Iterator[ModuleType]:
     """Keep pooch from writing one line per file beside the progress bar."""
-    import pooch
-
+    pooch: ModuleType = needs("pooch", "benchmark")
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -231,17 +231,15 @@ def _caller(config: AsyncEvaluationConfig) -> Callable[[Call], Awaitable[Any]]:
             raise
 
     async def attempts(call: Call) -> Any:
-        from tenacity import AsyncRetrying, retry_if_not_exception_type, stop_after_attempt
-        from tenacity.wait import wait_incrementing
-
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(config.n_max_retries),
-            wait=wait_incrementing(pause, pause, config.max_sleep_time_seconds),
-            retry=retry_if_not_exception_type(_MISTAKES),
-            reraise=True,
-        )
         async with turn:
-            return await retrying(attempt, call)
+            for number in range(1, config.n_max_retries):
+                try:
+                    return await attempt(call)
+                except _MISTAKES:
+                    raise
+                except Exception:  # noqa: BLE001 - a metric of the user's raises anything
+                    await asyncio.sleep(min(number * pause, config.max_sleep_time_seconds))
+            return await attempt(call)
 
     return attempts
 

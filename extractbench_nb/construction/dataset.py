@@ -21,7 +21,7 @@ from extractbench_nb._json import read_text
 from extractbench_nb.benchmark.dataset import RUN_FOLDER, list_files, list_folders
 from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
-from extractbench_nb.errors import DatasetError, InputError, nearest
+from extractbench_nb.errors import DatasetError, InputError, nearest, needs
 from extractbench_nb.extraction.folders import RunFolder, is_run
 
 #: Suffixes of documents, and how they are read.
@@ -173,7 +173,7 @@ class SourceDocument:
 
 def _word_text(path: Path) -> str:
     """Return the paragraphs of a Word file, one per line, without empty ones."""
-    from lxml import etree
+    etree = needs("lxml.etree", "construction")
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:

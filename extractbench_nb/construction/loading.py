@@ -41,7 +41,7 @@ from extractbench_nb.construction.dataset import (
     task_text,
 )
 from extractbench_nb.display.text import one_line
-from extractbench_nb.errors import DatasetError, InputError, nearest
+from extractbench_nb.errors import DatasetError, InputError, nearest, needs
 
 AOE_FILE = "all_AOE_tables.jsonl"
 GOLD_FILE, TASK_FILE, DOCUMENT_FOLDER = "gold.csv", "task.yaml", "documents"
@@ -189,7 +189,7 @@ def _folder_task(folder: Path) -> TableTask:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    import yaml
+    yaml = needs("yaml", "construction")
 
     try:
         settings = yaml.safe_load(task_text(path))

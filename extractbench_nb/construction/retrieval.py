@@ -175,7 +175,7 @@ def split_documents(
             f"chunk_size is {chunk_size!r} and overlap {overlap!r}; expected whole numbers with "
             "0 <= overlap < chunk_size"
         )
-    library = needs("langchain_text_splitters", "retrieval", "langchain-text-splitters")
+    library = needs("langchain_text_splitters", "construction")
     splitter = library.RecursiveCharacterTextSplitter(chunk_size=chunk_size, chunk_overlap=overlap)
     chunks = []
     for name, text in texts_of(documents).items():
@@ -477,7 +477,7 @@ class Index:
 
     @cached_property
     def _bm25(self) -> tuple[Any, frozenset[str]]:
-        library = needs("bm25s", "retrieval", "bm25s")
+        library = needs("bm25s", "construction")
         library.logger.setLevel("WARNING")  # it logs each step to a user's handlers
         found = [words(chunk.text) for chunk in self.chunks]
         known = frozenset(word for some in found for word in some)
@@ -579,7 +579,7 @@ def stored_vectors(
     and searched exactly, so that the store changes no ranking. Also returned: whether the store
     had them.
     """
-    chromadb = needs("chromadb", "chroma", "chromadb")
+    chromadb = needs("chromadb", "chroma")
     if not chunks:
         return embedding.vectors([]), False
     content = json.dumps([embedding.fingerprint, chunks], ensure_ascii=True)

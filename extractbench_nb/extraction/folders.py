@@ -21,12 +21,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock, Timeout
-
 from extractbench_nb._files import make_folder, read_own_file, read_own_json, write_texts
 from extractbench_nb._version import __version__
 from extractbench_nb.benchmark.dataset import list_files
-from extractbench_nb.errors import InputError, OutputError, nearest
+from extractbench_nb.errors import InputError, OutputError, nearest, needs
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
@@ -107,10 +105,11 @@ class RunFolder:
     def alone(self) -> Iterator[None]:
         """Lock the folder for writing, and remove partial files of a killed process."""
         path = self.path / _LOCK
-        lock = FileLock(path, timeout=0)  # the file stays: another process may wait for it
+        filelock = needs("filelock", "llm")
+        lock = filelock.FileLock(path, timeout=0)  # the file stays: another process may wait for it
         try:
             lock.acquire()
-        except Timeout:
+        except filelock.Timeout:
             folder = repr(str(self.path))
             problem = f"{folder} is being written by another extract(); wait for it"
             raise InputError(problem) from None

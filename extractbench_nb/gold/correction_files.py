@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -246,6 +247,26 @@ def operations(steps: Steps, row: Correction) -> Iterator[dict[str, Any]]:
     remarks = {name: getattr(row, name) for name in REMARKS}
     told = {name: text for name, text in remarks.items() if text is not pd.NA}
     yield {"op": row.op, "path": path, **value, **told}
+
+
+def patched(document: Any, patch: Iterable[Mapping[str, Any]]) -> Any:
+    """Return a document to which operations of corrections, which fit it, are applied."""
+    document = deepcopy(document)
+    for operation in patch:
+        *above, last = map(unescape_pointer, operation["path"].split("/")[1:])
+        target = document
+        for step in above:
+            target = target[int(step) if isinstance(target, list) else step]
+        key: Any = last
+        if isinstance(target, list):
+            key = len(target) if last == "-" else int(last)
+        if operation["op"] == "remove":
+            del target[key]
+        elif operation["op"] == "add" and isinstance(target, list):
+            target.insert(key, operation["value"])
+        elif operation["op"] in ("add", "replace"):
+            target[key] = operation["value"]
+    return document
 
 
 def patch_text(operations: Sequence[Mapping[str, Any]]) -> str:

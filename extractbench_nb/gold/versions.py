@@ -43,6 +43,7 @@ from extractbench_nb.gold.correction_files import (
     in_patch_order,
     operations,
     patch_text,
+    patched,
 )
 from extractbench_nb.gold.correction_frame import checked, read_corrections, remarks_of
 from extractbench_nb.schema.parse import parse_schema
@@ -133,8 +134,6 @@ def apply(
     >>> new.gold("night bus demand")["heading"], history(new)[["version", "who"]].values.tolist()
     ('Day', [[1, 'ada']])
     """
-    import jsonpatch
-
     ds = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     target = Path(folder).expanduser().absolute()
     _refuse_inside(target, ds.root.absolute())
@@ -161,7 +160,7 @@ def apply(
                 problems.append(f"document {document!r}, {one_line(row.path)}: {error}")
         if not problems:
             patches[document] = list(_patch(gold, fitting))
-            corrected = jsonpatch.apply_patch(gold, patches[document])
+            corrected = patched(gold, patches[document])
             breaks += _new_violations(document, ds.schema(schemas[document]), gold, corrected)
             texts[document] = _written_like(read_text(golds[document], "gold"), corrected)
             applied += [row for _, row in fitting]

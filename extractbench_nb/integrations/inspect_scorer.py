@@ -31,7 +31,7 @@ def extraction_scorer(schema: Any, **options: Any) -> Any:
     SchemaError, ConfigError
         The schema cannot be read.
     """
-    inspect_ai = needs("inspect_ai.scorer", "inspect", "inspect-ai")
+    inspect_ai = needs("inspect_ai.scorer", "inspect")
     score = as_scorer(schema, **options)
 
     async def score_sample(state: Any, target: Any) -> Any:

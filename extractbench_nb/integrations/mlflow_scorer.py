@@ -37,8 +37,8 @@ def extraction_scorer(
     InputError
         MLflow is not installed, or an option is unknown.
     """
-    scorers = needs("mlflow.genai.scorers", "mlflow", "mlflow-skinny")
-    feedback = needs("mlflow.entities", "mlflow", "mlflow-skinny").Feedback
+    scorers = needs("mlflow.genai.scorers", "mlflow")
+    feedback = needs("mlflow.entities", "mlflow").Feedback
     score = as_scorer(schema, **options)
 
     def score_row(*, outputs: Any, expectations: dict[str, Any] | None = None) -> Any:

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 from extractbench_nb._files import file_hash
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, needs
 from extractbench_nb.pdf import worker as pdf_worker
 
 #: Limits for one PDF: bytes of memory, seconds, characters of text, pixels of an image.
@@ -87,6 +87,7 @@ def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], byt
     if not path.is_file():
         problem = "it is not a regular file" if path.exists() else "no such file"
         raise InputError(f"PDF {str(path)!r} cannot be read: {problem}")
+    needs("pypdfium2", "pdf")  # the process imports it
     request = {"operation": operation, "path": str(path), "memory": _MEMORY, **options}
     command = [sys.executable, "-P", pdf_worker.__file__]
     try:

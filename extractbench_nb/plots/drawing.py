@@ -19,7 +19,7 @@ from extractbench_nb.display.names import display_name
 from extractbench_nb.display.palette import LIGHT, SERIES
 from extractbench_nb.display.palette import ink_on as hex_ink_on
 from extractbench_nb.display.text import one_line
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +62,7 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
     """Return the given Axes, or those of a new figure of notebook width."""
     if ax is not None:
         return ax
+    needs("matplotlib", "notebook")
     from extractbench_nb.plots.figures import new_figure
 
     return new_figure(_WIDTH, height).add_subplot()
@@ -102,6 +103,7 @@ def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
             raise InputError(f"{name}: expected 1 or more Axes, found {count!r}")
     if not height > 0:
         raise InputError(f"height: expected inches above 0, found {height!r}")
+    needs("matplotlib", "notebook")
     from extractbench_nb.plots.figures import new_figure
 
     columns = min(columns, n)

@@ -12,6 +12,7 @@ from extractbench_nb._json import canonical_unordered
 from extractbench_nb.display.palette import DARK, LIGHT, css_variables
 from extractbench_nb.display.sides import Segment, Sides, alone, compared
 from extractbench_nb.display.text import accepted_text, clean, cut, document_json, dollars, plural
+from extractbench_nb.errors import needs
 from extractbench_nb.report.content import warning_groups
 from extractbench_nb.report.models import ArrayBreakdown, ArrayItem, EvaluationReport, FieldOutcome
 
@@ -211,12 +212,11 @@ def page(template: str, **content: Any) -> str:
 @cache
 def _environment() -> Environment:
     """Return the Jinja environment; it is cached because it holds the compiled templates."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("extractbench_nb.report"),
+    jinja2 = needs("jinja2", "notebook")
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("extractbench_nb.report"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         finalize=lambda value: clean(str.__str__(str(value))),  # not Markup: escaped
         trim_blocks=True,
         lstrip_blocks=True,

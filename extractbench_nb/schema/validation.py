@@ -6,11 +6,15 @@ unbounded are replaced, and the number of keywords applied to one document is li
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
+from datetime import datetime
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from ipaddress import IPv6Address
 from types import ModuleType
 from typing import Any
 
@@ -25,8 +29,6 @@ _STEPS, _STEPS_PER_VALUE = 40_000, 15
 _SPARE_FRAMES = 100
 #: Values of an ``enum`` that a message names.
 _MOST_NAMED = 200
-#: Their checks take a millisecond for two characters, where a package for them is installed at all.
-_SLOW_FORMATS = {"iri", "iri-reference"}
 _NOT_VALIDATED = "not_validated"
 Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
@@ -47,11 +49,9 @@ class Validation:
         from jsonschema import FormatChecker
         from referencing import Registry
 
-        formats = FormatChecker.checkers.keys() - _SLOW_FORMATS if self._formats else ()
-        checker: Any = FormatChecker(formats)
-        if "date-time" in checker.checkers:
-            conforms, raised = checker.checkers["date-time"]
-            checker.checkers["date-time"] = partial(_is_date_time, conforms), raised
+        checker: Any = FormatChecker(_FORMATS if self._formats else ())
+        if self._formats:
+            checker.checkers.update({name: (check, ()) for name, check in _OWN_FORMATS.items()})
         # jsonschema hands its format checker to every keyword, so the work is counted there
         checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
         try:
@@ -62,9 +62,62 @@ class Validation:
             yield _violation(problem, validator=_NOT_VALIDATED, instance=None, validator_value=None)
 
 
-def _is_date_time(conforms: Callable[[Any], bool], value: Any) -> bool:
+_DATE_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
+_CHARACTER = r"(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})"
+_URI_REFERENCE = re.compile(
+    rf"(?P<scheme>[a-z][a-z0-9+.-]*:)?"
+    rf"(?://(?:(?:(?!@){_CHARACTER})*@)?(?:\[(?P<ip>[^]]*)\]|(?:(?![:@]){_CHARACTER})*)(?::\d*)?"
+    rf"(?=[/?#]|\Z)|(?!//))(?P<path>(?:{_CHARACTER}|/)*)"
+    rf"(?:\?(?:{_CHARACTER}|[/?])*)?(?:\#(?:{_CHARACTER}|[/?])*)?",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+_IP_FUTURE = re.compile(r"[Vv][0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+", re.ASCII)
+
+
+def _is_date_time(value: Any) -> bool:
     """Whether a text is a date-time of RFC 3339; documents, and Pydantic, often lack the offset."""
-    return conforms(value) or (isinstance(value, str) and conforms(f"{value}Z"))
+    if not isinstance(value, str):
+        return True
+    if not _DATE_TIME.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value.upper())
+    except ValueError:
+        return False
+    return True
+
+
+def _is_time(value: Any) -> bool:
+    return not isinstance(value, str) or _is_date_time(f"1970-01-01T{value}")
+
+
+def _is_uri(value: Any, *, relative: bool = False) -> bool:
+    """Whether a text is a URI of RFC 3986, or a reference to one."""
+    if not isinstance(value, str):
+        return True
+    found = _URI_REFERENCE.fullmatch(value)
+    if not found:
+        return False
+    if found["ip"] is not None and not _IP_FUTURE.fullmatch(found["ip"]):
+        try:
+            IPv6Address(found["ip"])
+        except ValueError:
+            return False
+    return bool(found["scheme"]) or (relative and ":" not in found["path"].partition("/")[0])
+
+
+#: Formats that jsonschema checks in every environment; others depend on what is installed.
+_FORMATS = ("date", "email", "idn-email", "ipv4", "ipv6", "regex", "uuid")
+_OWN_FORMATS: Mapping[str, Callable[[Any], bool]] = {
+    "date-time": _is_date_time,
+    "time": _is_time,
+    "uri": _is_uri,
+    "uri-reference": partial(_is_uri, relative=True),
+}
 
 
 def _violation(message: str, **about: Any) -> Any:
@@ -150,15 +203,16 @@ def _evolve(self: Any, **changes: Any) -> Any:
 
     jsonschema comes here on each level of a schema, also where it only looks at what is evaluated.
     """
-    from attrs import evolve
-
     try:
         sys._getframe(max(0, sys.getrecursionlimit() - _SPARE_FRAMES))
     except ValueError:  # the stack is not that deep
         pass
     else:
         raise RecursionError
-    return evolve(self, **changes)
+    evolved = copy(self)
+    for name, value in changes.items():
+        setattr(evolved, name, value)
+    return evolved
 
 
 def _limited(keyword: Keyword) -> Keyword:

@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from extractbench_nb.display.text import one_line
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, needs
 from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid
 
 #: Largest number of grid positions of a table; more is taken for a mistake.
@@ -215,7 +215,7 @@ def _strictly(text: str, tidy: bool) -> _Parsed | None:
 
 
 def _leniently(text: str, name: str, tidy: bool) -> _Parsed:
-    from lxml import etree
+    etree = needs("lxml.etree", "tables")
 
     found = _Parsed(tidy, lenient=True)
     target: Any = found  # it takes no comments, which is allowed

@@ -17,7 +17,7 @@ import pandas as pd
 from extractbench_nb._concurrency import worker_count
 from extractbench_nb._files import reading
 from extractbench_nb._frames import Column, FrameSpec, as_pandas
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.tables.batches import (
     Scored,
     TableScores,
@@ -116,7 +116,7 @@ class TableImage:
     @cached_property
     def _annotation(self) -> _Annotation:
         """Read Pascal VOC XML."""
-        from lxml import etree
+        etree = needs("lxml.etree", "tables")
 
         path = self.folder / self.split / f"{self.id}.xml"
         where = f"annotation {str(path)!r}"

@@ -113,7 +113,7 @@ def detect(
 
 def read_image(image: Any) -> Image:
     """Return an image of any form that `detect` takes, in red, green and blue."""
-    library: Any = needs("PIL.Image", "models", "pillow")
+    library: Any = needs("PIL.Image", "tables")
     if isinstance(image, library.Image):
         picture: Image = image
     elif isinstance(image, np.ndarray):
@@ -151,7 +151,7 @@ def _stamp(path: Path) -> tuple[str, int, int]:
 @lru_cache(maxsize=4)
 def _session(path: str, *_: int) -> Any:
     """Load a model, once for as long as its file does not change."""
-    library = needs("onnxruntime", "models", "onnxruntime")
+    library = needs("onnxruntime", "tables")
     try:
         session = library.InferenceSession(path, providers=["CPUExecutionProvider"])
     except Exception as error:  # noqa: BLE001 - the errors of onnxruntime have no base of their own
@@ -268,7 +268,7 @@ def _drawn_page(path: Path, page: int) -> tuple[Image, list[dict[str, Any]]]:
 
 def _ruled_tables(path: Path, page: int) -> list[Table]:
     """Find tables by their lines."""
-    library = needs("pdfplumber", "ruled", "pdfplumber")
+    library = needs("pdfplumber", "tables")
     texts = read_layers(path)  # a damaged file, or one that unpacks to gigabytes, ends here
     if page not in range(1, len(texts) + 1):
         raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {len(texts)}")

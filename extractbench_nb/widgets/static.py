@@ -8,14 +8,13 @@ import re
 from functools import cache
 from html import escape
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from extractbench_nb._files import write_texts
 from extractbench_nb._json import read_text
 from extractbench_nb.display.text import trimmed
-from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.errors import InputError, needs
 
 #: The type of the live part of an output.
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -23,14 +22,8 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 def notebook_libraries() -> None:
     """Refuse to go on without ipywidgets and anywidget."""
-    missing = [name for name in ("ipywidgets", "anywidget") if find_spec(name) is None]
-    if missing:
-        raise ConfigError(
-            None,
-            f"{' and '.join(missing)}: not installed; views need "
-            f"`pip install {' '.join(missing)}`, or `pip install -e '.[notebook]'` in a clone of "
-            "the repository",
-        )
+    needs("ipywidgets", "notebook")
+    needs("anywidget", "notebook")
 
 
 @cache

@@ -170,15 +170,15 @@ def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
     evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path)
     about = json.loads((tmp_path / "batch.json").read_text())
     (tmp_path / "batch.json").write_text(json.dumps({**about, "format": 1}))
-    with pytest.raises(xb.InputError, match="has format 1; this version reads 3"):
+    with pytest.raises(xb.InputError, match="has format 1; this version reads 4"):
         load_evaluations(tmp_path)
     with closing(sqlite3.connect(tmp_path / "finished.sqlite")) as store, store:
         [text] = store.execute("select settings from settings").fetchone()
         store.execute(
-            "update settings set settings = ?", (text.replace('"format": 3', '"format": 1'),)
+            "update settings set settings = ?", (text.replace('"format": 4', '"format": 1'),)
         )
         store.execute("alter table outputs drop column judge_calls")
-    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 3"):
+    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 4"):
         evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
 
 

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,10 @@ from extractbench_nb.batch.rows import (
     arrow_schema,
     escape,
     pack,
+    part_frame,
     record_batch,
+    to_columns,
+    to_frame,
     unescape,
     unpack,
     value_to_text,
@@ -122,31 +126,26 @@ ROWS = st.lists(
 @settings(deadline=None, max_examples=50)
 @given(st.lists(ROWS, max_size=3))
 def test_frames_are_undone(parts):
-    import pyarrow as pa
-
-    from extractbench_nb.batch.rows import to_frame
-
-    batches = [unpack(pack(record_batch(SPEC, rows)), SPEC) for rows in parts]
-    frame = to_frame(pa.Table.from_batches(batches, arrow_schema(SPEC)), SPEC)
+    packed = [unpack(pack(to_columns(SPEC, rows)), SPEC) for rows in parts]
+    batches = [record_batch(SPEC, columns) for columns in packed]
+    arrow = to_frame(pa.Table.from_batches(batches, arrow_schema(SPEC)), SPEC)
     rows = [row for part in parts for row in part]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(SPEC.names)
     expected = SPEC.build(dict(zip(SPEC.names, columns, strict=True)))
-    for name in ("value", "failed_fields"):
-        assert all(map(identical, frame[name].tolist(), expected[name].tolist()))
     others = [name for name in SPEC.names if name not in ("value", "failed_fields")]
-    pd.testing.assert_frame_equal(frame[others], expected[others])
+    for frame in (arrow, part_frame(SPEC, [((), columns) for columns in packed])):
+        for name in ("value", "failed_fields"):
+            assert all(map(identical, frame[name].tolist(), expected[name].tolist()))
+        pd.testing.assert_frame_equal(frame[others], expected[others])
 
 
 def test_equal_containers_are_separate_objects():
-    import pyarrow as pa
-
-    from extractbench_nb.batch.rows import to_frame
-
     row = ("a", {"k": [1]}, (), 1.0, 1, True, True, 1, 1.0)
-    table = pa.Table.from_batches([record_batch(SPEC, [row, row])])
-    frame = to_frame(table, SPEC)
-    frame.value[0]["k"].append(2)
-    assert frame.value.tolist() == [{"k": [1, 2]}, {"k": [1]}]
+    columns = to_columns(SPEC, [row, row])
+    table = pa.Table.from_batches([record_batch(SPEC, columns)])
+    for frame in (to_frame(table, SPEC), part_frame(SPEC, [((), columns)])):
+        frame.value[0]["k"].append(2)
+        assert frame.value.tolist() == [{"k": [1, 2]}, {"k": [1]}]
 
 
 #: A map: its keys go into paths, its values into cells.
