@@ -93,6 +93,17 @@ def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.In
     return distinct.get_indexer(cells).astype(np.int64), distinct
 
 
+def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:
+    """Give each value the number of its like, in the order of first rows; return these too.
+
+    ``pandas.factorize`` does so too, but before version 3 it takes texts as equal that differ only
+    after a NUL or in lone surrogates.
+    """
+    cells = pd.Index(values, dtype=object)
+    distinct = cells.drop_duplicates()
+    return distinct.get_indexer(cells).astype(np.int64), distinct
+
+
 def as_pandas(frame: Any) -> Any:
     """Return a Polars, Arrow or other frame with Arrow's C interface as a pandas one.
 

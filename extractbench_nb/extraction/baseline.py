@@ -337,8 +337,8 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     >>> ds = xb.load_dataset()
     >>> attempts = xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), ds)
     >>> tables = xb.extraction.baseline_tables(attempts, ds)
-    >>> rows = tables.of_schema("facility_agreement")
-    >>> rows.loc["simulated GPT-5", ["documents", "valid", "passed", "fields"]].tolist()
+    >>> rows = tables.of_schema("facility_agreement")[["documents", "valid", "passed", "fields"]]
+    >>> rows.loc["simulated GPT-5"].tolist()
     [3, 3, 35, 39]
     """
     attempts = as_pandas(attempts)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, as_pandas
+from extractbench_nb._frames import Column, FrameSpec, as_pandas, numbered
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.extraction.parsing import FAILURES
@@ -65,10 +65,10 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
     codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
     for name in names:
         try:
-            column_codes, column_values = pd.factorize(attempts[name], use_na_sentinel=False)
+            column_codes, column_values = numbered(attempts[name])
         except TypeError:
             raise InputError(f"by is {name!r}; its values cannot be compared") from None
-        codes.append(column_codes.astype(np.int64))
+        codes.append(column_codes)
         values.append(list(column_values))
     keys, first, numbers = np.unique(
         np.column_stack(codes), axis=0, return_index=True, return_inverse=True

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, DescribedFrames, FrameSpec
+from extractbench_nb._frames import TEXT, Column, DescribedFrames, FrameSpec, numbered
 from extractbench_nb.display.html import (
     card_html,
     cell,
@@ -290,8 +290,7 @@ def _groups(summary: pd.DataFrame, names: list[str], fewest: int) -> pd.Categori
         keys = pd.Index(summary[names[0]], dtype=object)
     else:
         keys = pd.MultiIndex.from_frame(summary[names].astype(object)).to_flat_index()
-    groups = keys.drop_duplicates()
-    codes = groups.get_indexer(keys)
+    codes, groups = numbered(keys)
     try:
         order = sorted(range(len(groups)), key=lambda i: groups[i])
     except TypeError:  # values that cannot be compared are sorted as text

@@ -110,7 +110,7 @@ def test_names_that_arrow_cannot_hold() -> None:
     strange = pd.array([f"{run}\ud800" for run in TABLE["run"]], dtype=pd.StringDtype("python"))
     table = TABLE.assign(run=strange)
     assert failure_modes(table).columns.tolist() == ["a\ud800", "b\ud800", "total"]
-    assert failure_modes(table, ["run", "domain"]).loc["total", ("a\ud800", "x")] == 2
+    assert failure_modes(table, ["run", "domain"]).loc["total"].tolist() == [2, 1, 0, 1, 4]
 
 
 def test_rows_of_several_frames_with_one_index() -> None:
