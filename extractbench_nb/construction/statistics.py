@@ -244,7 +244,8 @@ def level_statistics(
             f"{', '.join(MEASURES)} and at least one metric"
         )
     leveled = {one.column: one.levels(scores[one.column], levels, quantiles) for one in present}
-    names = pd.Series([*scores[groups].itertuples(index=False, name=None)], index=scores.index)
+    cells = scores[groups].to_numpy(dtype=object).tolist()
+    names = pd.Series([*map(tuple, cells)], index=scores.index)
     rows = []
     for group in dict.fromkeys(names):
         for measure, (labels, found) in leveled.items():

@@ -235,7 +235,8 @@ class TableScores:
             if name not in self.summary.columns:
                 allowed = [str(column) for column in self.summary.columns]
                 raise InputError(f"by: no column {name!r}; {nearest(str(name), allowed)}")
-        groups = list(self.summary.groupby(names, sort=True, dropna=False)) if names else []
+        # pandas 2 cannot tell how many groups there are if one is without a name
+        groups = [*iter(self.summary.groupby(names, sort=True, dropna=False))] if names else []
         if len(names) <= 1:
             groups.append(((_ALL,), self.summary))
         metrics = self.scores["metric"].unique()
