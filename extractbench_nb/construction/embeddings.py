@@ -20,9 +20,9 @@ from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from extractbench_nb.judges.calls import Budget, pause_after
-from extractbench_nb.judges.client import ModelRequest, litellm
+from extractbench_nb.judges.client import ModelRequest, client_errors, failure_in, litellm
 from extractbench_nb.judges.settings import Settings, check_model, read_environment
-from extractbench_nb.judges.transport import EXCHANGE, Exchange, Failure, failure_of
+from extractbench_nb.judges.transport import EXCHANGE, Exchange, Failure
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
@@ -243,10 +243,16 @@ async def _request(texts: list[str], settings: Settings) -> tuple[list[Any], flo
     }
     if settings.api_base is not None:
         arguments["api_base"] = settings.api_base
-        if not litellm().validate_environment(settings.model)["keys_in_environment"]:
+        with client_errors():
+            environment = litellm().validate_environment(settings.model)
+        if not environment["keys_in_environment"]:
             arguments["api_key"] = _NO_KEY
     exchange = Exchange()
-    failure: Failure  # raised below, without a context that may quote a key
+
+    async def plain() -> Any:
+        return await litellm().aembedding(**(arguments | {"input": ["-"]}))
+
+    failure: Exception  # raised below, without a context that may quote a key
     before = EXCHANGE.set(exchange)
     try:
         async with asyncio.timeout(settings.timeout):
@@ -258,7 +264,7 @@ async def _request(texts: list[str], settings: Settings) -> tuple[list[Any], flo
         late = f"no answer within {settings.timeout:g} s"
         failure = Failure("timeout", late, transient=True, billed=exchange.sent)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
-        failure = exchange.failure or failure_of(error, exchange.status, exchange.wait)
+        failure = await failure_in(error, exchange, plain)
     finally:
         EXCHANGE.reset(before)
     raise failure

@@ -40,7 +40,14 @@ from extractbench_nb.field_metrics.strings import (
     string_fuzzy,
     string_normalized,
 )
-from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.judges.base import (
+    ClientError,
+    Judge,
+    JudgeCall,
+    JudgeError,
+    Question,
+    Verdict,
+)
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
 from extractbench_nb.schema.nodes import (
@@ -476,7 +483,9 @@ class Scorer:
         return failed._replace(reason=error.reason, calls=error.calls)
 
     def failed(self, spec: MetricSpec, problem: str, error: BaseException | None = None) -> Scored:
-        """Return the verdict of a metric that gave none."""
+        """Return the verdict of a metric that gave none; a `ClientError` is raised."""
+        if isinstance(error, ClientError):
+            raise error
         score, passed = (0.0, False) if self.profile.metric_error_scores_zero else (None, None)
         verdict = Scored(
             spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight

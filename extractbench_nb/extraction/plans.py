@@ -28,7 +28,7 @@ from extractbench_nb.extraction.calling import (
 )
 from extractbench_nb.extraction.folders import RunFolder, describe_run
 from extractbench_nb.judges.calls import most_tokens
-from extractbench_nb.judges.client import ModelRequest, litellm
+from extractbench_nb.judges.client import ModelRequest, client_errors, litellm
 from extractbench_nb.judges.settings import Settings, check_model
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.stats.breakdowns import refuse_missing
@@ -114,6 +114,7 @@ class Options:
         """Whether the schema is sent as the response format."""
         return self.prompt.mode == "structured"
 
+    @client_errors()
     def check(self) -> None:
         """Check, offline, that the model supports this mode, or raise `InputError`."""
         check_model(self.settings, otherwise=NO_KEY)
@@ -130,6 +131,7 @@ class Options:
                 "drop the schema; use mode='prompt'"
             )
 
+    @client_errors()
     def input_of(self, run: Mapping[str, Any]) -> str:
         """Return ``file`` or ``text``: as given, as in a resumed run, or as the model takes."""
         if self.document_input != "auto":

@@ -8,6 +8,7 @@ from statistics import fmean, median_low
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from extractbench_nb.display.text import cut
+from extractbench_nb.errors import InputError
 from extractbench_nb.field_metrics.registry import REGISTRY
 
 #: For a field without params.
@@ -153,6 +154,13 @@ class JudgeError(Exception):
         return (type(self), (self.problem, self.calls, self.reason))
 
 
+class ClientError(InputError):
+    """The client for language models cannot be imported or configured, so nothing can be asked.
+
+    It ends the work, and is never the verdict on a field.
+    """
+
+
 @runtime_checkable
 class Judge(Protocol):
     """An object that can judge how far two texts mean the same."""
@@ -290,13 +298,13 @@ def pass_mark(question: Question) -> float:
 async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError]:
     """Await verdicts concurrently; errors are returned in place of the missing verdicts.
 
-    A result that is not a verdict gives a `JudgeError`.
+    A result that is not a verdict gives a `JudgeError`. A `ClientError` is raised.
     """
     outcomes: list[VerdictOrError] = []
     import asyncio
 
     for result in await asyncio.gather(*asks, return_exceptions=True):
-        if isinstance(result, Exception):
+        if isinstance(result, Exception) and not isinstance(result, ClientError):
             outcomes.append(result)
             continue
         if isinstance(result, BaseException):

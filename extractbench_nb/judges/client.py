@@ -13,14 +13,15 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from importlib import import_module, metadata
+from typing import Any, NamedTuple, TypeAlias
 
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import ExtractBenchError, needs
 from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.base import ClientError
 from extractbench_nb.judges.transport import (
     EXCHANGE,
     Exchange,
@@ -52,6 +53,11 @@ _MOST_TOKENS = 10**9
 _LOWEST = -9999.0
 #: Sent to servers that need no key, because OpenAI's client requires one.
 _NO_KEY = "none-needed"
+#: Imported by LiteLLM with the first request; pydantic warns about its types.
+_IMPORTED_LATE = "litellm.llms.github_copilot.per_user_auth"
+Kinds: TypeAlias = tuple[type[BaseException], ...]
+#: Errors of code that does not work; warnings, where a filter makes them errors.
+FAULTS: Kinds = (ImportError, AttributeError, NameError, SyntaxError, TypeError, Warning)
 
 
 class ModelRequest(NamedTuple):
@@ -94,26 +100,48 @@ class Completion(NamedTuple):
 
 
 def litellm() -> Any:
-    """Return LiteLLM, imported on the first call."""
-    with _LOADING:
+    """Return LiteLLM, imported on the first call; a `ClientError` says why it cannot be."""
+    with _LOADING, client_errors():
         return _load()
+
+
+@contextmanager
+def client_errors() -> Iterator[None]:
+    """Turn what LiteLLM raises where no request is made into a `ClientError`."""
+    try:
+        yield
+    except ExtractBenchError:
+        raise
+    except Exception as error:  # noqa: BLE001 - an import may raise anything
+        raise client_error(error) from None
+
+
+def client_error(error: BaseException) -> ClientError:
+    """Say what is wrong with LiteLLM, or with what it imports."""
+    version = "of unknown version"
+    with suppress(metadata.PackageNotFoundError):
+        version = metadata.version("litellm")
+    advice = "this may help: pip install --upgrade 'extractbench-nb[llm]'"
+    if isinstance(error, Warning):
+        advice = "a warnings filter makes this an error; exempt the packages that LiteLLM imports"
+    return ClientError(
+        f"language models cannot be asked, because LiteLLM {version} does not work here: "
+        f"{type(error).__name__}: {problem_of(error)}; {advice}"
+    )
 
 
 @lru_cache(maxsize=1)
 def _load() -> Any:
-    if find_spec("litellm") is None:
-        raise InputError(
-            "litellm is not installed; language models need `pip install litellm`, or "
-            "`pip install -e '.[llm]'` in a clone of the repository"
-        )
     first = "litellm" not in sys.modules
     for variable in _LOCAL:
         os.environ.setdefault(variable, "True")
     os.environ.setdefault(*_MODE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module: Any = import_module("litellm")  # not by `import`: type checkers need minutes for it
+        module = needs("litellm", "llm")  # not by `import`: type checkers need minutes for it
         module.ModelResponse()  # its first use warns as well
+        with suppress(ModuleNotFoundError):  # other versions do without it
+            import_module(_IMPORTED_LATE)
     module.suppress_debug_info = True
     for name in _LITELLM_LOGGERS if first else ():
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -145,7 +173,13 @@ async def complete(request: ModelRequest) -> Completion:
     """Ask a model once, without a second attempt; `Failure` says why there is no answer."""
     exchange, response = Exchange(), None
     unread = "it has no choices"
-    failure: Failure | None = None  # raised below, without a context that may quote a key
+    failure: Exception | None = None  # raised below, without a context that may quote a key
+
+    async def plain() -> Any:
+        message = {"role": "user", "content": "-"}
+        least = request._replace(messages=(message,), schema=None, logprobs=False)
+        return await litellm().acompletion(**_arguments(least))
+
     before = EXCHANGE.set(exchange)
     try:
         async with asyncio.timeout(request.timeout):
@@ -154,12 +188,9 @@ async def complete(request: ModelRequest) -> Completion:
         late = f"no answer within {request.timeout:g} s"
         failure = Failure("timeout", late, transient=True, billed=exchange.sent)
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
-        failure = exchange.failure
-        succeeded = exchange.status is not None and exchange.status // 100 == 2  # noqa: PLR2004
-        if failure is None and succeeded:
-            unread = problem_of(error)
-        elif failure is None:
-            failure = failure_of(error, exchange.status, exchange.wait)
+        failure = await failure_in(error, exchange, plain)
+        if exchange.failure is None and exchange.succeeded and isinstance(failure, Failure):
+            failure, unread = None, problem_of(error)
     finally:
         EXCHANGE.reset(before)
     if failure is not None:
@@ -170,12 +201,69 @@ async def complete(request: ModelRequest) -> Completion:
     return _completion(request.model, response)
 
 
+async def failure_in(
+    error: Exception, exchange: Exchange, plain: Callable[[], Awaitable[Any]]
+) -> Failure | ClientError:
+    """Say why a request failed; `plain` makes the simplest request to the same model.
+
+    If LiteLLM fails before it sends even that one, it can send none.
+    """
+    if exchange.failure is not None:
+        return exchange.failure
+    if isinstance(error, ClientError):
+        return error
+    fault = _fault_in(error, exchange)
+    if fault is not None and (exchange.sent or await _fails_unsent(plain)):
+        return client_error(fault)
+    return failure_of(error, exchange.status, exchange.wait)
+
+
+def _fault_in(error: Exception, exchange: Exchange) -> BaseException | None:
+    """Return the error of code that does not work, before a request or after a good response."""
+    if exchange.sent and not exchange.succeeded:
+        return None
+    found = fault_behind(error, (ImportError, Warning) if exchange.sent else FAULTS)
+    is_of_provider = exchange.sent or hasattr(error, "status_code")
+    return found if found is not None or is_of_provider else error
+
+
+def fault_behind(error: BaseException | None, kinds: Kinds = FAULTS) -> BaseException | None:
+    """Return the error of code that does not work which an error of LiteLLM's was made of."""
+    while error is not None and not isinstance(error, kinds):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+async def _fails_unsent(plain: Callable[[], Awaitable[Any]]) -> bool:
+    """Whether a request fails before it would be sent; it is stopped there."""
+    before = EXCHANGE.set(Exchange(stopped=True))
+    task = asyncio.ensure_future(plain())
+    EXCHANGE.reset(before)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    await asyncio.wait([task], timeout=_PREPARING)
+    task.cancel()
+    return task.done() and not task.cancelled() and task.exception() is not None
+
+
 async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
     """Return LiteLLM's response; cancelled once its request is under way, or before it is made.
 
     A cancellation in between, while LiteLLM prepares the request in a thread, would leave its
     coroutine behind with a warning that it was never awaited.
     """
+    task = asyncio.ensure_future(litellm().acompletion(**_arguments(request)))
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        exchange.stopped = True
+        if not exchange.sent:
+            await asyncio.wait([task], timeout=_PREPARING)
+        task.cancel()
+        raise
+
+
+def _arguments(request: ModelRequest) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,
         "messages": list(request.messages),
@@ -198,16 +286,7 @@ async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
     if request.schema is not None and (request.demanded or supports_schema(request.model)):
         form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
         arguments["response_format"] = {"type": "json_schema", "json_schema": form}
-    task = asyncio.ensure_future(litellm().acompletion(**arguments))
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        exchange.stopped = True
-        if not exchange.sent:
-            await asyncio.wait([task], timeout=_PREPARING)
-        task.cancel()
-        raise
+    return arguments
 
 
 def _completion(model: str, response: Any) -> Completion:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.judges.base import VOTES
-from extractbench_nb.judges.client import list_price, litellm
+from extractbench_nb.judges.client import client_errors, fault_behind, list_price, litellm
 from extractbench_nb.judges.prompts import check_template
 
 #: Environment variable with the default model of judges.
@@ -212,6 +212,7 @@ _OTHER_JUDGES = (
 )
 
 
+@client_errors()
 def check_model(settings: Settings, *, otherwise: str = _OTHER_JUDGES) -> None:
     """Check without network access that requests to a model can succeed."""
     model = settings.model
@@ -232,8 +233,10 @@ def _provider(model: str) -> str:
     module = litellm()
     try:
         return str(module.get_llm_provider(model)[1])
-    except module.exceptions.BadRequestError:
-        pass
+    except module.exceptions.BadRequestError as error:
+        fault = fault_behind(error)
+    if fault is not None:
+        raise fault
     prefix = model.partition("/")[0]
     names = [str(provider.value) for provider in module.provider_list]
     closest = get_close_matches(prefix, names, n=3, cutoff=0.0)

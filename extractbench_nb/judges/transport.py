@@ -63,7 +63,7 @@ _REFUSED = {
     413: "context_window",
 }
 _PASSING = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_limit"}
-_SERVER_ERROR = 500
+_SUCCESS, _SERVER_ERROR = 2, 500
 #: Waiting times in response bodies: Gemini's RetryInfo, and text ("try again in 1m2.5s").
 _RETRY_INFO = re.compile(r'"retryDelay"\s*:\s*"([\d.]{1,20}s)"')
 _IN_WORDS = re.compile(
@@ -139,7 +139,7 @@ def _seconds(text: str) -> float:
     return max(value, 0.0) if math.isfinite(value) else 0.0
 
 
-def problem_of(error: Exception) -> str:
+def problem_of(error: BaseException) -> str:
     """Return the message of an error in one short line, without keys and without a traceback."""
     message = scrub(str(error)[:_MOST_READ]).partition("Traceback (most recent call last)")[0]
     text = _NAMES.sub("", " ".join(message.split()))
@@ -171,6 +171,11 @@ class Exchange:
     wait: float = 0.0
     failure: Failure | None = None
     stopped: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a response, and its status is a success."""
+        return self.status is not None and self.status // 100 == _SUCCESS
 
     def fail(self, reason: str, problem: str, *, transient: bool = True) -> Failure:
         """Store the reason for a missing response, and return it to be raised."""

@@ -1,6 +1,7 @@
 """What is found before any work: providers, keys, packages, prices."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,6 @@ def test_without_litellm_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -
     from extractbench_nb.judges import client
 
     monkeypatch.setattr(client, "_load", client._load.__wrapped__)  # as in a new process
-    monkeypatch.setattr(client, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"pip install -e '\.\[llm\]'"):
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    with pytest.raises(InputError, match=r"pip install 'extractbench-nb\[llm\]'"):
         LLMJudge("openai/gpt-4o-mini").check()
