@@ -164,11 +164,19 @@ def document_parts(provider: str, body: dict[str, Any]) -> tuple[str, str]:
     return file["inline_data"]["data"], text["text"]
 
 
+def response_schema(provider: str, body: dict[str, Any]) -> Any:
+    """Return the schema of the answer; LiteLLM makes a tool of one that is beyond the provider."""
+    if provider == "gemini":
+        return body["generationConfig"]["response_json_schema"]
+    (tool,) = body.get("tools", [{}])
+    return tool["input_schema"] if tool else body["output_format"]["schema"]
+
+
 @pytest.mark.parametrize(
-    "provider, model, form",
+    "provider, model",
     [
-        ("anthropic", "anthropic/claude-sonnet-4-5", ("output_format", "schema")),
-        ("gemini", "gemini/gemini-2.5-flash", ("generationConfig", "response_json_schema")),
+        ("anthropic", "anthropic/claude-sonnet-4-5"),
+        ("gemini", "gemini/gemini-2.5-flash"),
     ],
 )
 def test_files_and_schemas_reach_other_providers(
@@ -179,7 +187,6 @@ def test_files_and_schemas_reach_other_providers(
     monkeypatch: pytest.MonkeyPatch,
     provider: str,
     model: str,
-    form: tuple[str, str],
 ) -> None:
     monkeypatch.setenv(f"{provider.upper()}_API_KEY", "x" * 20)
     server.respond = lambda _: Reply(body=body_of(provider, '{"a": 1}'))
@@ -187,7 +194,7 @@ def test_files_and_schemas_reach_other_providers(
     done = run(cvs, model=model, api_base=server.url.removesuffix("/v1"), mode="structured")
     pdfs = {base64.b64encode(dataset.pdf_path(one).read_bytes()).decode() for one in cvs}
     assert {document_parts(provider, request.body)[0] for request in server.requests} == pdfs
-    schemas = [request.body[form[0]][form[1]] for request in server.requests]
+    schemas = [response_schema(provider, request.body) for request in server.requests]
     plain = plain_schema(dataset.schema("cv"))
     assert schemas[0]["properties"].keys() == plain["properties"].keys()
     assert schemas == schemas[:1] * 3
