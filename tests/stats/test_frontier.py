@@ -168,8 +168,9 @@ def test_the_figure_has_a_point_per_run_and_a_line_through_the_best() -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    frame = summary(a=[(0.9, 4, 1)] * 2, b=[(0.8, 1, 2)] * 2, c=[(0.7, 2, 3)] * 2)
-    frame.loc[len(frame)] = ["d", "d0", 0.5, None, 1.0]
+    frame = summary(
+        a=[(0.9, 4, 1)] * 2, b=[(0.8, 1, 2)] * 2, c=[(0.7, 2, 3)] * 2, d=[(0.5, None, 1)]
+    )
     found = xb.stats.frontier(frame)
     ax = xb.plots.frontier(found)
     (points,) = (c for c in ax.collections if len(c.get_offsets()) == 3)
