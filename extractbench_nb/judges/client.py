@@ -138,7 +138,12 @@ def _load() -> Any:
     os.environ.setdefault(*_MODE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = needs("litellm", "llm")  # not by `import`: type checkers need minutes for it
+        try:  # not by `import`: type checkers need minutes for it
+            module: Any = import_module("litellm")
+        except ModuleNotFoundError as error:
+            if error.name == "litellm":
+                needs("litellm", "llm")  # says how to install it
+            raise
         module.ModelResponse()  # its first use warns as well
         with suppress(ModuleNotFoundError):  # other versions do without it
             import_module(_IMPORTED_LATE)

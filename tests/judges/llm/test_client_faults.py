@@ -57,6 +57,15 @@ def missing(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(sys.modules, "litellm", None)
 
 
+def incomplete(patch: pytest.MonkeyPatch) -> None:
+    class Module(ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            raise ModuleNotFoundError("No module named 'litellm.x'", name="litellm.x")
+
+    patch.setattr(client, "_load", client._load.__wrapped__)
+    patch.setitem(sys.modules, "litellm", Module("litellm"))
+
+
 def incompatible(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(client, "_load", client._load.__wrapped__)
     patch.setitem(sys.modules, "litellm", ModuleType("litellm"))
@@ -107,6 +116,7 @@ def with_another_httpx(patch: pytest.MonkeyPatch) -> None:
 
 FAULTS: dict[Break, str] = {
     missing: r"litellm is not installed; .*pip install 'extractbench-nb\[llm\]'",
+    incomplete: "LiteLLM .* does not work here: ModuleNotFoundError: No module named 'litellm.x'",
     incompatible: "AttributeError: module 'litellm' has no attribute 'ModelResponse'",
     broken_on_import: "ModuleNotFoundError: import of litellm.caching.caching_handler halted",
     warned_on_import: r"UserWarning: its types are odd, \[hidden\]; a warnings filter",
