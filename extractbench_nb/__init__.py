@@ -176,5 +176,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the names that are loaded or can be."""
-    return sorted({*globals(), *__all__})
+    """List the public names, loaded or not."""
+    return list(__all__)

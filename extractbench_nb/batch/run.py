@@ -51,7 +51,7 @@ from extractbench_nb.batch.workers import (
 )
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, needs
 from extractbench_nb.evaluation.api import check_models, choose_alignment, evaluate, read_predicted
 from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.judges.base import Judge
@@ -305,6 +305,8 @@ def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | 
     """Check that a batch can be written to its folder."""
     if save_to is not None and resume is not None:
         raise InputError("save_to and resume are both set; pass resume alone")
+    if save_to is not None or resume is not None:
+        needs("pyarrow.parquet", "batch")
     if save_to is not None:
         refuse_occupied(Path(save_to), "save_to")
         return Path(save_to)
@@ -378,6 +380,7 @@ def load_evaluations(folder: str | Path) -> Evaluations:
         There is no such folder, no finished batch in it, or one of another format.
     """
     path = Path(folder)
+    needs("pyarrow.parquet", "batch")
     about = read_description(path)
     source = FolderSource(path, own_columns(about["extras"]), about.get("digest"))
     meta = _meta_of(about) | {name: about[name] for name in ("rules",) if name in about}

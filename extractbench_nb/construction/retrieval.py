@@ -345,6 +345,8 @@ class Retriever:
         check_k(self.k)
         if self.method == "bm25" and (self.model is not None or self.store is not None):
             raise InputError("model= and store= go with method='embedding'")
+        if self.store is not None:
+            needs("chromadb", "chroma")
         if self.method == "embedding" and self.model is None:
             raise InputError(
                 "method='embedding' needs model=: a LiteLLM model id such as 'openai/bge-m3' (with "

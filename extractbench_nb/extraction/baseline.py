@@ -16,7 +16,7 @@ from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.traversal import Aligner
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.extraction.calling import PASSING
 from extractbench_nb.extraction.failures import failure_modes, rate_interval, valid_interval
 from extractbench_nb.extraction.plans import DatasetLike, documents_of
@@ -238,6 +238,7 @@ class BaselineTables:
         InputError
             There is no such table or schema.
         """
+        needs("jinja2", "notebook")
         from extractbench_nb.display.publication import styled
 
         if str(n) == "7":

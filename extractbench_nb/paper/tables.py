@@ -18,7 +18,7 @@ from extractbench_nb.benchmark.published import (
     part_name,
     rows_of,
 )
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.paper.cells import (
     CHECKS,
     DIFFERS,
@@ -373,7 +373,8 @@ def style(
     ...
     | Total | 35 | 2,076 | 12,867† |
     """
-    from extractbench_nb.display.publication import styled  # imports jinja2
+    needs("jinja2", "notebook")
+    from extractbench_nb.display.publication import styled
     from extractbench_nb.paper.layout import caption_of, lay_out, spans_of
 
     part = table_name(n)

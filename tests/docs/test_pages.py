@@ -141,7 +141,7 @@ def check_command(words: list[str]) -> None:
             command.make_context(name, rest)
     elif program == "make":
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-        targets = re.findall(r"^([a-z]+):.*## ", makefile, flags=re.MULTILINE)
+        targets = re.findall(r"^([a-z-]+):.*## ", makefile, flags=re.MULTILINE)
         assert {word for word in rest if "=" not in word} <= set(targets), words
     elif program == "pip":
         extras = re.findall(r"\[([a-z,]+)\]", " ".join(rest))
