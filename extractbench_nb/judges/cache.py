@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb._files import make_folder, write_texts
 from extractbench_nb._json import read_text
-from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.errors import InputError, OutputError, needs
 
 #: Tokens and cost of an answer, if known.
 COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
@@ -178,9 +178,8 @@ class JudgeCache:
         if folder is None and named:
             folder = Path(named).expanduser().absolute()
         elif folder is None:
-            from platformdirs import user_cache_path
-
-            folder = user_cache_path("extractbench-nb", appauthor=False) / "judges"
+            platformdirs = needs("platformdirs", "llm")
+            folder = platformdirs.user_cache_path("extractbench-nb", appauthor=False) / "judges"
         return folder / _FILE
 
     def __repr__(self) -> str:

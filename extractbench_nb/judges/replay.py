@@ -27,6 +27,7 @@ from extractbench_nb.judges.choosing import (
     judge_of_document,
     verdict_of,
 )
+from extractbench_nb.judges.client import litellm
 from extractbench_nb.judges.llm import ABSENT, LLMJudge, ModelJudge
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.prompts import Message
@@ -231,6 +232,7 @@ class Notes:
 def rehearsing(judge: Judge, notes: Notes) -> Judge:
     """Return a judge that notes what another one would ask, without asking it."""
     if isinstance(judge, LLMJudge):
+        litellm()  # its prices and limits are needed
         return Rehearsal(judge, notes)
     if isinstance(judge, Ensemble):
         members = [rehearsing(member, notes) for member in judge.judges]
