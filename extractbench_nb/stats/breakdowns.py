@@ -214,7 +214,8 @@ def _verdicts(rows: pd.DataFrame) -> pd.DataFrame:
 def _rank(column: pd.Series) -> pd.Series:
     if column.name == "outcome":
         return column.map({name: i for i, name in enumerate(OUTCOMES)}).astype("int64")
-    return column.astype(str) if column.dtype == object else column
+    # a missing name stays missing, and is sorted last
+    return column.astype(str).where(column.notna()) if column.dtype == object else column
 
 
 def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb._json import json_type, private_copy
@@ -133,7 +134,8 @@ def _from_frame(frame: pd.DataFrame) -> Cases:
 
 def _json_values(column: pd.Series) -> list[Any]:
     """Return JSON values: what pandas calls missing is null, a NaN that was put there stays."""
-    loose = column.dtype == object
+    # a column of texts with gaps, of which pandas 2 makes objects, is no column of any values
+    loose = column.dtype == object and infer_dtype(column, skipna=True) != "string"
     return [
         None if value is None or value is pd.NA or (not loose and pd.isna(value)) else value
         for value in map(private_copy, column.tolist())

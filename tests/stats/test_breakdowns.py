@@ -139,9 +139,11 @@ def test_rows_without_a_verdict_lower_the_pass_rate() -> None:
 
 
 def test_missing_groups_are_groups() -> None:
-    found = breakdown(UNJUDGED.assign(domain=[None, "u", None, "u"]), "domain")
+    fields = UNJUDGED.assign(domain=[None, "u", None, "u"])
+    found = breakdown(fields, "domain")
     assert found["rows"].tolist() == [2, 2]
     assert found["domain"].isna().sum() == 1
+    assert breakdown(fields, ["domain", "field"])["domain"].isna().tolist() == [False, True]
 
 
 @pytest.mark.parametrize("source", [UNJUDGED.iloc[:0], UNJUDGED.assign(counted=False)])
