@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from pandas.api.types import pandas_dtype
 
 from extractbench_nb._json import json_number
 from extractbench_nb.errors import InputError, needs
+
+#: What can be summed by keys.
+Summed = TypeVar("Summed", pd.Series, pd.DataFrame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,14 @@ def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     From columns of different types pandas 2 makes those of the frames with values, and warns.
     """
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
+
+
+def known_sums(values: Summed, keys: list[pd.Series], *, sort: bool) -> Summed:
+    """Sum by keys; a sum with a missing part is missing, for which pandas 2 has no option."""
+    is_known: Any = values.notna()
+    sums: Any = values.groupby(keys, sort=sort).sum()
+    found: Summed = sums.where(is_known.groupby(keys, sort=sort).all())
+    return found
 
 
 def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:

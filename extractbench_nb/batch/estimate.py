@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb._concurrency import run_anywhere
-from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb._frames import Column, DescribedFrames, FrameSpec, known_sums
 from extractbench_nb.batch.inputs import Documents, evaluated_source, read_output, read_runs
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, plural
@@ -105,7 +105,7 @@ class CostEstimate(DescribedFrames):
         """The totals for each field, metric and model, the most expensive first."""
         keys = ["field", "metric", "model"]
         groups = [self._calls[key] for key in keys]
-        frame = self._counted().groupby(groups, sort=False).sum(skipna=False).reset_index()
+        frame = known_sums(self._counted(), groups, sort=False).reset_index()
         frame = frame.astype(dict.fromkeys(keys, "string"))
         order = ["cost_usd", "prompt_tokens"]
         return frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)

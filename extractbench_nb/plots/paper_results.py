@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from extractbench_nb._frames import known_sums
 from extractbench_nb.display.names import display_name
 from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
@@ -76,7 +77,7 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     def summed(column: str) -> pd.DataFrame:
         """Sum by model and domain; a sum with a missing part is missing."""
         values = rows[column].astype("Float64").astype("float64")
-        sums = values.groupby([rows["model"], rows["domain"]]).sum(skipna=False)
+        sums = known_sums(values, [rows["model"], rows["domain"]], sort=True)
         return sums.unstack("domain").reindex(index=models, columns=domains)  # noqa: PD010 - a Series
 
     parts, wholes = summed(part), summed(whole)
