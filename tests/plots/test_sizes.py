@@ -172,7 +172,7 @@ def test_texts_do_not_overlap_and_stay_inside(name: str, size: tuple[float, floa
     overlaps = [
         (one, other)
         for (one, a), (other, b) in combinations(boxes, 2)
-        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 3
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 3.5
     ]
     assert overlaps == []
 
