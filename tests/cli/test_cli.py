@@ -282,7 +282,7 @@ FAILURES = {
     "no such file": (["evaluate", MISSING, FILES["gold"], FILES["predicted"]], 1, MISSING),
     "no such output": (["evaluate", FILES["schema"], FILES["gold"], MISSING], 1, MISSING),
     "schema is no JSON": (["schema", ROOT / "README.md"], 1, "README.md"),
-    "unknown command": (["evalute"], 2, "evaluate"),
+    "unknown command": (["evalute"], 2, "No such command 'evalute'"),
     "missing argument": (["evaluate", FILES["schema"]], 2, "GOLD"),
     "unknown profile": (["evaluate", *FILES.values(), "--profile", "papr"], 2, "papr"),
     "unknown judge": (["evaluate", *FILES.values(), "--judge", "ofline"], 1, "offline"),
