@@ -152,11 +152,12 @@ def test_promptfoo(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "module, package, name",
-    [(inspect_scorer, "inspect_ai", "inspect-ai"), (mlflow_scorer, "mlflow", "mlflow-skinny")],
+    "module, package, extra",
+    [(inspect_scorer, "inspect_ai", "inspect"), (mlflow_scorer, "mlflow", "mlflow")],
 )
-def test_a_missing_tool_is_named(module: object, package: str, name: str):
+def test_a_missing_tool_is_named(module: object, package: str, extra: str):
     if find_spec(package):
-        pytest.skip(f"{name} is installed")
-    with pytest.raises(InputError, match=f"{name} is not installed; run `pip install {name}`"):
+        pytest.skip(f"{package} is installed")
+    command = rf"pip install 'extractbench-nb\[{extra}\]'"
+    with pytest.raises(InputError, match=f"{package} is not installed; run: {command}"):
         module.extraction_scorer(SCHEMA)  # type: ignore[attr-defined]
