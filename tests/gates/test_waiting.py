@@ -58,6 +58,10 @@ def test_nothing_is_in_a_hurry(path: Path) -> None:
     assert list(hurried(path.read_text(encoding="utf-8"))) == []
 
 
+def test_what_waits_for_ever_is_ended(pytestconfig: pytest.Config) -> None:
+    assert float(pytestconfig.getini("timeout")) > PATIENCE
+
+
 @pytest.mark.parametrize(
     "source, refused",
     [
