@@ -86,11 +86,11 @@ imports: $(VENV)/.test  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.test  ## tests and doctests; benchmarks run once, untimed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --benchmark-disable -p no:nbval
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=2 --benchmark-disable -p no:nbval
 
 notebooks: $(VENV)/.test  ## execute all notebooks again and compare every output
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --nbval --nbval-current-env \
-		--nbval-cell-timeout=1800 --nbval-kernel-startup-timeout=1800 \
+		--nbval-cell-timeout=600 --nbval-kernel-startup-timeout=600 \
 		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
 
 docs: $(VENV)/.docs  ## build the documentation in build/site; a warning is an error

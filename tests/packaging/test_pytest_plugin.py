@@ -64,7 +64,7 @@ class Project(NamedTuple):
 
     def pytest(self, *options: str, **environment: str) -> Done:
         command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"]
-        unused = ["-p", "no:langsmith_plugin", "-p", "no:hypothesispytest"]
+        unused = ["-p", "no:asyncio", "-p", "no:langsmith_plugin", "-p", "no:hypothesispytest"]
         done = subprocess.run(
             [*command, *unused, *options],
             cwd=self.folder,
