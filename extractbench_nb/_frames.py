@@ -94,17 +94,6 @@ def known_sums(values: Summed, keys: list[pd.Series], *, sort: bool) -> Summed:
 
 
 def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:
-    """Number values by the first row that has each, and return the distinct ones.
-
-    ``pandas.factorize`` does so too, but before version 3 it takes texts as equal that differ only
-    after a NUL or in lone surrogates.
-    """
-    cells = pd.Index(values, dtype=object)
-    distinct = cells.drop_duplicates()
-    return distinct.get_indexer(cells).astype(np.int64), distinct
-
-
-def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:
     """Give each value the number of its like, in the order of first rows; return these too.
 
     ``pandas.factorize`` does so too, but before version 3 it takes texts as equal that differ only
