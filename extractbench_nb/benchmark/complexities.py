@@ -97,8 +97,8 @@ def complexity(
 
     Examples
     --------
-    >>> domains = complexity(by="domain").set_index("schema")
-    >>> domains.loc["credit_agreement", ["keys", "depth", "pages"]].tolist()
+    >>> domains = complexity(by="domain").set_index("schema")[["keys", "depth", "pages"]]
+    >>> domains.loc["credit_agreement"].tolist()
     [13, 3, 1368]
     >>> complexity({"type": "object", "properties": {"name": {"type": "string"}}})
        keys  depth
