@@ -424,7 +424,8 @@ class TableEvaluations:
         more = self._meta["runs"] - _MOST_RUNS
         if more > 0:
             notes.append(f"… {more} more runs; .by_run has them")
-        modes = summary["failure_mode"].dropna().value_counts()
+        modes = summary["failure_mode"].dropna().value_counts(sort=False)
+        modes = modes.sort_values(ascending=False, kind="stable")
         if len(modes):
             listed = ", ".join(f"{count} {mode}" for mode, count in modes.items())
             notes.append(f"not direct: {listed}")
