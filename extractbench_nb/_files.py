@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.errors import InputError, OutputError, needs
+from extractbench_nb.errors import InputError, OutputError
 
 #: Larger files are not read; this package writes much smaller ones.
 _MOST_BYTES = 200_000_000
@@ -154,17 +155,23 @@ def _failed(path: Path, error: OSError | ValueError) -> OutputError:
 
 
 CACHE_VARIABLE = "EXTRACTBENCH_CACHE"
+CACHE_NAME = "extractbench-nb"
 
 
 def cache_folder() -> Path:
     """Return the cache folder: ``EXTRACTBENCH_CACHE``, else this package's cache of the user."""
     named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named).expanduser()
-    folder: Path = needs("platformdirs", "benchmark").user_cache_path(
-        "extractbench-nb", appauthor=False
-    )
-    return folder
+    return Path(named).expanduser() if named else user_cache_folder()
+
+
+def user_cache_folder() -> Path:
+    """Return this package's cache of the user, where the operating system wants it."""
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+        return Path(local) / CACHE_NAME / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / CACHE_NAME
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / CACHE_NAME
 
 
 def file_hash(path: Path) -> str | None:

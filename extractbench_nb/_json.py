@@ -110,7 +110,7 @@ def read_cut_off(text: str) -> Any:
     is_open = last is not None and not last["end"]
     if not brackets and not is_open:
         raise ValueError("it is not cut off")
-    for start in _whole_starts(text, last, is_open):
+    for start in _whole_starts(text, last, is_open, in_object=brackets[-1:] == ["{"]):
         bare = start.rstrip().removesuffix(",").rstrip()
         closed = brackets[:]
         if brackets[-2:-1] == ["["] and bare.endswith(brackets[-1]):  # of an item
@@ -121,7 +121,9 @@ def read_cut_off(text: str) -> Any:
     raise ValueError("it is cut off, and not JSON up to there")
 
 
-def _whole_starts(text: str, last: re.Match[str] | None, is_open: bool) -> Iterator[str]:
+def _whole_starts(
+    text: str, last: re.Match[str] | None, is_open: bool, *, in_object: bool
+) -> Iterator[str]:
     """Yield starts of a text that may end with a whole value, the longest first.
 
     `last` is its last string, and `is_open` whether that is unterminated.
@@ -134,13 +136,18 @@ def _whole_starts(text: str, last: re.Match[str] | None, is_open: bool) -> Itera
             yield before
         return
     yield text
-    word = re.search(r"[\w.+-]*\Z", text[-_LONGEST_WORD:])
+    word = _WORD.search(text[-_LONGEST_WORD:])
     text = text[: len(text) - len(word[0])] if word else text
-    yield text
+    if word and not word["number"] and not any(one.startswith(word[0]) for one in _LITERALS):
+        return
+    if not (in_object and text.rstrip().endswith(("{", ","))):  # no key is a bare word
+        yield text
     if last is not None and _AFTER_KEY.match(text, last.end()):
         yield text[: last.start()]
 
 
+_WORD = re.compile(r"(?:(?P<number>[\d.eE+-]+)|[\w-]+)\Z")
+_LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 #: Characters at the end of a text in which a begun number or word is looked for.
 _LONGEST_WORD = 400
 

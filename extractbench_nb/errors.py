@@ -15,6 +15,7 @@ __all__ = [
     "MissingPdfError",
     "OutputError",
     "SchemaError",
+    "UnavailableError",
 ]
 
 _MOST_NAMES = 60
@@ -27,6 +28,13 @@ class ExtractBenchError(ValueError):
 
 class InputError(ExtractBenchError):
     """A gold document, a file or an argument that cannot be used."""
+
+
+class UnavailableError(ExtractBenchError):
+    """Something that cannot be done here, because a library is missing or does not work.
+
+    It ends the work: no document is at fault, and it is never a verdict.
+    """
 
 
 class OutputError(ExtractBenchError):
@@ -103,9 +111,9 @@ def no_column(name: str, names: Iterable[object]) -> str:
 
 
 def needs(module: str, extra: str) -> Any:
-    """Import a module of an extra, or raise an `InputError` that names what to install."""
+    """Import a module of an extra, or raise an `UnavailableError` that names what to install."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        problem = f"{error.name} is not installed"
-    raise InputError(f"{problem}; run: pip install 'extractbench-nb[{extra}]'")
+        problem = f"this needs the extra {extra!r}: {error.name} is not installed"
+    raise UnavailableError(f"{problem}; run: pip install 'extractbench-nb[{extra}]'")

@@ -197,7 +197,9 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Raises
     ------
     InputError, SchemaError, ConfigError
-        See `evaluate` and `evaluate_runs`; or LiteLLM, whose price list is used, is not installed.
+        See `evaluate` and `evaluate_runs`.
+    UnavailableError
+        LiteLLM, whose price list is used, is not installed.
 
     Notes
     -----

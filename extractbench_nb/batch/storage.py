@@ -202,6 +202,7 @@ def write_files(
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     """Write each frame of one evaluation to a Parquet file named after it."""
+    needs("pyarrow", "batch")
     make_folder(folder)
     frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
     frames["fields"] = FIELD_COLUMNS, ev.fields
@@ -376,6 +377,7 @@ class MemoryStorage:
 
     def save(self, folder: Path, rules: CheckedRules | None) -> None:
         """Write the files of a batch."""
+        needs("pyarrow", "batch")
         refuse_foreign(folder)
         make_folder(folder)
         write_files(folder, self.results(), self._extras, self._description, rules)

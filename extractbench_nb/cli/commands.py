@@ -50,6 +50,8 @@ _HELP = """Evaluate structured extraction: predicted JSON against gold JSON and 
 \b
 First steps, on the sample dataset that comes with the package:
   extractbench-nb datasets sample
+  extractbench-nb batch sample
+With the extra batch, results are kept and compared:
   extractbench-nb batch sample --save-to results
   extractbench-nb compare results
 """
@@ -403,8 +405,9 @@ def datasets(name: str | None, *, as_json: bool) -> None:
         about = {"name": dataset.name, "root": str(dataset.root)}
         print_json({**about, "documents": documents, "runs": runs})
     else:
+        shown = dataset.documents[list(_SHOWN)]
         print_text(repr(dataset))
-        print_table(dataset.documents[list(_SHOWN)])
+        print_table(shown)
 
 
 def _print_datasets(*, as_json: bool) -> None:

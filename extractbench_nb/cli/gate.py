@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from extractbench_nb.cli.output import (
+    FAILED,
     accepted_option,
     fail,
     plain,
@@ -21,7 +22,7 @@ from extractbench_nb.cli.output import (
     statistics_options,
 )
 from extractbench_nb.engine.profiles import PROFILES
-from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError
 from extractbench_nb.stats.compare import MEASURES
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def gate(
     try:
         found = _compared(baseline, candidate, options)
     except (ExtractBenchError, OSError) as error:
-        fail(str(error), _NOT_COMPARED)
+        fail(str(error), FAILED if isinstance(error, UnavailableError) else _NOT_COMPARED)
     if as_json:
         about = {"verdict": found.verdict, "reason": found.reason, "notes": list(found.notes)}
         scores = {str(name): plain(value) for name, value in found.summary.items()}

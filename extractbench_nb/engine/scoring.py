@@ -23,7 +23,7 @@ from extractbench_nb._json import (
     private_copy,
 )
 from extractbench_nb.engine.profiles import Profile
-from extractbench_nb.errors import ConfigError
+from extractbench_nb.errors import ConfigError, UnavailableError
 from extractbench_nb.field_metrics.classes import MetricResult, error_result
 from extractbench_nb.field_metrics.numbers import (
     as_number,
@@ -41,7 +41,6 @@ from extractbench_nb.field_metrics.strings import (
     string_normalized,
 )
 from extractbench_nb.judges.base import (
-    ClientError,
     Judge,
     JudgeCall,
     JudgeError,
@@ -483,8 +482,8 @@ class Scorer:
         return failed._replace(reason=error.reason, calls=error.calls)
 
     def failed(self, spec: MetricSpec, problem: str, error: BaseException | None = None) -> Scored:
-        """Return the verdict of a metric that gave none; a `ClientError` is raised."""
-        if isinstance(error, ClientError):
+        """Return the verdict of a metric that gave none; an `UnavailableError` is raised."""
+        if isinstance(error, UnavailableError):
             raise error
         score, passed = (0.0, False) if self.profile.metric_error_scores_zero else (None, None)
         verdict = Scored(

@@ -15,7 +15,7 @@ from extractbench_nb._json import json_type
 from extractbench_nb.benchmark.dataset import Dataset
 from extractbench_nb.display.text import plural
 from extractbench_nb.engine.pairing import undeclared
-from extractbench_nb.errors import ExtractBenchError, InputError, nearest
+from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError, nearest
 from extractbench_nb.evaluation.warnings import violations
 from extractbench_nb.gold import entries
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
@@ -139,6 +139,8 @@ class Checked:
         """Read a file; a failure is a finding."""
         try:
             return read()
+        except UnavailableError:
+            raise
         except ExtractBenchError as error:
             self.add(kind, str(error))
             return _UNREADABLE

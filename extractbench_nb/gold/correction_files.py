@@ -253,6 +253,9 @@ def patched(document: Any, patch: Iterable[Mapping[str, Any]]) -> Any:
     """Return a document to which operations of corrections, which fit it, are applied."""
     document = deepcopy(document)
     for operation in patch:
+        if not operation["path"]:
+            document = operation.get("value", document)
+            continue
         *above, last = map(unescape_pointer, operation["path"].split("/")[1:])
         target = document
         for step in above:

@@ -27,7 +27,9 @@ def extraction_scorer(schema: Any, **options: Any) -> Any:
     Raises
     ------
     InputError
-        Inspect AI is not installed, or an option is unknown.
+        An option is unknown.
+    UnavailableError
+        Inspect AI is not installed.
     SchemaError, ConfigError
         The schema cannot be read.
     """

@@ -35,7 +35,9 @@ def extraction_scorer(
     Raises
     ------
     InputError
-        MLflow is not installed, or an option is unknown.
+        An option is unknown.
+    UnavailableError
+        MLflow is not installed.
     """
     scorers = needs("mlflow.genai.scorers", "mlflow")
     feedback = needs("mlflow.entities", "mlflow").Feedback

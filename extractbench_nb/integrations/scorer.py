@@ -15,7 +15,7 @@ from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.api import choose_alignment, evaluate_async, read_schema
 from extractbench_nb.evaluation.result import Evaluation, worst_fields
-from extractbench_nb.judges.base import ClientError, Judge
+from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.schema.nodes import Schema
 
@@ -113,8 +113,6 @@ class DocumentScorer:
             found = await evaluate_async(
                 self._schema, gold, readable_output(output), **self._options
             )
-        except ClientError:
-            raise  # not the output's fault
         except InputError as error:
             problem = str(error)
         else:

@@ -8,7 +8,7 @@ from statistics import fmean, median_low
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from extractbench_nb.display.text import cut
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import UnavailableError
 from extractbench_nb.field_metrics.registry import REGISTRY
 
 #: For a field without params.
@@ -154,7 +154,7 @@ class JudgeError(Exception):
         return (type(self), (self.problem, self.calls, self.reason))
 
 
-class ClientError(InputError):
+class ClientError(UnavailableError):
     """The client for language models cannot be imported or configured, so nothing can be asked.
 
     It ends the work, and is never the verdict on a field.
@@ -200,8 +200,10 @@ class FieldJudge:
         Raises
         ------
         InputError
-            LiteLLM is not installed, the provider is not known, its key is not in the environment
-            (the message names the variable), or there is a budget but no price.
+            The provider is not known, its key is not in the environment (the message names the
+            variable), or there is a budget but no price.
+        UnavailableError
+            LiteLLM is not installed, or does not work.
         ConfigError
             A param cannot be used; a ``prompt_template`` with other placeholders, for example.
         OutputError
@@ -298,13 +300,13 @@ def pass_mark(question: Question) -> float:
 async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError]:
     """Await verdicts concurrently; errors are returned in place of the missing verdicts.
 
-    A result that is not a verdict gives a `JudgeError`. A `ClientError` is raised.
+    A result that is not a verdict gives a `JudgeError`. An `UnavailableError` is raised.
     """
     outcomes: list[VerdictOrError] = []
     import asyncio
 
     for result in await asyncio.gather(*asks, return_exceptions=True):
-        if isinstance(result, Exception) and not isinstance(result, ClientError):
+        if isinstance(result, Exception) and not isinstance(result, UnavailableError):
             outcomes.append(result)
             continue
         if isinstance(result, BaseException):

@@ -25,9 +25,9 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from extractbench_nb._files import make_folder, write_texts
+from extractbench_nb._files import make_folder, user_cache_folder, write_texts
 from extractbench_nb._json import read_text
-from extractbench_nb.errors import InputError, OutputError, needs
+from extractbench_nb.errors import InputError, OutputError
 
 #: Tokens and cost of an answer, if known.
 COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
@@ -178,8 +178,7 @@ class JudgeCache:
         if folder is None and named:
             folder = Path(named).expanduser().absolute()
         elif folder is None:
-            platformdirs = needs("platformdirs", "llm")
-            folder = platformdirs.user_cache_path("extractbench-nb", appauthor=False) / "judges"
+            folder = user_cache_folder() / "judges"
         return folder / _FILE
 
     def __repr__(self) -> str:

@@ -21,9 +21,9 @@ from functools import cached_property
 from typing import Any
 
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.errors import OutputError
+from extractbench_nb.errors import OutputError, UnavailableError
 from extractbench_nb.judges.background import Shared
-from extractbench_nb.judges.base import ClientError, JudgeCall, JudgeError, Question
+from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
 from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
 from extractbench_nb.judges.client import Completion, ModelRequest, complete, list_price, litellm
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
@@ -109,7 +109,7 @@ class Budget:
             if failure.billed:
                 held.charged = most
             raise
-        except ClientError:  # nothing was sent
+        except UnavailableError:  # nothing was sent
             raise
         except BaseException:  # cancelled: the provider goes on
             held.charged = held.charged or most

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import copy
 from datetime import datetime
 from functools import cache, partial
 from importlib import import_module
@@ -209,10 +208,9 @@ def _evolve(self: Any, **changes: Any) -> Any:
         pass
     else:
         raise RecursionError
-    evolved = copy(self)
-    for name, value in changes.items():
-        setattr(evolved, name, value)
-    return evolved
+    cls = type(self)
+    kept = {a.alias: getattr(self, a.name) for a in cls.__attrs_attrs__ if a.init}
+    return cls(**{**kept, **changes})
 
 
 def _limited(keyword: Keyword) -> Keyword:

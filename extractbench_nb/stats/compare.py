@@ -23,7 +23,7 @@ from extractbench_nb.display.html import (
     table_row,
 )
 from extractbench_nb.display.text import one_line
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.stats.breakdowns import gather, known_columns, label
 from extractbench_nb.stats.intervals import (
     DIGITS,
@@ -182,6 +182,7 @@ class Comparison(DescribedFrames):
         InputError
             There is no such table.
         """
+        needs("jinja2", "notebook")
         texts, names = _text_table(self, table, digits)
         style = texts.style.hide(axis="index")
         style = style.format(escape="latex").format_index(escape="latex", axis="columns")

@@ -67,7 +67,8 @@ def detect(
     ------
     InputError
         The image or model cannot be read, the model has other inputs or outputs or another number
-        of labels, a function returns no list, or a list in which nothing can be used, or
+        of labels, a function returns no list, or a list in which nothing can be used.
+    UnavailableError
         onnxruntime or pillow is not installed.
 
     Notes
@@ -220,7 +221,9 @@ def page_tables(
     Raises
     ------
     InputError
-        The PDF or a model cannot be read, the page does not exist, or a library is not installed.
+        The PDF or a model cannot be read, or the page does not exist.
+    UnavailableError
+        A library is not installed.
 
     Notes
     -----

@@ -109,7 +109,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
         cannot be read, or has another size than the image of the objects.
     SchemaError
         `subject` is not a valid schema.
-    ConfigError
+    UnavailableError
         ipywidgets or anywidget are not installed.
     """
     is_comparison = _is_of_construction(subject, "result", "TableComparison")
@@ -193,7 +193,7 @@ def show_matches(
     InputError
         `ev` is not an Evaluation, `name` is not a valid name, or `path` does not identify one
         array.
-    ConfigError
+    UnavailableError
         ipywidgets or anywidget are not installed.
 
     Notes
@@ -258,7 +258,7 @@ def explore(  # noqa: PLR0913 - keyword options
     ------
     InputError
         The source has no fields, an axis or the measure is unknown, or `name` is not a valid name.
-    ConfigError
+    UnavailableError
         ipywidgets or anywidget are not installed.
     """
     notebook_libraries()
@@ -310,7 +310,7 @@ def show_evidence(
         The document is not in the dataset.
     MissingPdfError
         The document has no PDF.
-    ConfigError
+    UnavailableError
         ipywidgets or anywidget are not installed.
     """
     notebook_libraries()
@@ -359,7 +359,9 @@ def workbench(
     Raises
     ------
     ConfigError
-        The metric is unknown, its params are wrong, or ipywidgets or anywidget are not installed.
+        The metric is unknown, or its params are wrong.
+    UnavailableError
+        ipywidgets or anywidget are not installed.
     InputError
         The cases cannot be read, the field or the judge is unknown, or the function is not
         registered.

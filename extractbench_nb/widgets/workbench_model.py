@@ -104,7 +104,7 @@ def read_cases(source: Any, *, field: str | None = None, kinds: Iterable[str] = 
         raise InputError(
             f"field={field!r} chooses among the fields of an Evaluation; the cases have none"
         )
-    return _from_frame(frame)
+    return _from_frame(frame, as_given=frame is not source)
 
 
 def _from_pairs(pairs: Sequence[Sequence[Any]]) -> pd.DataFrame:
@@ -118,12 +118,12 @@ def _from_pairs(pairs: Sequence[Sequence[Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*_SIDES, "expected"], dtype=object)
 
 
-def _from_frame(frame: pd.DataFrame) -> Cases:
+def _from_frame(frame: pd.DataFrame, *, as_given: bool) -> Cases:
     for side in _SIDES:
         if side not in frame.columns:
             known = [str(name) for name in frame.columns]
             raise InputError(f"cases have no column {side!r}; {nearest(side, known)}")
-    golds, predicted = (_json_values(frame[side]) for side in _SIDES)
+    golds, predicted = (_json_values(frame[side], as_given) for side in _SIDES)
     expected = _expected(frame)
     for number, gold in enumerate(golds):
         check_gold(number, gold)
@@ -132,10 +132,11 @@ def _from_frame(frame: pd.DataFrame) -> Cases:
     return Cases(tuple(Case(*row) for row in rows), more.reset_index(drop=True))
 
 
-def _json_values(column: pd.Series) -> list[Any]:
+def _json_values(column: pd.Series, as_given: bool) -> list[Any]:
     """Return JSON values: what pandas calls missing is null, a NaN that was put there stays."""
     # a column of texts with gaps, of which pandas 2 makes objects, is no column of any values
-    loose = column.dtype == object and infer_dtype(column, skipna=True) != "string"
+    is_text = infer_dtype(column, skipna=True) == "string"
+    loose = column.dtype == object and (as_given or not is_text)
     return [
         None if value is None or value is pd.NA or (not loose and pd.isna(value)) else value
         for value in map(private_copy, column.tolist())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import UnavailableError
 from extractbench_nb.integrations import inspect_scorer, mlflow_scorer
 from tests.waiting import PATIENCE
 
@@ -159,5 +159,5 @@ def test_a_missing_tool_is_named(module: object, package: str, extra: str):
     if find_spec(package):
         pytest.skip(f"{package} is installed")
     command = rf"pip install 'extractbench-nb\[{extra}\]'"
-    with pytest.raises(InputError, match=f"{package} is not installed; run: {command}"):
+    with pytest.raises(UnavailableError, match=f"{package} is not installed; run: {command}"):
         module.extraction_scorer(SCHEMA)  # type: ignore[attr-defined]

@@ -63,14 +63,18 @@ DOORS = {
         "the workbench": "xb.workbench('string_exact', evs)",
         "a plot": "xb.plots.grid(2)",
         "a table": "xb.paper.style(6)",
+        "LaTeX": "xb.compare_runs(evs).to_latex()",
         "a report": "ev.save(folder / 'report')",
     },
     "pdf": {
         "evidence": "xb.find_evidence(None, pdf, 'a')",
         "a page": "xb.pdf.render_page(None, pdf, 1)",
+        "an audit": "xb.gold.audit(ds)",
     },
     "tables": {
         "HTML": "xb.tables.read_table('<table><tr><td>1<td>2</table>')",
+        "a batch of HTML": "xb.tables.evaluate_tables({'x': (html, html.replace('</tr>', ''))})",
+        "an answer in HTML": "xb.construction.compare('a\\n1', html.replace('</tr>', ''))",
         "lines": "xb.tables.page_tables(pdf, page=1)",
         "a model": "xb.tables.detect(folder / 'x.png', folder / 'm.onnx')",
     },
@@ -97,6 +101,7 @@ rows = ds.listing.dropna(subset=["pdf_path"])
 document, pdf = rows["document"].iloc[0], Path(rows["pdf_path"].iloc[0])
 tasks = Path(xb.__file__).parent / "_sample" / "construction"
 folder = Path(sys.argv[1])
+html = "<table><tr><td>a</td></tr><tr><td>1</td></tr></table>"
 shutil.copytree(ds.root, folder / "own")
 changed = next((folder / "own").rglob("*gold*.json"))
 changed.write_text(changed.read_text() + " ")
@@ -105,7 +110,7 @@ for name, code in json.loads((folder / "calls.json").read_text()).items():
     try:
         eval(code)
         found[name] = "nothing is missing"
-    except xb.InputError as error:
+    except xb.ExtractBenchError as error:
         found[name] = str(error)
     except Exception as error:
         found[name] = f"{type(error).__name__}: {error}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, UnavailableError
 from extractbench_nb.judges import settings as access
 from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge, ask
@@ -115,5 +115,5 @@ def test_without_litellm_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(client, "_load", client._load.__wrapped__)  # as in a new process
     monkeypatch.setitem(sys.modules, "litellm", None)
-    with pytest.raises(InputError, match=r"pip install 'extractbench-nb\[llm\]'"):
+    with pytest.raises(UnavailableError, match=r"pip install 'extractbench-nb\[llm\]'"):
         LLMJudge("openai/gpt-4o-mini").check()

@@ -17,7 +17,7 @@ from extractbench_nb.compat import StructuredEvaluator, StructuredEvaluatorConfi
 from extractbench_nb.construction.embeddings import Embedding
 from extractbench_nb.construction.runs import construct
 from extractbench_nb.engine.llm_alignment import LLMAligner
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, UnavailableError
 from extractbench_nb.extraction.runs import Run
 from extractbench_nb.integrations import as_scorer
 from extractbench_nb.judges import client
@@ -202,7 +202,7 @@ def test_one_error_and_no_verdict(
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     with monkeypatch.context() as patch:
         fault(patch)
-        with pytest.raises(InputError, match=FAULTS[fault]) as caught:
+        with pytest.raises(xb.ExtractBenchError, match=FAULTS[fault]) as caught:
             asking(make, tmp_path, server.url)
     assert KEY not in str(caught.value)
     assert server.requests == []
@@ -215,7 +215,7 @@ def test_it_is_asked_again_once_it_works(
     judge = make("openai/gpt-4o-mini", budget_usd=1.0)
     with monkeypatch.context() as patch:
         fault(patch)
-        with pytest.raises(InputError, match=r"LiteLLM [0-9.]+ does not work here"):
+        with pytest.raises(UnavailableError, match=r"LiteLLM [0-9.]+ does not work here"):
             ask(judge)
     assert judge.spent_usd == 0.0
     assert ask(judge).reason == "judged"
@@ -232,7 +232,7 @@ def amazons(make: MakeJudge, monkeypatch: pytest.MonkeyPatch) -> LLMJudge:
 
 def test_a_package_of_the_provider(amazons: LLMJudge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(InputError, match=r"Error: .*boto3"):
+    with pytest.raises(UnavailableError, match=r"Error: .*boto3"):
         xb.evaluate(TEXTS, GOLD, PREDICTED, judge=amazons)
 
 
@@ -275,7 +275,7 @@ def test_a_response_that_the_client_cannot_take(
         raise DeprecationWarning("a name is going to be removed")
 
     monkeypatch.setattr(module, "acompletion", acompletion)
-    with pytest.raises(InputError, match="DeprecationWarning: a name is going to be removed"):
+    with pytest.raises(UnavailableError, match="DeprecationWarning: a name is going to be removed"):
         xb.evaluate(TEXTS, GOLD, PREDICTED, judge=make())
 
 
@@ -295,7 +295,7 @@ def test_in_a_running_loop(make: MakeJudge, monkeypatch: pytest.MonkeyPatch) -> 
         return await xb.evaluate_async(TEXTS, GOLD, PREDICTED, judge=make())
 
     broken_on_import(monkeypatch)
-    with pytest.raises(InputError, match="caching_handler"):
+    with pytest.raises(UnavailableError, match="caching_handler"):
         asyncio.run(evaluated())
 
 
@@ -324,5 +324,5 @@ def test_a_provider_whose_module_is_broken_is_not_unknown(
             raise module.exceptions.BadRequestError(str(error), **about) from error
 
     monkeypatch.setattr(module, "get_llm_provider", get_llm_provider)
-    with pytest.raises(InputError, match="does not work here: ImportError: no module for it"):
+    with pytest.raises(UnavailableError, match="does not work here: ImportError: no module for it"):
         make().check()
