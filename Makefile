@@ -12,6 +12,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Processes that run tests. Some tests wait for a page or another process: three keep two cores busy.
 WORKERS := 3
+# More options of pytest for `make unit`.
+OPTIONS :=
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 UV := $(BIN)/python -m uv pip
 RESOLVE := $(UV) compile --quiet --no-header --no-annotate --no-emit-index-url
@@ -71,9 +73,10 @@ test-newest:  ## tests and notebooks with the newest versions that pyproject.tom
 	rm -rf .venv-newest
 	@$(MAKE) --keep-going unit notebooks VENV=.venv-newest RESOLUTION=highest
 
-test-lowest:  ## tests and notebooks with the lowest versions that pyproject.toml allows
+# Pages of older front ends, and printed frames of older pandas, look otherwise.
+test-lowest:  ## tests, without browser and notebooks, with the lowest versions that pyproject.toml allows
 	rm -rf .venv-lowest
-	@$(MAKE) --keep-going unit notebooks VENV=.venv-lowest RESOLUTION=lowest-direct
+	@$(MAKE) unit VENV=.venv-lowest RESOLUTION=lowest-direct OPTIONS=--ignore=tests/browser
 
 lint: $(VENV)/.test  ## ruff: rules and formatting
 	$(BIN)/ruff check
@@ -86,7 +89,7 @@ imports: $(VENV)/.test  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.test  ## tests and doctests; benchmarks run once, untimed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=2 --benchmark-disable -p no:nbval
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=2 --benchmark-disable -p no:nbval $(OPTIONS)
 
 notebooks: $(VENV)/.test  ## execute all notebooks again and compare every output
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --nbval --nbval-current-env \
