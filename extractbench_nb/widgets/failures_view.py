@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
+from extractbench_nb._frames import own_copy
 from extractbench_nb.display.nodes import Node, h
 from extractbench_nb.display.sides import Segment
 from extractbench_nb.display.text import accepted_text, one_line, plural
@@ -1207,7 +1208,7 @@ class FailureExplorer(model.Choice, View):
 
         All rows that are shown, where no cell is chosen; with their index.
         """
-        return self._coded.frame.iloc[np.sort(self._listed)]
+        return own_copy(self._coded.frame.iloc[np.sort(self._listed)])
 
     @property
     def code(self) -> str:
