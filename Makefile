@@ -109,8 +109,8 @@ format: $(VENV)/.test  ## apply ruff's fixes and formatting
 lock: $(VENV)/.created  ## resolve the newest versions for all targets and Pythons into requirements/
 	@$(PIP) install uv
 	$(LOCK) --group install --output-file requirements/install.txt
-	$(LOCK) pyproject.toml --output-file requirements/demo.txt
 	$(LOCK) pyproject.toml --extra all --group bench --output-file requirements/bench.txt
+	$(LOCK) pyproject.toml --constraint requirements/bench.txt --output-file requirements/demo.txt
 	$(LOCK) pyproject.toml --extra all --group test --constraint requirements/bench.txt \
 		--output-file requirements/test.txt
 	$(LOCK) pyproject.toml --extra all --group docs --constraint requirements/bench.txt \

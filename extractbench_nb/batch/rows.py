@@ -211,29 +211,29 @@ def part_columns(outputs: Sequence[tuple[Ids, Columns]]) -> Columns:
 
 def part_frame(spec: FrameSpec, outputs: Iterable[tuple[tuple[Any, ...], Columns]]) -> pd.DataFrame:
     """Build a frame of the rows of some outputs, each led by the output's ids."""
-    joined: list[list[Any]] = [[] for _ in spec.columns]
-    known: list[dict[str, Any]] = [{} for _ in spec.columns]
+    frame_cells: list[list[Any]] = [[] for _ in spec.columns]
+    values_by_text: list[dict[str, Any]] = [{} for _ in spec.columns]
     for ids, columns in outputs:
         leading = ([value] * len(columns[0]) for value in ids)
-        parts = zip(spec.columns, (*leading, *columns), joined, known, strict=True)
-        for column, cells, cells_before, restored in parts:
-            cells_before.extend(_restored(column, cells, restored))
-    return spec.build(dict(zip(spec.names, joined, strict=True)))
+        parts = zip(spec.columns, (*leading, *columns), frame_cells, values_by_text, strict=True)
+        for column, cells, joined, values in parts:
+            joined.extend(_restored(column, cells, values))
+    return spec.build(dict(zip(spec.names, frame_cells, strict=True)))
 
 
-def _restored(column: Column, cells: Sequence[Any], known: dict[str, Any]) -> Sequence[Any]:
+def _restored(column: Column, cells: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
     """Restore values; equal texts and scalars share one object, containers do not."""
     if column.dtype == "string":
-        return [known.setdefault(cell, cell) for cell in cells]
+        return [values.setdefault(cell, cell) for cell in cells]
     if column.dtype != "object":
         return cells
-    restore, found = _restorer(column), []
+    restore, restored = _restorer(column), []
     for text in cells:
-        if text is not None and text not in known:
-            known[text] = restore(text)
-        value = None if text is None else known[text]
-        found.append(json.loads(value) if type(value) is _Container else value)
-    return found
+        if text is not None and text not in values:
+            values[text] = restore(text)
+        value = None if text is None else values[text]
+        restored.append(json.loads(value) if type(value) is _Container else value)
+    return restored
 
 
 # --- packing ----------------------------------------------------------------------------------

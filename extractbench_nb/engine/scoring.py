@@ -40,13 +40,7 @@ from extractbench_nb.field_metrics.strings import (
     string_fuzzy,
     string_normalized,
 )
-from extractbench_nb.judges.base import (
-    Judge,
-    JudgeCall,
-    JudgeError,
-    Question,
-    Verdict,
-)
+from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.schema.config import MetricSpec, NodeConfig, default_config
 from extractbench_nb.schema.nodes import (
