@@ -1,8 +1,7 @@
 """The names of the published ``extract_bench`` package over this package's engine.
 
 A script works after replacing ``extract_bench`` by ``extractbench_nb.compat``, also in a notebook.
-The rules are those of the release plus those that only its README describes, profile
-``extract-bench-readme``; ``profile="extract-bench-0.1.0"`` gives the numbers of the release.
+The rules are those of profile ``paper``.
 
 These modules of the release can be imported, with its public names unless noted:
 
@@ -28,12 +27,6 @@ evaluator's results is this package's `Schema`.
 
 The submodules have no files: they are created when this package is imported, and filled again when
 it is reloaded (a single one cannot be reloaded).
-
-Paths that the release emits for the inside of ``anyOf`` and of arrays are not reproduced: they
-never have a value, so they pass. An ``anyOf`` or a list of types that declares no metric, ``anyOf:
-[{type: integer}, {type: "null"}]`` for example, therefore gives no result under
-``profile="extract-bench-0.1.0"``. By the README it takes the metric that its branches agree on:
-here ``integer_exact``, the default of the one branch that is not null.
 """
 
 from __future__ import annotations
@@ -47,7 +40,7 @@ from typing import Any
 
 from extractbench_nb.compat import metrics
 from extractbench_nb.compat.evaluator import (
-    README,
+    PAPER,
     AsyncEvaluationConfig,
     StructuredEvaluator,
     StructuredEvaluatorConfig,
@@ -97,12 +90,12 @@ class ReportConfig(builder.ReportConfig):
         Whether to write ``report.json``, ``summary.txt``, ``fields.csv``, ``fields.md`` and
         ``report.html``.
     profile : str or Profile, optional
-        The rules: those of the published README; ``extract-bench-0.1.0`` for the release's.
+        The rules; ``paper`` by default.
     judge, alignment : object, optional
         See `evaluate`.
     """
 
-    profile: str | Profile = README
+    profile: str | Profile = PAPER
 
 
 class ReportBuilder(builder.ReportBuilder):
@@ -179,15 +172,6 @@ def _named(*values: Any) -> dict[str, Any]:
 
 _BASE = _named(BaseMetric, MetricContext, MetricResult)
 _POLICY = _named(metrics.PolicyAwareMetric)
-_STRINGS = _named(
-    metrics.CaseInsensitiveStringMatchMetric,
-    metrics.ExactStringMatchMetric,
-    metrics.NormalizedLevenshteinSimilarityMetric,
-)
-_NUMBERS = _named(
-    metrics.ExactNumberMatchMetric, metrics.IntegerExactMatchMetric, metrics.NumberToleranceMetric
-)
-_BOOLEANS = _named(metrics.BooleanExactMatchMetric)
 _MODELS = _named(
     models.ArrayStats, models.ConfusionCounts, models.ContentStats, models.CoverageStats,
     models.ErrorBreakdown, models.ErrorGroup, models.EvaluationReport, models.FieldOutcome,
@@ -209,14 +193,9 @@ _SUBMODULES: Mapping[str, Mapping[str, Any]] = {
         "MetricRegistry": MetricRegistry,
         "global_metric_registry": global_metric_registry,
     },
-    "evaluation.metrics": {
-        **_BASE, **_POLICY, **_STRINGS, **_NUMBERS, **_BOOLEANS,
-    },
+    "evaluation.metrics": {**_BASE, **_POLICY},
     "evaluation.metrics.base_metric": _BASE,
-    "evaluation.metrics.boolean_metrics": _BOOLEANS,
-    "evaluation.metrics.number_metrics": _NUMBERS,
     "evaluation.metrics.policy_metric": _POLICY,
-    "evaluation.metrics.string_metrics": _STRINGS,
     "evaluation.presets": {
         **_named(metrics.get_preset_config, metrics.get_preset_configs),
         **_named(metrics.get_preset_error_message, metrics.validate_preset),

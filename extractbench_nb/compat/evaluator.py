@@ -29,7 +29,7 @@ from extractbench_nb.schema.nodes import MISSING, Unusable, resolve_states
 
 __all__ = ["AsyncEvaluationConfig", "StructuredEvaluator", "StructuredEvaluatorConfig"]
 
-README = "extract-bench-readme"
+PAPER = "paper"
 
 # --- the evaluator ----------------------------------------------------------------------------
 
@@ -100,14 +100,14 @@ class StructuredEvaluatorConfig:
     async_config : AsyncEvaluationConfig or None, optional
         Timeout and retries of metrics that are awaited.
     profile : str or Profile, optional
-        The rules: those of the published README; ``extract-bench-0.1.0`` for the release's.
+        The rules; ``paper`` by default.
     judge, alignment : object, optional
         See `evaluate`.
     """
 
     metrics: Sequence[Any] = ()
     async_config: AsyncEvaluationConfig | None = None
-    profile: str | Profile = field(default=README, kw_only=True)
+    profile: str | Profile = field(default=PAPER, kw_only=True)
     judge: str | Judge = field(default="offline", kw_only=True)
     alignment: str | Aligner = field(default="optimal", kw_only=True)
 
@@ -250,7 +250,6 @@ def _caller(config: AsyncEvaluationConfig) -> Callable[[Call], Awaitable[Any]]:
 def _published(evaluation: Evaluation) -> dict[str, Any]:
     """Write the counted fields of an evaluation as the published evaluator does."""
     leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
-    released = evaluation.profile.package_010_metrics
     results: dict[str, dict[str, MetricResult]] = {}
     paths = []
     for leaf in leaves:
@@ -261,11 +260,11 @@ def _published(evaluation: Evaluation) -> dict[str, Any]:
     for leaf, quoted in zip(leaves, schema_paths(paths), strict=True):
         plain = without_brackets(quoted)
         # a key may hold anything, also what looks like another path
-        results[quoted if plain in results else plain] = _leaf_results(leaf, released)
+        results[quoted if plain in results else plain] = _leaf_results(leaf)
     return {"schema": evaluation.schema, "results": results}
 
 
-def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
+def _leaf_results(leaf: Leaf) -> dict[str, MetricResult]:
     """Return the results of a leaf by metric id."""
     specs = leaf.node.config.metrics if leaf.node.config is not None else ()
     results = {}
@@ -275,7 +274,7 @@ def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
             params = specs[index].params
         elif verdict.metric in PRESETS:  # the default of the type
             params = PRESETS[verdict.metric].params
-        result = verdict.result or _result(leaf, verdict, params, released)
+        result = verdict.result or _result(leaf, verdict, params)
         failed = verdict.outcome == "judge_error" and verdict.result is not None
         metric_id: object = result.metric_id  # a user's metric may set anything
         name = metric_id if isinstance(metric_id, str) else verdict.metric
@@ -283,7 +282,7 @@ def _leaf_results(leaf: Leaf, released: bool) -> dict[str, MetricResult]:
     return results
 
 
-def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any], released: bool) -> MetricResult:
+def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any]) -> MetricResult:
     """Write a verdict as published: details say why values were not compared, or what was."""
     score, resolution = verdict.score or 0.0, resolve_states(*states(leaf))
     reason = None
@@ -299,7 +298,7 @@ def _result(leaf: Leaf, verdict: Scored, params: Mapping[str, Any], released: bo
         details = {"gold": gold, "extracted": extracted, "reason": reason}
     else:
         compared = Compared(verdict.metric, gold, extracted, params, score)
-        details = compared.details(verdict.reasoning, released=released)
+        details = compared.details(verdict.reasoning)
         if isinstance(leaf, ArrayRecord) and verdict.metric == "array_llm":
             counts = _alignment_counts(leaf)
             details |= {**counts, "structured_output": details["structured_output"] | counts}
@@ -354,43 +353,31 @@ class Compared(NamedTuple):
     params: Mapping[str, Any]
     score: float
 
-    def details(self, reasoning: str | None = None, *, released: bool = True) -> dict[str, Any]:
+    def details(self, reasoning: str | None = None) -> dict[str, Any]:
         """Describe the comparison under the published keys.
-
-        If `released`, the metric compared as the release does: its details show the values as
-        compared, for example as numbers.
 
         Examples
         --------
         >>> Compared("number_tolerance", 5, "5.5", {"tolerance": 1}, 1.0).details()
-        {'gold': 5.0, 'extracted': 5.5, 'tolerance': 1.0, 'delta': 0.5}
+        {'gold': 5, 'extracted': '5.5', 'tolerance': 1.0, 'delta': 0.5}
         """
         gold, extracted = self.gold, self.extracted
         details = {"gold": gold, "extracted": extracted}
-        if released and self.metric in _SHOWN_AS:
-            details = {side: _SHOWN_AS[self.metric](value) for side, value in details.items()}
-        text = str if released else json_text
         match self.metric:
             case "string_case_insensitive":
-                details["gold_normalized"] = text(gold).casefold()
-                details["extracted_normalized"] = text(extracted).casefold()
+                details["gold_normalized"] = json_text(gold).casefold()
+                details["extracted_normalized"] = json_text(extracted).casefold()
             case "string_url":
                 details["gold_normalized"] = normal_url(json_text(gold))
                 details["extracted_normalized"] = normal_url(json_text(extracted))
             case "string_fuzzy":
-                case_sensitive = self._param("case_sensitive", bool)
-                if released and not case_sensitive:
-                    details = {"gold": str(gold).lower(), "extracted": str(extracted).lower()}
                 details["threshold"] = self._param("threshold", float)
                 details["similarity"] = self.score
-                details["case_sensitive"] = case_sensitive
+                details["case_sensitive"] = self._param("case_sensitive", bool)
             case "number_tolerance":
-                default = _RELEASED_TOLERANCE if released else None
-                details["tolerance"] = self._param("tolerance", float, default)
+                details["tolerance"] = self._param("tolerance", float)
                 ours, theirs = _number(gold), _number(extracted)
-                if ours is None or theirs is None:
-                    details |= {"gold": gold, "extracted": extracted}
-                else:
+                if ours is not None and theirs is not None:
                     details["delta"] = round(abs(ours - theirs), 12)
             case "string_semantic" | "string_llm" | "array_llm":
                 answer = {"reasoning": reasoning} if reasoning is not None else {}
@@ -399,10 +386,9 @@ class Compared(NamedTuple):
                 details |= answer
         return details
 
-    def _param(self, name: str, convert: Callable[[Any], Any], default: Any = None) -> Any:
+    def _param(self, name: str, convert: Callable[[Any], Any]) -> Any:
         """Return a param; its default if it is not declared or cannot be converted."""
-        if default is None:
-            default = REGISTRY.get(self.metric).defaults[name]
+        default = REGISTRY.get(self.metric).defaults[name]
         return _converted(convert, self.params.get(name, default), default)
 
 
@@ -415,16 +401,3 @@ def _converted(convert: Callable[[Any], Any], value: Any, default: Any = None) -
 
 def _number(value: Any) -> Any:
     return _converted(float, value)
-
-
-_RELEASED_TOLERANCE = 1e-6
-
-#: By metric: a value as the release compares and shows it.
-_SHOWN_AS: Mapping[str, Callable[[Any], Any]] = {
-    "string_exact": str,
-    "string_case_insensitive": str,
-    "string_fuzzy": str,
-    "number_exact": _number,
-    "number_tolerance": _number,
-    "integer_exact": lambda value: _converted(int, value),
-}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
-from extractbench_nb.compat.evaluator import Compared
 from extractbench_nb.errors import ConfigError, nearest
 from extractbench_nb.field_metrics.classes import (
     BaseMetric,
@@ -14,7 +13,6 @@ from extractbench_nb.field_metrics.classes import (
     MetricResult,
     refuse_unknown,
 )
-from extractbench_nb.field_metrics.package_010 import package_010_metric
 from extractbench_nb.report.content import published_reason
 from extractbench_nb.schema.config import PRESETS
 from extractbench_nb.schema.nodes import EMPTY, MISSING, resolve_states, state_of
@@ -260,130 +258,3 @@ class PolicyAwareMetric(BaseMetric):
 
 def _state(node: Any, value: Any) -> str:
     return EMPTY if value == [] and node.get_type() == "array" else state_of(value)
-
-
-@dataclass(frozen=True)
-class _PublishedMetric(PolicyAwareMetric):
-    """A metric of the release; a field ``default_x`` is the default of its param ``x``."""
-
-    rule: ClassVar[str]
-
-    async def _evaluate_values(
-        self, *, node: Any, gold: Any, extracted: Any, config: MetricConfig | None
-    ) -> MetricResult:
-        names = [f.name for f in fields(self) if f.name.startswith("default_")]
-        params = {name.removeprefix("default_"): getattr(self, name) for name in names}
-        if config is not None and config.params:
-            params |= config.params
-        compare = package_010_metric(self.rule, params, fuzzy="levenshtein")
-        assert compare is not None  # noqa: S101 - the rule of each subclass exists
-        score, passed = compare(gold, extracted)
-        details = Compared(self.rule, gold, extracted, params, score).details()
-        return MetricResult(self.metric_id, score, passed, details)
-
-
-@dataclass(frozen=True)
-class ExactStringMatchMetric(_PublishedMetric):
-    """Equal text, case included.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "string_exact"
-    metric_id: str = "string_exact"
-
-
-@dataclass(frozen=True)
-class CaseInsensitiveStringMatchMetric(_PublishedMetric):
-    """Equal text after case folding.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "string_case_insensitive"
-    metric_id: str = "string_case_insensitive"
-
-
-@dataclass(frozen=True)
-class NormalizedLevenshteinSimilarityMetric(_PublishedMetric):
-    """Levenshtein similarity, ``1 - distance / max(len)``, which passes from a threshold on.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    default_threshold : float, optional
-        Lowest similarity in [0, 1] that passes, unless the config has a threshold.
-    default_case_sensitive : bool, optional
-        Whether case matters, unless the config says so.
-    """
-
-    rule = "string_fuzzy"
-    metric_id: str = "string_fuzzy"
-    default_threshold: float = 0.8
-    default_case_sensitive: bool = False
-
-
-@dataclass(frozen=True)
-class ExactNumberMatchMetric(_PublishedMetric):
-    """Equal numbers; texts are read as numbers.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "number_exact"
-    metric_id: str = "number_exact"
-
-
-@dataclass(frozen=True)
-class NumberToleranceMetric(_PublishedMetric):
-    """Numbers whose absolute difference is at most a tolerance.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    default_tolerance : float, optional
-        Largest difference that passes, unless the config has a tolerance.
-    """
-
-    rule = "number_tolerance"
-    metric_id: str = "number_tolerance"
-    default_tolerance: float = 1e-6
-
-
-@dataclass(frozen=True)
-class IntegerExactMatchMetric(_PublishedMetric):
-    """Equal integer parts.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "integer_exact"
-    metric_id: str = "integer_exact"
-
-
-@dataclass(frozen=True)
-class BooleanExactMatchMetric(_PublishedMetric):
-    """Equal booleans; two values that are not booleans are equal too.
-
-    Parameters
-    ----------
-    metric_id : str, optional
-        The name in results.
-    """
-
-    rule = "boolean_exact"
-    metric_id: str = "boolean_exact"

@@ -60,8 +60,7 @@ def summary_text(report: EvaluationReport) -> str:
 
 def _overall(report: EvaluationReport) -> Iterator[str]:
     o = report.outcomes
-    weighted = "item-weighted" if report.item_weighted else "mean of all scores"
-    yield f"Overall Score: {report.overall_score:.3f} ({weighted})"
+    yield f"Overall Score: {report.overall_score:.3f} (item-weighted)"
     yield f"Field Score: {report.field_score:.3f} (flat average)"
     yield f"Pass Rate: {report.overall_pass_rate:.1%}"
     fields = "field" if o.total_evaluated == 1 else "fields"

@@ -616,11 +616,6 @@ class EvaluationReport:
     evaluation: Evaluation = field(repr=False, compare=False)
     rules: list[ReportRule] = field(default_factory=list)
 
-    @property
-    def item_weighted(self) -> bool:
-        """Whether ``overall_score`` weighs an array by its gold items: a rule of the profile."""
-        return self.evaluation.profile.item_weighted_overall
-
     def __repr__(self) -> str:
         """Write name and scores in one line, outcomes in another."""
         o, split = self.outcomes, self.outcomes.split
