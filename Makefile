@@ -14,6 +14,8 @@ BIN := $(VENV)/bin
 WORKERS := 3
 # More options of pytest for `make unit`.
 OPTIONS :=
+# Tests of pages in a browser, of speed measurements, documents, wheels and gates: only in `make test-all`.
+REST := $(addprefix tests/,benchmarks browser docs gates notebooks packaging)
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 UV := $(BIN)/python -m uv pip
 RESOLVE := $(UV) compile --quiet --no-header --no-annotate --no-emit-index-url
@@ -56,7 +58,8 @@ export LITELLM_LOCAL_MODEL_COST_MAP := True
 # The checks start hundreds of interpreters: none of them should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-newest test-lowest lint types imports unit notebooks docs bench format lock clean
+.PHONY: help demo test test-all test-newest test-lowest lint types imports unit rest notebooks docs bench \
+	format lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,9 +67,12 @@ help:  ## show this list
 demo: $(VENV)/.demo  ## evaluate the sample dataset's model outputs and print the scores
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test  ## run every check; the short ones beside the tests
+test: $(VENV)/.test  ## lint, types, imports, tests, and all notebooks; the short ones beside the tests
 	@$(MAKE) --keep-going --jobs=2 lint types imports unit
-	@$(MAKE) --keep-going docs notebooks
+	@$(MAKE) notebooks
+
+test-all:  ## every check: `make test`, then `make rest`
+	@$(MAKE) --keep-going test rest
 
 # Each in a new environment, on the interpreter that PYTHON names.
 test-newest:  ## tests and notebooks with the newest versions that pyproject.toml allows
@@ -76,7 +82,7 @@ test-newest:  ## tests and notebooks with the newest versions that pyproject.tom
 # Pages of older front ends, and printed frames of older pandas, look otherwise.
 test-lowest:  ## tests, without browser and notebooks, with the lowest versions that pyproject.toml allows
 	rm -rf .venv-lowest
-	@$(MAKE) unit VENV=.venv-lowest RESOLUTION=lowest-direct OPTIONS=--ignore=tests/browser
+	@$(MAKE) unit VENV=.venv-lowest RESOLUTION=lowest-direct
 
 lint: $(VENV)/.test  ## ruff: rules and formatting
 	$(BIN)/ruff check
@@ -88,8 +94,14 @@ types: $(VENV)/.test  ## mypy, strict, on the package
 imports: $(VENV)/.test  ## the order of imports between the packages
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.test  ## tests and doctests; benchmarks run once, untimed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=2 --benchmark-disable -p no:nbval $(OPTIONS)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=2 \
+	--benchmark-disable -p no:nbval
+
+unit: $(VENV)/.test  ## tests and doctests, without those of `make rest`
+	$(PYTEST) $(addprefix --ignore=,$(REST)) $(OPTIONS)
+
+rest: $(VENV)/.test docs  ## the documentation; tests of pages, documents, wheels and gates; benchmarks, untimed
+	$(PYTEST) $(REST)
 
 notebooks: $(VENV)/.test  ## execute all notebooks again and compare every output
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --nbval --nbval-current-env \
