@@ -108,6 +108,11 @@ class Quantity(NamedTuple):
     value: float
     unit: str = ""
 
+    @property
+    def is_money(self) -> bool:
+        """Whether the unit is a currency."""
+        return self.unit in MONEY
+
     def to_base(self) -> Quantity:
         """Convert to the base unit: 5 km to 5000 m, 50 bp to 0.5 %."""
         base, factor = UNITS[self.unit]
@@ -167,6 +172,36 @@ def _cut(text: str, start: int, end: int, pieces: list[Token]) -> None:
         if not piece.isalpha() and kind in ("word", "dotted"):
             piece = piece.translate(_INNER_MARKS)
         pieces.append(tuple.__new__(Token, (piece, *match.span(), kind, None)))
+
+
+def values_in(unified: str) -> frozenset[float]:
+    """Return the sizes of all quantities in a text, with their scale words multiplied in."""
+    return frozenset(abs(t.quantity.value) for t in read_tokens(unified)[1] if t.quantity)
+
+
+def scale_of(word: str) -> float:
+    """Return what a word such as ``million``, ``bn`` or ``k`` multiplies a number by; 1 for others."""
+    return float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
+
+
+def currency_signs(code: str) -> list[str]:
+    """Return the signs of a currency code in lower case: ``$`` for ``usd``."""
+    return [sign for sign, name in CURRENCY_SIGNS.items() if name == code]
+
+
+_NUMBER_WORDS = {number: word for word, number in SMALL_NUMBERS.items()}
+_HUNDRED = 100
+
+
+def in_words(number: float) -> str | None:
+    """Write a whole number from 0 to 99 in English words; None for any other."""
+    if not 0 <= number < _HUNDRED or number != int(number):
+        return None
+    whole = int(number)
+    if whole in _NUMBER_WORDS:
+        return _NUMBER_WORDS[whole]
+    ones = whole % WHOLE_TENS.step
+    return f"{_NUMBER_WORDS[whole - ones]}-{_NUMBER_WORDS[ones]}"
 
 
 def read_quantity(text: str) -> Quantity | None:

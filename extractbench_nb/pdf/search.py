@@ -13,11 +13,10 @@ import pandas as pd
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.language.dates import Date, parse_date, unshifted
-from extractbench_nb.language.quantities import CURRENCY_SIGNS, MONEY, read_quantity
+from extractbench_nb.language.quantities import currency_signs, in_words, read_quantity
 from extractbench_nb.pdf.text import (
     Figure,
     PdfText,
-    in_words,
     nearest_span,
     pieces,
     shape_of,
@@ -199,7 +198,7 @@ def amount_of(text: str) -> tuple[float, str] | None:
     quantity = read_quantity(text)
     if quantity is None or not any(map(str.isdigit, text)):
         return None
-    if quantity.unit not in ("", "%") and quantity.unit not in MONEY:
+    if quantity.unit not in ("", "%") and not quantity.is_money:
         return None
     return quantity.value, quantity.unit
 
@@ -238,7 +237,7 @@ def find_number(value: float, index: PdfText) -> Iterator[Hit]:
 
 def find_currency(text: str, index: PdfText) -> Iterator[Hit]:
     """Find the sign of a currency code: ``USD`` as ``$``."""
-    signs = [sign for sign, code in CURRENCY_SIGNS.items() if code == text.strip().lower()]
+    signs = currency_signs(text.strip().lower())
     for match in (m for sign in signs for m in re.finditer(re.escape(sign), index.text)):
         yield Hit((match.span(),), _SIGN_FOR_CODE, "number")
 

@@ -13,13 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from extractbench_nb._files import reading
 from extractbench_nb.language.dates import find_dates
-from extractbench_nb.language.quantities import (
-    MONEY_SCALES,
-    SCALES,
-    SMALL_NUMBERS,
-    WHOLE_TENS,
-    read_tokens,
-)
+from extractbench_nb.language.quantities import scale_of, values_in
 from extractbench_nb.language.text import unify
 from extractbench_nb.pdf.pages import Recent, read_layers
 
@@ -117,8 +111,7 @@ class PdfText:
     @cached_property
     def quantities(self) -> frozenset[float]:
         """Every quantity with its scale words multiplied in: 2.5 billion, twenty-five."""
-        tokens = read_tokens(self.text)[1]
-        return frozenset(abs(token.quantity.value) for token in tokens if token.quantity)
+        return values_in(self.text)
 
     def has(self, squashed: str) -> bool:
         """Whether the PDF has these consecutive letters and digits."""
@@ -362,8 +355,6 @@ _ALONE = r"(?<![\d.,])(?<!\d['/:])", r"(?![.,:/']?\d)"
 _FIGURE = re.compile(f"{_ALONE[0]}(?:{_ENGLISH}|{_CONTINENTAL}|{_PLAIN}){_ALONE[1]}")
 _GROUPED = re.compile(f"{_ALONE[0]}(?:{_SPACED}|{_SWISS}){_ALONE[1]}")
 _UNIT_AFTER = re.compile(r"\s?(?P<percent>%|per ?cent\b|pct\b)|[\s-]{0,2}(?P<scale>[A-Za-z]+)\b")
-_WORDS = {number: word for word, number in SMALL_NUMBERS.items()}
-_HUNDRED = 100
 _GROUP = 3
 _YEARS = range(1900, 2100)
 _LONGEST = 40
@@ -435,20 +426,8 @@ def _figure(text: str, span: tuple[int, int], value: float, is_sure: bool) -> Fi
     unit = _UNIT_AFTER.match(after)
     if unit is None:
         return Figure(value, start, end, is_negative, is_sure=is_sure)
-    word = (unit["scale"] or "").lower()
-    scale = float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
+    scale = scale_of((unit["scale"] or "").lower())
     return Figure(value, start, end, is_negative, unit["percent"] is not None, scale, is_sure)
-
-
-def in_words(number: float) -> str | None:
-    """Write a small whole number in English words."""
-    if not 0 <= number < _HUNDRED or number != int(number):
-        return None
-    whole = int(number)
-    if whole in _WORDS:
-        return _WORDS[whole]
-    ones = whole % WHOLE_TENS.step
-    return f"{_WORDS[whole - ones]}-{_WORDS[ones]}"
 
 
 def shape_of(number: float) -> tuple[int, int]:
