@@ -243,7 +243,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
             raise InputError(f"{names} missing; a schema is followed by gold and predicted")
         rehearse(None, None, schema_or_runs, gold, predicted)
     else:
-        plan = read_runs(schema_or_runs, dataset, profile)
+        plan = read_runs(schema_or_runs, dataset)
         for cell in plan.cells:
             gold = plan.gold(cell)
             predicted = evaluated_source(read_output(cell.predicted), gold)

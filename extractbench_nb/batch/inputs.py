@@ -29,12 +29,11 @@ from extractbench_nb.batch.rows import (
     value_to_text,
 )
 from extractbench_nb.display.text import fitted
-from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 from extractbench_nb.evaluation.accepted import Alternative, by_document, read_accepted
-from extractbench_nb.evaluation.api import read_predicted, read_schema
+from extractbench_nb.evaluation.api import read_predicted
 from extractbench_nb.schema.nodes import Schema
-from extractbench_nb.schema.parse import ENVELOPES, fields_of, nodes_of, with_metrics
+from extractbench_nb.schema.parse import ENVELOPES, fields_of, nodes_of, parse_schema, with_metrics
 from extractbench_nb.schema.resolve import STRUCTURE_OR_REF
 
 
@@ -168,14 +167,13 @@ _ALLOWED = ("run", "document", "domain", "schema")
 def read_runs(
     runs: Any,
     dataset: Documents | None,
-    profile: Profile,
     schema: Any = None,
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
     frame, dataset = _as_frame(runs, dataset)
-    reader = _CellReader(dataset, profile, schema)
+    reader = _CellReader(dataset, schema)
     _check_columns(frame, dataset, has_schema=reader.one is not None)
     absent = [None] * len(frame)
     columns = [frame[name].tolist() if name in frame.columns else absent for name in _KNOWN]
@@ -309,8 +307,8 @@ class _CellReader:
     all, ``by_id`` those of some ids.
     """
 
-    def __init__(self, dataset: Documents | None, profile: Profile, given: Any = None) -> None:
-        self.dataset, self.profile = dataset, profile
+    def __init__(self, dataset: Documents | None, given: Any = None) -> None:
+        self.dataset = dataset
         self.known = _known_documents(dataset)
         self.schemas: dict[str, Schema] = {}
         self._schema_ids = {schema for _, schema, _ in self.known.values()}
@@ -395,7 +393,7 @@ class _CellReader:
         if text in self._keys:
             return self._keys[text]
         try:
-            schema = read_schema(content, self.profile)
+            schema = parse_schema(content)
         except SchemaError as error:
             raise type(error)(error.pointer, f"{error.problem} ({what})") from None
         key = _key_of(schema)

@@ -131,7 +131,7 @@ def packed_rows(
     """Return the summary's entries and the packed rows of each part; none pass with a problem."""
     arrays = evaluation.array_records()
     parts = {
-        "fields": field_rows(evaluation.field_records),
+        "fields": field_rows(evaluation.leaves),
         "arrays": [array_row(array) for array in arrays],
         "matches": [row for array in arrays for row in match_rows(array)],
         "judge_calls": list(call_rows(evaluation.records)),

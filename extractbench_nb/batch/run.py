@@ -267,7 +267,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
     with start_workers(workers, executor) as pool:  # while the inputs are read
-        plan = read_runs(runs, dataset, profile, schema, metrics, accepted)
+        plan = read_runs(runs, dataset, schema, metrics, accepted)
         context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
         for parsed in plan.schemas.values():
             check_models(judge, alignment, parsed)

@@ -112,6 +112,8 @@ def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], f
     """Raise `InputError` that names the first setting in which a folder's batch differs."""
     for name, value in ours.items():
         stored = theirs.get(name)
+        if name == "profile" and isinstance(stored, dict):  # earlier versions had more rules
+            stored = {rule: stored.get(rule) for rule in value}
         if name == "metrics":
             stored = stored or {}
             changed = [metric for metric, code in value.items() if stored.get(metric, code) != code]

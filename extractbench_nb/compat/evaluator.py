@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import BRACKETED, json_text, without_brackets
-from extractbench_nb.engine.pairing import EMPTY_MAP
+from extractbench_nb._json import json_text, without_brackets
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.engine.scoring import CALLER, Scored
@@ -251,12 +250,7 @@ def _published(evaluation: Evaluation) -> dict[str, Any]:
     """Write the counted fields of an evaluation as the published evaluator does."""
     leaves = [leaf for leaf in in_order(evaluation.records) if leaf.counted]
     results: dict[str, dict[str, MetricResult]] = {}
-    paths = []
-    for leaf in leaves:
-        in_schema, path = leaf.node.schema_path or None, leaf.paths.gold
-        if EMPTY_MAP in BRACKETED.sub("", path):  # a map without entries has a schema path only
-            in_schema, path = None, leaf.node.schema_path
-        paths.append((in_schema, path, ""))
+    paths = [(leaf.node.schema_path or None, leaf.paths.gold, "") for leaf in leaves]
     for leaf, quoted in zip(leaves, schema_paths(paths), strict=True):
         plain = without_brackets(quoted)
         # a key may hold anything, also what looks like another path
@@ -274,7 +268,10 @@ def _leaf_results(leaf: Leaf) -> dict[str, MetricResult]:
             params = specs[index].params
         elif verdict.metric in PRESETS:  # the default of the type
             params = PRESETS[verdict.metric].params
-        result = verdict.result or _result(leaf, verdict, params)
+        result = verdict.result
+        if isinstance(result, dict):  # what to tell of a metric that failed
+            result = MetricResult("unknown", 0.0, False, result)
+        result = result or _result(leaf, verdict, params)
         failed = verdict.outcome == "judge_error" and verdict.result is not None
         metric_id: object = result.metric_id  # a user's metric may set anything
         name = metric_id if isinstance(metric_id, str) else verdict.metric

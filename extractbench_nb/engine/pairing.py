@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import bracketed, canonical_unordered, json_type, member, scalars
-from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
 from extractbench_nb.schema.nodes import BROKEN, MISFIT, MISSING, Node, Unusable
 
 
@@ -24,20 +21,10 @@ class Point(NamedTuple):
     suffix: str
 
 
-def pair_up(
-    node: Node,
-    gold: Any,
-    predicted: Any,
-    *,
-    released: bool = False,
-    inherit: bool = False,
-) -> list[Point]:
+def pair_up(node: Node, gold: Any, predicted: Any) -> list[Point]:
     """Pair a gold value with a predicted one, down to the leaves and arrays of the schema."""
     points: list[Point] = []
-    if released:
-        _Package010Pairing(points, inherit).collect(node, gold, predicted, "")
-    else:
-        _collect(points, node, gold, predicted, "")
+    _collect(points, node, gold, predicted, "")
     return points
 
 
@@ -62,7 +49,7 @@ def _collect(
             points.append(Point(node, gold, predicted, suffix))
         return
     if config is not None and due:  # a metric that takes the object as a whole
-        points.append(Point(node.itself, gold, predicted, suffix))
+        points.append(Point(node, gold, predicted, suffix))
     below_gold = gold is MISSING or gold is None or isinstance(gold, dict)
     if below_gold and (asked or isinstance(predicted, dict)):
         _collect_children(points, node, gold, predicted, suffix, asked)
@@ -117,108 +104,6 @@ def _collect_children(
                 path = suffix + bracketed(str(key))
                 gold_value, predicted_value = ours.get(key, lack), theirs.get(key, rest)
                 _collect(points, entry, gold_value, predicted_value, path, asked and key in ours)
-
-
-class _Package010Pairing:
-    """Pairs as the published package does.
-
-    A union is a place of its own where it has a metric, else it is left out. Below a nullable
-    object that is null on either side nothing is compared, and all of it passes. A map without
-    entries is one place, where both sides are absent.
-    """
-
-    def __init__(self, points: list[Point], inherit: bool) -> None:
-        self.points = points
-        self.inherit = inherit
-
-    def collect(self, node: Node, gold: Any, predicted: Any, suffix: str) -> None:
-        alternatives = _has_type_list(node) or "anyOf" in node.keywords or "oneOf" in node.keywords
-        if node.kind == "union" or (node.kind not in _CONTAINERS and alternatives):
-            config = _own_or_agreed(node, self.inherit)
-            if config is not None and not config.skip:
-                if config is not node.config:
-                    node = replace(node, config=config, _choices={})
-                whole = _whole_union(node, gold, predicted)
-                self.points.append(Point(whole, gold, predicted, suffix))
-        elif node.kind == "object" and (gold is MISSING or gold is None or isinstance(gold, dict)):
-            if node.config is not None and not node.config.skip:
-                self.points.append(Point(node.itself, gold, predicted, suffix))
-            hidden = node.nullable and (gold is None or predicted is None)
-            ours, theirs = (None, None) if hidden else (gold, predicted)
-            for child, step, one, two, asked in _package_010_children(node, ours, theirs):
-                before = len(self.points)
-                self.collect(child, one, two, suffix + step)
-                if self.inherit and not asked:
-                    invented = [p for p in self.points[before:] if holds_something(p.predicted)]
-                    self.points[before:] = invented
-        else:
-            _collect(self.points, node, gold, predicted, suffix)
-
-
-def _own_or_agreed(node: Node, inherit: bool) -> NodeConfig | None:
-    """Return the config that a union declares, or the one that its branches agree on."""
-    if node.declared:
-        return node.config
-    if not inherit:
-        return None
-    if node.kind != "union":  # a list of types in which one is not null
-        return node.config if _has_type_list(node) else None
-    votes = {}
-    for branch in node.children.branches:
-        inner = branch.kind == "union"
-        config = _own_or_agreed(branch, inherit=True) if inner else branch.config
-        if config is not None and not config.skip and len(config.metrics) == 1:
-            votes[config.metrics[0].metric_id] = config
-    if len(votes) != 1:
-        return None
-    ((metric_id, config),) = votes.items()
-    return _of_preset(metric_id) or config
-
-
-@cache
-def _of_preset(metric_id: str) -> NodeConfig | None:
-    return parse_config(metric_id, "", None) if metric_id in PRESETS else None
-
-
-def _package_010_children(
-    node: Node, gold: Any, predicted: Any
-) -> Iterator[tuple[Node, str, Any, Any, bool]]:
-    """Yield node, step, both values, and whether the schema or gold expects a value."""
-    below = node.children
-    ours, theirs = (side if isinstance(side, dict) else _NOTHING for side in (gold, predicted))
-    lack = None if gold is None else MISSING  # below null everything is null
-    rest = MISSING if isinstance(predicted, dict) else _below_broken(node, predicted)
-    if node.recursive and not ours and not theirs:
-        return
-    for name, child in below.properties.items():
-        asked = not node.recursive or bool(ours)
-        yield child, child.step, ours.get(name, lack), theirs.get(name, rest), asked
-    if below.additional is not None:
-        keys = dict.fromkeys(k for k in (*ours, *theirs) if k not in below.properties)
-        for key in keys:
-            step = bracketed(str(key))
-            yield below.additional, step, ours.get(key, lack), theirs.get(key, rest), key in ours
-        if not keys:
-            yield below.additional, EMPTY_MAP, None, None, True
-
-
-#: The key of the one point that a map without entries has.
-EMPTY_MAP = "[*]"
-_CONTAINERS = ("object", "array")
-
-
-def _has_type_list(node: Node) -> bool:
-    return isinstance(node.keywords.get("type"), list)
-
-
-def _whole_union(node: Node, gold: Any, predicted: Any) -> Node:
-    """Return a union as one value of any type, or its branch if arrays are to be aligned."""
-    due = isinstance(gold, list | dict) and predicted is not MISSING and predicted is not None
-    if due and node.kind == "union" and _aligned_as_array(node):
-        chosen = resolve_union(node, gold, predicted)
-        if chosen.config is None or not chosen.config.skip:  # a skipped branch does not count
-            return chosen
-    return node.whole
 
 
 _NOTHING: dict[str, Any] = {}

@@ -1,19 +1,17 @@
-"""Profiles: sets of scoring rules, one table, one engine.
+"""Profiles: two sets of scoring rules over one engine.
 
-``paper`` follows the ExtractBench paper and README. ``strict`` is what we recommend where no
-published number is at stake. ``extract-bench-0.1.0`` gives the numbers of the published package
-where they differ, for comparison with results published elsewhere; ``extract-bench-readme`` is
-that package with what its README promises beyond the release.
+``paper`` follows the ExtractBench paper and README. ``strict`` is what we recommend unless scores
+are compared with published ones.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import ConfigError, InputError, nearest
 
 
 def _rule(default: Any, meaning: str) -> Any:
@@ -40,38 +38,6 @@ class Profile:
     undeclared_is_hallucination: bool = _rule(
         False, "predicted leaves that nobody asked for count as hallucinations"
     )
-    package_010_metrics: bool = _rule(False, "absolute tolerance, texts coerced to numbers")
-    fuzzy: str = _rule(
-        "levenshtein", "similarity of string_fuzzy: Levenshtein's, or difflib's ratio"
-    )
-    package_010_schema: bool = _rule(
-        False, "no check of metrics and params, config beside $ref ignored"
-    )
-    url_rule: bool = _rule(
-        True, "string_exact at a field of format uri compares addresses, as string_url"
-    )
-    rows_inside_arrays: bool = _rule(True, "item fields get rows")
-    package_010_pairing: bool = _rule(
-        False,
-        "anyOf is scored only if it has a metric, as one value; fields below a null object pass",
-    )
-    unions_inherit: bool = _rule(
-        True, "anyOf without a metric takes the one that its branches agree on"
-    )
-    booleans_are_numbers: bool = _rule(False, "where a number is declared, true equals 1")
-    enum_members_differ: bool = _rule(
-        True, "two different members of an enum are never judged the same"
-    )
-    item_weighted_overall: bool = _rule(True, "overall_score weighs an array by its gold items")
-    node_weights: bool = _rule(True, "aggregation_weight is used")
-    metric_error_scores_zero: bool = _rule(
-        False, "a metric that fails scores 0 instead of staying unscored"
-    )
-    absent_to_class_metrics: bool = _rule(
-        False, "metrics that are classes are called for absent values too"
-    )
-    metrics_count: bool = _rule(False, "each metric of a field counts as an evaluation of its own")
-    nothing_scored: float = _rule(1.0, "scores where no field is scored at all")
 
 
 if Profile.__doc__:  # the meanings are declared once, beside the rules
@@ -83,25 +49,6 @@ if Profile.__doc__:  # the meanings are declared once, beside the rules
     )
 
 
-_RELEASED = Profile(
-    "extract-bench-0.1.0",
-    package_010_metrics=True,
-    fuzzy="difflib",
-    package_010_schema=True,
-    url_rule=False,
-    rows_inside_arrays=False,
-    package_010_pairing=True,
-    unions_inherit=False,
-    booleans_are_numbers=True,
-    enum_members_differ=False,
-    item_weighted_overall=False,
-    node_weights=False,
-    metric_error_scores_zero=True,
-    absent_to_class_metrics=True,
-    metrics_count=True,
-    nothing_scored=0.0,
-)
-
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -112,17 +59,13 @@ PROFILES = {
             count_array_leaves=True,
             undeclared_is_hallucination=True,
         ),
-        _RELEASED,
-        replace(
-            _RELEASED,
-            name="extract-bench-readme",
-            fuzzy="levenshtein",
-            url_rule=True,
-            unions_inherit=True,
-            item_weighted_overall=True,
-            metrics_count=False,
-        ),
     )
+}
+
+#: Profiles of earlier versions, and what to use in their place.
+_REMOVED = {
+    "extract-bench-0.1.0": "for its own numbers, install extract-bench",
+    "extract-bench-readme": "for the rules of the README, use 'paper'",
 }
 
 
@@ -130,6 +73,8 @@ def get_profile(name: object) -> Profile:
     """Return a profile by name."""
     if isinstance(name, Profile):
         return name
+    if isinstance(name, str) and name in _REMOVED:
+        raise ConfigError(None, f"there is no profile {name!r} any more; {_REMOVED[name]}")
     if not isinstance(name, str) or name not in PROFILES:
         raise InputError(f"unknown profile {name!r}; {nearest(name, PROFILES)}")
     return PROFILES[name]

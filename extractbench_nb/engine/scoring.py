@@ -7,7 +7,7 @@ metric that fails gives a verdict ``judge_error``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,6 @@ from extractbench_nb._json import (
 )
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError, UnavailableError
-from extractbench_nb.field_metrics.classes import MetricResult, error_result
 from extractbench_nb.field_metrics.numbers import (
     as_number,
     boolean_exact,
@@ -32,7 +31,6 @@ from extractbench_nb.field_metrics.numbers import (
     number_exact,
     number_tolerance,
 )
-from extractbench_nb.field_metrics.package_010 import package_010_metric
 from extractbench_nb.field_metrics.registry import REGISTRY, MetricScore
 from extractbench_nb.field_metrics.strings import (
     string_case_insensitive,
@@ -74,8 +72,8 @@ CALLER: ContextVar[Callable[[Call], Awaitable[Any]] | None] = ContextVar("caller
 class Scored(NamedTuple):
     """The verdict of one metric on one pair of values.
 
-    ``result`` is what a metric that is a class returned, or the error of one that failed;
-    ``calls`` are the calls of models behind the verdict.
+    ``result`` is the object that a metric with ``details`` returned, or of a metric that failed a
+    dict with ``error`` and ``error_type``; ``calls`` are the calls of models behind the verdict.
     """
 
     metric: str
@@ -85,7 +83,7 @@ class Scored(NamedTuple):
     reason: str
     reasoning: str | None = None
     weight: float = 1.0
-    result: MetricResult | None = None
+    result: Any = None
     calls: tuple[JudgeCall, ...] = ()
 
 
@@ -150,13 +148,7 @@ class Scorer:
             return self._score_present(node, gold, predicted)
         if predicted_state == "missing" and node.required and gold_state == PRESENT:
             absent = _REQUIRED_MISSING
-        verdicts = self.resolved(node, gold, absent)
-        if not self.profile.absent_to_class_metrics:
-            return verdicts
-        return tuple(
-            run(self, node, gold, predicted) if REGISTRY.takes_objects(verdict.metric) else verdict
-            for verdict, run in zip(verdicts, self._rules_of(node, gold).runs, strict=True)
-        )
+        return self.resolved(node, gold, absent)
 
     def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
         """Return a fast comparison of texts at a node, for alignments; None if there is none."""
@@ -166,7 +158,7 @@ class Scorer:
         entry = REGISTRY.entries.get(config.metrics[0].metric_id)
         if len(config.metrics) > 1 or entry is None or entry.is_async or config.accepted:
             return None
-        if not entry.judged or self.profile.package_010_metrics:
+        if not entry.judged:
             run = self._rules_of(node, "").runs[0]
 
             def compare(gold: str, predicted: str) -> tuple[float, bool]:
@@ -176,7 +168,7 @@ class Scorer:
                 return verdict.score or 0.0, bool(verdict.passed)
 
             return compare
-        if self.profile.enum_members_differ and "enum" in node.keywords:
+        if "enum" in node.keywords:
             return None
         mark = entry.pass_mark(config.metrics[0].params)
         # an alignment compares too many pairs to await a judge for each
@@ -225,8 +217,7 @@ class Scorer:
             verdicts = self._texts.get(key)
             if verdicts is not None:
                 return verdicts
-            listed = "enum" in node.keywords and self.profile.enum_members_differ
-            if listed and _are_other_members(node, gold, predicted):
+            if "enum" in node.keywords and _are_other_members(node, gold, predicted):
                 return self._equality(node, gold, predicted, "value_mismatch")
         verdicts = tuple([run(self, node, gold, predicted) for run in rules.runs])
         if is_equal and kind not in rules.equal:
@@ -242,19 +233,13 @@ class Scorer:
 
         Their types decide, or else the metrics of the node.
         """
-        profile, types = self.profile, node.types
+        types = node.types
         gold_type, predicted_type = json_type(gold), json_type(predicted)
-        if profile.booleans_are_numbers and "number" in types:
-            types |= {"boolean"}
         fits = predicted_type in types or _reads_texts(node, predicted)
         if not types or (gold_type in types and fits):
-            scored_whole = profile.package_010_pairing and node.config is not None
             if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
-                if not scored_whole:
-                    return self.resolved(node, gold, _MISFIT)
-            elif gold_type in _CONTAINERS and not (
-                scored_whole or node.kind == "array" or _has_class_metric(node)
-            ):
+                return self.resolved(node, gold, _MISFIT)
+            if gold_type in _CONTAINERS and not (node.kind == "array" or _has_class_metric(node)):
                 return self._equality(node, gold, predicted, "value_mismatch")
         elif predicted_type not in types and predicted_type != gold_type:
             return self.resolved(node, gold, _STRUCTURAL)
@@ -295,10 +280,6 @@ class Scorer:
     def _bind(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
         """Bind one metric to its params: a function that never raises."""
         metric_id, params = spec.metric_id, dict(spec.params)
-        if self.profile.package_010_metrics and not REGISTRY.takes_objects(metric_id):
-            released = package_010_metric(metric_id, params, fuzzy=self.profile.fuzzy)
-            if released is not None:
-                return self._bind_function(spec, lambda g, p: MetricScore(*released(g, p)))
         try:
             entry = REGISTRY.get(metric_id)
             mark = entry.pass_mark(params)
@@ -452,9 +433,13 @@ class Scorer:
         value, passed, reason, reasoning = result, None, None, None
         if isinstance(result, MetricScore):
             value, passed, reason, reasoning = result
-        elif isinstance(result, MetricResult):
+        elif hasattr(result, "details"):
             value, passed = result.score, result.passed
-            reason, reasoning = result.said("reason"), result.said("reasoning")
+            details = result.details if isinstance(result.details, Mapping) else {}
+            reason, reasoning = (
+                text if isinstance(text := details.get(name), str) and text else None
+                for name in ("reason", "reasoning")
+            )
         try:
             score = float(value)
         except (TypeError, ValueError):
@@ -468,7 +453,7 @@ class Scorer:
         outcome = "correct" if passed else "incorrect"
         reason = reason or ("match" if passed else "value_mismatch")
         verdict = Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight)
-        return verdict._replace(result=result) if isinstance(result, MetricResult) else verdict
+        return verdict._replace(result=result) if hasattr(result, "details") else verdict
 
     def unaligned(self, error: JudgeError) -> Scored:
         """Return the verdict on an array whose items could not be aligned."""
@@ -479,11 +464,10 @@ class Scorer:
         """Return the verdict of a metric that gave none; an `UnavailableError` is raised."""
         if isinstance(error, UnavailableError):
             raise error
-        score, passed = (0.0, False) if self.profile.metric_error_scores_zero else (None, None)
-        verdict = Scored(
-            spec.metric_id, score, passed, "judge_error", "metric_error", problem, spec.weight
-        )
-        return verdict._replace(result=error_result(error or ValueError(problem)))
+        error = error or ValueError(problem)
+        details = {"error": str(error), "error_type": type(error).__name__}
+        verdict = Scored(spec.metric_id, None, None, "judge_error", "metric_error", problem)
+        return verdict._replace(weight=spec.weight, result=details)
 
 
 def _own(value: Any) -> Any:

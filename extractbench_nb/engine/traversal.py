@@ -124,24 +124,19 @@ class Traversal:
         places: Sequence[Place] = (),
     ) -> None:
         """Record every leaf and array below two values; inside of arrays comes after alignment."""
-        profile, counted = self.scorer.profile, parent is self.top
-        # the published package leaves values inside arrays to a language model, without pairing
-        released = profile.package_010_pairing and counted
-        inherit = profile.unions_inherit
+        counted = parent is self.top
         for place in places:
             if not place.suffix and not counted:
                 continue  # of the item as a whole: its pair is a choice
 
             def compare(at: int, place: Place = place) -> Pair:
                 reading = place.readings[at]
-                points = pair_up(node, reading, predicted, released=released, inherit=inherit)
-                below = [p for p in points if place.holds(p.suffix)]
+                below = [p for p in pair_up(node, reading, predicted) if place.holds(p.suffix)]
                 return self._recorded(Pair(None, None), below, paths, counted)
 
             own = normal_path(paths.gold) + place.suffix
             self.choices.append(Choice.of_records(own, place.values, compare, parent))
-        points = pair_up(node, gold, predicted, released=released, inherit=inherit)
-        self._recorded(parent, points, paths, counted)
+        self._recorded(parent, pair_up(node, gold, predicted), paths, counted)
 
     def _recorded(self, parent: Pair, points: Iterable[Point], paths: Paths, counted: bool) -> Pair:
         """Add the records of points to a pair."""

@@ -91,8 +91,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         assignment; ``"llm"`` asks a model, see `LLMAligner`. Or a function ``(gold items, predicted
         items, item node) -> index pairs``, which may be an ``async def``.
     profile : str or Profile, optional
-        The rules: ``"paper"``, ``"strict"``, ``"extract-bench-0.1.0"`` or
-        ``"extract-bench-readme"``; `profiles` shows them side by side.
+        The rules: ``"paper"`` or ``"strict"``; `profiles` shows them side by side.
     metrics : mapping from str, optional
         Other metrics for some fields, ``{"lines[].amount": "number_exact"}``; see `parse_schema`.
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
@@ -200,7 +199,7 @@ class Run:
     ) -> None:
         self.started = time.perf_counter()
         self.profile = get_profile(profile)
-        self.schema = read_schema(schema, self.profile, metrics)
+        self.schema = parse_schema(schema, metrics=metrics)
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold)
         self.predicted, self.problem = read_predicted(predicted)
@@ -285,15 +284,6 @@ class Run:
 
 
 # --- options ------------------------------------------------------------------------------------
-
-
-def read_schema(schema: Any, profile: Profile, metrics: Mapping[str, Any] | None = None) -> Schema:
-    """Parse a schema under the rules of a profile."""
-    rules = (profile.package_010_schema, profile.url_rule)
-    if isinstance(schema, Schema) and (schema.released, schema.url_rule) != rules:
-        schema = dict(schema.document)
-    released, url_rule = rules
-    return parse_schema(schema, metrics=metrics, released=released, url_rule=url_rule)
 
 
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:

@@ -16,11 +16,12 @@ from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.records import settled
 from extractbench_nb.engine.scoring import Scored, point_score
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import evaluate, read_schema, refuse_non_json
+from extractbench_nb.evaluation.api import evaluate, refuse_non_json
 from extractbench_nb.evaluation.frames import node_outcome
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.schema.nodes import MISSING, Children, Schema
+from extractbench_nb.schema.parse import parse_schema
 
 __all__ = ["Case", "CaseScorer", "Verdicts", "case_schema", "check_gold", "remembering"]
 
@@ -119,7 +120,7 @@ class CaseScorer:
     def _batch(self, cases: Sequence[Case], config: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         """Score cases as the properties of one object; yield the cells of `Verdicts`."""
         named = {f"c{number}": case for number, case in enumerate(cases)}
-        schema = case_schema({n: case.types for n, case in named.items()}, config, self._profile)
+        schema = case_schema({n: case.types for n, case in named.items()}, config)
         gold = {n: case.gold for n, case in named.items() if case.gold is not MISSING}
         predicted = {n: c.predicted for n, c in named.items() if c.predicted is not MISSING}
         ev = evaluate(schema, gold, predicted, judge=self._judge, profile=self._profile)
@@ -142,9 +143,7 @@ class CaseScorer:
             )
 
 
-def case_schema(
-    cases: Mapping[str, Sequence[str]], config: Mapping[str, Any], profile: Profile
-) -> Schema:
+def case_schema(cases: Mapping[str, Sequence[str]], config: Mapping[str, Any]) -> Schema:
     """Return the schema of an object whose properties are cases.
 
     Cases of the same types share one parsed node, so that the schema is parsed, and a metric's
@@ -157,7 +156,7 @@ def case_schema(
         name: ({"type": list(types)} if types else {}) | declared for types, name in kinds.items()
     }
     document = {"type": "object", "properties": properties}
-    schema = read_schema(document, profile)
+    schema = parse_schema(document)
     parsed = schema.root.children.properties
     nodes = {
         name: replace(

@@ -14,7 +14,6 @@ import pandas as pd
 from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb._json import SCALARS
 from extractbench_nb.display.text import one_line
-from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.engine.scoring import Pending, Scored, point_score
 from extractbench_nb.errors import InputError, nearest
@@ -233,13 +232,11 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
                 yield (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call, passed)
 
 
-def in_order(
-    top: Sequence[Leaf], *, one_sided: bool = True, inside: bool = True, apart: bool = False
-) -> Iterator[Leaf]:
+def in_order(top: Sequence[Leaf], *, one_sided: bool = True, apart: bool = False) -> Iterator[Leaf]:
     """Yield the records in document order: an array, then the records of its pairs.
 
-    The options say whether to enter arrays at all, missed and spurious items (`one_sided`), and
-    pairs that are too unlike to count (`apart`).
+    The options say whether to enter missed and spurious items (`one_sided`), and pairs that are too
+    unlike to count (`apart`).
     """
     entered = {"matched", "partial"}
     if one_sided:
@@ -250,7 +247,7 @@ def in_order(
     while stack:
         leaf = stack.pop()
         yield leaf
-        if inside and isinstance(leaf, ArrayRecord):
+        if isinstance(leaf, ArrayRecord):
             for pair in reversed(leaf.pairs):
                 if pair.status in entered:
                     stack.extend(reversed(pair.children))
@@ -397,33 +394,27 @@ def _named(paths: Sequence[str]) -> str:
 _PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorrect", "correct")
 
 
-def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
+def summarise(counted: Iterable[Leaf]) -> dict[str, Any]:
     """Aggregate the counted nodes."""
     scores, overall, passes, judged = [list[tuple[float, float]]() for _ in range(4)]
-    found: list[str] = []
+    outcomes: Counter[str] = Counter()
     for leaf in counted:
         verdicts = settled(leaf)
-        weight = leaf.node.weight if profile.node_weights else 1.0
+        weight = leaf.node.weight
         items = leaf.weighed_items if isinstance(leaf, ArrayRecord) else 1
-        for unit in [[v] for v in verdicts] if profile.metrics_count else [verdicts]:
-            score, passed = point_score(unit)
-            found.append(node_outcome(unit))
-            scores.append((score or 0.0, weight))
-            passes.append((float(bool(passed)), weight))
-            if passed is not None:
-                judged.append((float(passed), weight))
-            if profile.item_weighted_overall:
-                overall.append((score or 0.0, weight * max(1, items)))
-            else:
-                overall.extend((verdict.score or 0.0, 1.0) for verdict in unit)
+        score, passed = point_score(verdicts)
+        outcomes[node_outcome(verdicts)] += 1
+        scores.append((score or 0.0, weight))
+        overall.append((score or 0.0, weight * max(1, items)))
+        passes.append((float(bool(passed)), weight))
+        if passed is not None:
+            judged.append((float(passed), weight))
     passed_nodes = sum(passed > 0 for passed, _ in judged)
-    outcomes = Counter(found)
-    nothing = profile.nothing_scored
     return {
-        "overall_score": _mean(overall, nothing),
-        "field_score": _mean(scores, nothing),
-        "pass_rate": _mean(passes, nothing),
-        "pass_rate_judged": _mean(judged, nothing) if judged or not scores else math.nan,
+        "overall_score": _mean(overall),
+        "field_score": _mean(scores),
+        "pass_rate": _mean(passes),
+        "pass_rate_judged": _mean(judged) if judged or not scores else math.nan,
         "evaluated": len(scores),
         "judged": len(judged),
         "passed": passed_nodes,
@@ -435,12 +426,12 @@ def summarise(counted: Iterable[Leaf], profile: Profile) -> dict[str, Any]:
     }
 
 
-def _mean(values: list[tuple[float, float]], of_nothing: float) -> float:
-    """Return the weighted mean; the plain one where no weight is above 0."""
+def _mean(values: list[tuple[float, float]]) -> float:
+    """Return the weighted mean; the plain one if no weight is above 0, and 1 for no values."""
     weight = sum([w for _, w in values])
     if weight > 0:
         return min(1.0, sum([value * w for value, w in values]) / weight)
-    return min(1.0, sum([value for value, _ in values]) / len(values)) if values else of_nothing
+    return min(1.0, sum([value for value, _ in values]) / len(values)) if values else 1.0
 
 
 def node_outcome(verdicts: list[Scored]) -> str:

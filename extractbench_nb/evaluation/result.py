@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -77,7 +77,7 @@ def _rows_of(frame: pd.DataFrame, spec: FrameSpec) -> list[_Row]:
 
 def _counted_rows(ev: Evaluation) -> list[_Row]:
     """Return the counted rows of ``fields``: a pickled evaluation has the frame alone."""
-    rows = field_rows(ev.field_records) if ev.records else _rows_of(ev._fields, RECORD_COLUMNS)
+    rows = field_rows(ev.leaves) if ev.records else _rows_of(ev._fields, RECORD_COLUMNS)
     return [row for row in rows if row[_COUNTED]]
 
 
@@ -88,7 +88,7 @@ def outcome_counts(ev: Evaluation) -> dict[str, int]:
 
 def summary_entries(ev: Evaluation, calls: Sequence[_Row]) -> dict[str, float]:
     """Return the entries of ``summary`` from the records and the rows of ``judge_calls``."""
-    values = summarise((leaf for leaf in ev.leaves if leaf.counted), ev.profile) | {
+    values = summarise(leaf for leaf in ev.leaves if leaf.counted) | {
         "gold_coverage": declared_share(ev.schema.root, ev.inputs.gold),
         "llm_calls": len(calls),
         "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
@@ -445,12 +445,6 @@ class Evaluation(DescribedFrames):
         """Every record in document order, those of arrays and inside arrays too."""
         return tuple(in_order(self._top))
 
-    @property
-    def field_records(self) -> Iterable[Leaf]:
-        """The records that have rows in ``fields``."""
-        inside = self._profile.rows_inside_arrays
-        return self.leaves if inside else in_order(self._top, inside=False)
-
     def array_records(self) -> list[ArrayRecord]:
         """Return the records of the arrays that have rows.
 
@@ -459,8 +453,7 @@ class Evaluation(DescribedFrames):
         list of ArrayRecord
             In document order, outer before inner; empty after pickling.
         """
-        inside = self._profile.rows_inside_arrays
-        records = in_order(self._top, one_sided=False, inside=inside)
+        records = in_order(self._top, one_sided=False)
         return [record for record in records if isinstance(record, ArrayRecord)]
 
     def save(self, folder: str | Path) -> Path:
@@ -526,7 +519,7 @@ class Evaluation(DescribedFrames):
 
     @cached_property
     def _fields(self) -> pd.DataFrame:
-        return field_frame(self.field_records)
+        return field_frame(self.leaves)
 
     @cached_property
     def _arrays(self) -> pd.DataFrame:

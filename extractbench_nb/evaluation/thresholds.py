@@ -225,8 +225,7 @@ class ArrayMatches:
         if of_fields and self._can_realign:
             record = self._aligned(of_fields)
         record = redecided(record, self._settings(changed), self._ev.profile)
-        inside = self._ev.profile.rows_inside_arrays
-        rows = in_order([record], one_sided=False, inside=inside)
+        rows = in_order([record], one_sided=False)
         frames = array_frame([record]), match_frame([record]), field_frame(rows)
         arrays, matches, fields = (
             _moved(frame, self._record.paths, record.paths) for frame in frames

@@ -133,7 +133,7 @@ def document_text(pdf: Path) -> str:
 
 def plain_schema(schema: Any) -> dict[str, Any]:
     """Return a JSON Schema without its envelope and ``evaluation_config`` annotations."""
-    document = parse_schema(schema, released=True).document
+    document = parse_schema(schema).document
     ours = (_ANNOTATION, BY_FIELD)
     return {key: _plain(key, value) for key, value in document.items() if key not in ours}
 

@@ -13,11 +13,12 @@ from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.engine.profiles import Profile, get_profile
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.api import choose_alignment, evaluate_async, read_schema
+from extractbench_nb.evaluation.api import choose_alignment, evaluate_async
 from extractbench_nb.evaluation.result import Evaluation, worst_fields
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.judges.choosing import choose_judge
 from extractbench_nb.schema.nodes import Schema
+from extractbench_nb.schema.parse import parse_schema
 
 #: Entries of ``Evaluation.summary`` that can be a scorer's value.
 SCORES = ("overall_score", "field_score", "pass_rate")
@@ -241,5 +242,5 @@ def as_scorer(
     rules = get_profile(profile)
     chosen = choose_judge(judge)
     aligner = choose_alignment(alignment, chosen)
-    parsed = read_schema(schema, rules)
+    parsed = parse_schema(schema)
     return DocumentScorer(parsed, chosen, aligner, rules, score, threshold)

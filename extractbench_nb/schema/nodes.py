@@ -219,22 +219,6 @@ class Node:
         return branch.kind != "object" and not all(of_arrays)
 
     @property
-    def whole(self) -> Node:
-        """The node as one value of any type: nothing below it, nothing to check."""
-        if "whole" not in self._choices:
-            self._choices["whole"] = replace(
-                self, kind="any", types=frozenset(), loader=None, loaded=Children(), _choices={}
-            )
-        return self._choices["whole"]
-
-    @property
-    def itself(self) -> Node:
-        """An object as one value of its type, apart from what is below it."""
-        if "itself" not in self._choices:
-            self._choices["itself"] = replace(self.whole, types=self.types, _choices={})
-        return self._choices["itself"]
-
-    @property
     def joined(self) -> Node | None:
         """A union as one object with the properties of all branches that are objects.
 
@@ -423,10 +407,6 @@ class Schema:
         The JSON Schema it was read from, taken out of its envelope.
     envelope : str or None
         The key of the envelope, ``schema_definition`` for example.
-    released : bool
-        Whether it was read as the published package does.
-    url_rule : bool
-        Whether string_exact at a field of format ``uri`` was read as string_url.
 
     Examples
     --------
@@ -439,8 +419,6 @@ class Schema:
     root: Node
     document: Mapping[str, Any]
     envelope: str | None = None
-    released: bool = False
-    url_rule: bool = True
 
     def nodes(self) -> Iterator[Node]:
         """Walk all nodes in schema order.

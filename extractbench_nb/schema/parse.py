@@ -77,8 +77,6 @@ def parse_schema(
     schema: SchemaSource,
     *,
     metrics: Mapping[str, Any] | None = None,
-    released: bool = False,
-    url_rule: bool | None = None,
 ) -> Schema:
     """Parse a JSON Schema with ``evaluation_config`` annotations into a typed AST.
 
@@ -92,12 +90,6 @@ def parse_schema(
         Other metrics for some fields, named as in the column ``field``: ``total``,
         ``lines[].amount``. The name of a preset or a metric, a function with ``@metric``, or an
         ``evaluation_config``.
-    released : bool, optional
-        Read it as the published package 0.1.0 does: any metric name and params, an
-        ``evaluation_config`` beside ``$ref`` ignored.
-    url_rule : bool, optional
-        Whether string_exact at a field of ``format: uri`` compares addresses, as string_url does.
-        By default True, but False if `released`.
 
     Returns
     -------
@@ -130,8 +122,7 @@ def parse_schema(
        └─ []: any
     """
     if metrics is not None:
-        schema = parse_schema(schema, released=released, url_rule=url_rule)
-        return with_metrics(schema, metrics)
+        return with_metrics(parse_schema(schema), metrics)
     if isinstance(schema, Schema):
         return schema
     schema = model_schema(schema)
@@ -151,9 +142,8 @@ def parse_schema(
             break
         envelope = wrapping[0]
         document = document[envelope]
-    rules = (released, not released if url_rule is None else url_rule)
     try:
-        return _parsed(document, envelope, rules, checked=not released)
+        return _parsed(document, envelope)
     except SchemaError as error:
         if not isinstance(schema, Path):
             raise
@@ -216,25 +206,15 @@ def _problem(document: Any) -> str:
     return f"found {found}; {expected}, a Pydantic model class or a TypeAdapter of the type"
 
 
-def restore_schema(
-    document: dict[str, Any], envelope: str | None, released: bool, url_rule: bool
-) -> Schema:
+def restore_schema(document: dict[str, Any], envelope: str | None) -> Schema:
     """Parse a document again that was a schema before; another process may lack its metrics."""
-    return _parsed(document, envelope, (released, url_rule), checked=False)
+    return _parsed(document, envelope, checked=False)
 
 
-copyreg.pickle(
-    Schema,
-    lambda schema: (
-        restore_schema,
-        (dict(schema.document), schema.envelope, schema.released, schema.url_rule),
-    ),
-)
+copyreg.pickle(Schema, lambda schema: (restore_schema, (dict(schema.document), schema.envelope)))
 
 
-def _parsed(
-    document: dict[str, Any], envelope: str | None, rules: tuple[bool, bool], *, checked: bool
-) -> Schema:
+def _parsed(document: dict[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
     metrics = None if _catalogue is None else _catalogue.version()
     try:
         text = json.dumps(document, ensure_ascii=False)
@@ -242,16 +222,16 @@ def _parsed(
         text = ""
     # patterns of keys remember which of them took too long, in which documents
     if not text or "patternProperties" in text:
-        root = _root(document, rules, checked)
+        root = _root(document, checked)
     else:
-        root = _known_root(text, rules, checked, metrics)
-    return Schema(root, document, envelope, *rules)
+        root = _known_root(text, checked, metrics)
+    return Schema(root, document, envelope)
 
 
 @lru_cache(maxsize=64)
-def _known_root(text: str, rules: tuple[bool, bool], checked: bool, _: Hashable) -> Node:
+def _known_root(text: str, checked: bool, _: Hashable) -> Node:
     """Read a schema once, as long as the metrics are the same."""
-    return _root(json.loads(text), rules, checked)
+    return _root(json.loads(text), checked)
 
 
 def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
@@ -261,9 +241,8 @@ def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
     named = _catalogue.config_of if _catalogue is not None else private_copy
     configs = {field: named(metric) for field, metric in metrics.items()}
     document = {**schema.document, BY_FIELD: {**schema.document.get(BY_FIELD, {}), **configs}}
-    rules = (schema.released, schema.url_rule)
     try:
-        return _parsed(document, schema.envelope, rules, checked=not schema.released)
+        return _parsed(document, schema.envelope)
     except ConfigError as error:
         _, _, place = (error.pointer or "").partition(f"/{BY_FIELD}/")
         where = f"metrics, {unescape_pointer(place)}" if place else BY_FIELD
@@ -287,9 +266,9 @@ def fields_of(schema: Schema) -> set[str]:
     return {node.field or "$" for node in schema.nodes()}
 
 
-def _root(document: dict[str, Any], rules: tuple[bool, bool], checked: bool) -> Node:
+def _root(document: dict[str, Any], checked: bool) -> Node:
     try:
-        outline = Outline(document, rules, checked=checked)
+        outline = Outline(document, checked=checked)
     except RecursionError:
         raise SchemaError("", "is nested too deep to be read") from None
     about: dict[str, Any] = {"schema_path": "$", "field": "", "name": "$", "depth": 0}
@@ -308,17 +287,12 @@ def _root(document: dict[str, Any], rules: tuple[bool, bool], checked: bool) -> 
 class Outline:
     """The definitions that can be reached from the root of a schema; raises for its faults.
 
-    ``rules`` are whether an ``evaluation_config`` beside ``$ref`` is ignored, and whether
-    string_exact at a field of ``format: uri`` compares addresses. If `checked`, names and params
-    of metrics must be those of the catalogue.
+    If `checked`, names and params of metrics must be those of the catalogue.
     """
 
-    def __init__(
-        self, document: dict[str, Any], rules: tuple[bool, bool], *, checked: bool
-    ) -> None:
-        released, self._url_rule = rules
+    def __init__(self, document: dict[str, Any], *, checked: bool) -> None:
         self._catalogue, self._known = _catalogue, _catalogue if checked else None
-        self.flatten = Resolver(document, released=released).flatten
+        self.flatten = Resolver(document).flatten
         self.shapes: dict[int, Shape] = {}
         self._flats: dict[int, Flat] = {}
         self._below: dict[int, list[Flat]] = {}
@@ -354,7 +328,7 @@ class Outline:
         replaced = self.by_field.get(field or "$")
         if replaced is None:
             return shape.config, shape.declared
-        return as_url(replaced, flat.keywords) if self._url_rule else replaced, True
+        return as_url(replaced, flat.keywords), True
 
     def _survey(self) -> None:
         todo = [self.root]
@@ -374,9 +348,7 @@ class Outline:
                 if "accepted" in written and plain.kind in ("object", "array"):
                     problem = f"found at a node of type {plain.label}; expected it at its values"
                     raise ConfigError(f"{at}/accepted", problem)
-            declared = parse_config(written, at, self._known, default)
-            if self._url_rule:
-                declared = as_url(declared, flat.keywords)
+            declared = as_url(parse_config(written, at, self._known, default), flat.keywords)
             shape = self.shapes[id(flat)] = shape_of(flat, declared, self._catalogue)
             below = [self.flatten(parts) for parts in _child_parts(flat, shape)]
             self._below[id(flat)] = below

@@ -61,9 +61,8 @@ class Choices(list[Any]):
 class Resolver:
     """Looks up and merges subschemas of one document."""
 
-    def __init__(self, document: Mapping[str, Any], *, released: bool = False) -> None:
+    def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        self.released = released
         self.draft = draft_of(document)
         self._uris: dict[str, str] = {}
         self._resources: dict[str, str] = {"": ""}
@@ -172,14 +171,12 @@ class Resolver:
         if _is_plain_ref(schema):
             return self._follow(schema["$ref"], pointer)
         flat = _own_keywords(schema, pointer)
-        if schema.get("additionalProperties") is True and not self.released:
+        if schema.get("additionalProperties") is True:
             flat.places["additionalProperties"] = (
                 Part(_ANYTHING, f"{pointer}/additionalProperties"),
             )
         if "$ref" in schema:
             target = self.flatten([self.lookup(schema["$ref"], pointer)])
-            if self.released:
-                flat.keywords.pop("evaluation_config", None)
             flat = _overlay(target, flat, schema["$ref"] or "#")
         for index, sub in enumerate(schema.get("allOf", ())):
             flat = _both_apply(flat, self.flatten([Part(sub, f"{pointer}/allOf/{index}")]))

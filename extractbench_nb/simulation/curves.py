@@ -20,7 +20,7 @@ from extractbench_nb._json import canonical, read_document
 from extractbench_nb.display.text import fitted
 from extractbench_nb.engine.profiles import PROFILES, Profile, get_profile
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.evaluation.api import evaluate, read_schema, refuse_non_json
+from extractbench_nb.evaluation.api import evaluate, refuse_non_json
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
@@ -36,7 +36,7 @@ from extractbench_nb.simulation.catalogue import (
     kinds,
 )
 from extractbench_nb.simulation.corrupt import check_share, corrupt_one_way
-from extractbench_nb.simulation.documents import Change, Document, Draws, Pool, copied, pool_of
+from extractbench_nb.simulation.documents import Change, Document, Pool, copied, pool_of
 from extractbench_nb.stats.intervals import Drawing, mean_intervals
 
 # --- metrics and profiles ---------------------------------------------------------------------
@@ -57,8 +57,8 @@ class _Subject:
     declared: Any = None
 
     def schema(self, source: Any) -> Schema:
-        """Apply the profile to a schema, and set the metric on the fields it applies to."""
-        schema = read_schema(source, self.profile)
+        """Read a schema, and set the metric on the fields it applies to."""
+        schema = parse_schema(source)
         if self.config is None:
             return schema
         types = _SCALARS | {"array"}  # those that all metrics of the config apply to
@@ -380,8 +380,9 @@ def _document_readings(
 
     def corrupted(rate: float, repeat: int = 0) -> tuple[Any, list[Change]]:
         copy = Document(document.declared.root, document.gold)
-        draws = Draws(f"{settings.seed}\x1f{document.name}\x1f{repeat}", rate)
-        changes = corrupt_one_way(copy, corruption, draws, (settings.strength, document.donors))
+        seed = f"{settings.seed}\x1f{document.name}\x1f{repeat}"
+        how = settings.strength, document.donors
+        changes = corrupt_one_way(copy, corruption, rate, seed, *how)
         return copy.value, changes
 
     if not corrupted(1.0)[1]:
