@@ -180,7 +180,7 @@ def values_in(unified: str) -> frozenset[float]:
 
 
 def scale_of(word: str) -> float:
-    """Return what a word such as ``million``, ``bn`` or ``k`` multiplies a number by; 1 for others."""
+    """Return the factor that a word such as ``million`` or ``bn`` stands for; 1 for others."""
     return float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
 
 
