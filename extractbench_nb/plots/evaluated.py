@@ -19,7 +19,6 @@ from extractbench_nb.plots import drawing
 from extractbench_nb.plots.drawing import BLUE, GREY, INK, PALE, PALETTE, words
 from extractbench_nb.stats.breakdowns import breakdown, gather, label
 from extractbench_nb.stats.breakdowns import difficulty as ranked
-from extractbench_nb.stats.frontiers import FRONTIER_COLUMNS, on_frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -693,84 +692,4 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     y = f"mean score of {rows['tables'].max():,} tables"
     title = f"{words(mode)} kept; grey: 2s/(1+s) for a share s"
     drawing.titled(ax, title, x=x, y=y, grid="y")
-    return ax
-
-
-#: What runs may be drawn against, and the titles of the axis.
-FRONTIER_UNITS = {"cost": "US dollars per document", "latency": "seconds per document"}
-_ENDS = ("_low", "_high")
-_DECADE = 10
-_FEW = 8
-
-
-def frontier(frame: pd.DataFrame, *, against: str = "cost", ax: Axes | None = None) -> Axes:
-    """Draw the score of runs against their cost or latency per document.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The result of ``xb.stats.frontier``.
-    against : {"cost", "latency"}, optional
-        What the x-axis shows; it is logarithmic if the runs differ by more than a factor of 10.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        One point per run with the intervals of both, and a line through the runs that none beats
-        in score at the same cost or less. Dominated runs are hollow. Runs without the measure are
-        counted in the title. Names without a free place are left out, those of the line last.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or no run has the measure.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import extractbench_nb as xb
-    >>> runs = pd.DataFrame({"run": [*"aabb"], "document": ["x", "y"] * 2,
-    ...     "pass_rate": [.8, .9, .5, .7], "cost_usd": [.1, .1, .01, .01]})
-    >>> ax = xb.plots.frontier(xb.stats.frontier(runs))
-    >>> ax.get_ylabel()
-    'score, mean over documents'
-    """
-    drawing.known(against, FRONTIER_UNITS, "against")
-    rows = drawing.checked(frame, FRONTIER_COLUMNS.names, "frame")
-    left_out = int(rows[against].isna().sum())
-    rows = rows[rows[against].notna()].reset_index(drop=True)
-    if rows.empty:
-        raise InputError(f"frame: no run has a known {against}, nothing to draw")
-    ends = {
-        name: [rows[f"{name}{end}"].fillna(rows[name]).to_numpy(np.float64) for end in _ENDS]
-        for name in (against, "score")
-    }
-    x, y = (rows[name].to_numpy(np.float64) for name in (against, "score"))
-    ax = drawing.new_axes(ax, 3.8)
-    best = list(on_frontier(rows, against))
-    ax.plot(x[best], y[best], color=GREY, linewidth=1.2, drawstyle="steps-post", zorder=1)
-    for lines, at, name in ((ax.hlines, y, against), (ax.vlines, x, "score")):
-        lines(at, ends[name][0], ends[name][1], color=BLUE, linewidth=1, alpha=0.6)
-    fills = ["white" if dominated else BLUE for dominated in rows["dominated"]]
-    ax.scatter(x, y, s=44, c=fills, edgecolors=BLUE, linewidths=1.4, zorder=3)
-    smallest, largest = ends[against][0].min(), ends[against][1].max()
-    if smallest > 0 and largest > _DECADE * smallest:
-        ax.set_xscale("log")
-        drawing.log_numbers(ax.xaxis)
-    ax.margins(0.12)
-    ax.autoscale_view()
-    ax.set_xlim(*ax.get_xlim())
-    ax.set_ylim(*ax.get_ylim())
-    names = drawing.distinct(rows["run"])
-    order = sorted(range(len(rows)), key=lambda at: (at not in best, -y[at]))
-    above = 10 if len(rows) <= _FEW else 0  # clear of the intervals, but less clear whose it is
-    drawing.name_points(
-        ax, [names[at] for at in order], x[order], y[order], above=above, leave_out=True
-    )
-    more = f"; {left_out} of unknown {against} left out" if left_out else ""
-    others = ", ".join(name for name in FRONTIER_UNITS if rows[name].notna().any())
-    title = f"Score against {against}; hollow: dominated in score, {others}{more}"
-    drawing.titled(ax, title, x=FRONTIER_UNITS[against], y="score, mean over documents", grid="y")
     return ax

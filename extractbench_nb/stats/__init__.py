@@ -6,7 +6,6 @@ from extractbench_nb.stats.calibrations import Calibration, calibration
 from extractbench_nb.stats.compare import Comparison, compare_runs
 from extractbench_nb.stats.confidences import run_agreement
 from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
-from extractbench_nb.stats.frontiers import frontier
 from extractbench_nb.stats.gates import Regressions, regressions
 from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
 from extractbench_nb.stats.reviews import ReviewPlan, review_plan
@@ -26,7 +25,6 @@ __all__ = [
     "calibration",
     "compare_runs",
     "difficulty",
-    "frontier",
     "judge_agreement",
     "regressions",
     "review_plan",

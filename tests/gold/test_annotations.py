@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.gold import ANNOTATIONS, DECISIONS, Annotations
+from extractbench_nb.gold.annotations import ANNOTATIONS, DECISIONS, Annotations
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -65,8 +65,6 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     tried = xb.read_outputs(
         xb.simulation.simulate("sample", "Gemini 3 Pro"), xb.load_dataset("sample")
     )
-    costs = runs.summary.assign(cost_usd=lambda f: f["run"].rank() * 0.002, latency_seconds=3.0)
-    priced = xb.stats.frontier(costs, resamples=200)
     lengths = xb.extraction.validity_by_length(tried, xb.load_dataset("sample"))
     fields, stated = confident()
     kept = xb.tables.keep_curves(
@@ -83,7 +81,6 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "factor": lambda ax: plots.factor(COUNTS, TABLE, "keys", ax=ax),
         "failures": lambda ax: plots.failures(sevenths, ax=ax),
         "findings": lambda ax: plots.findings(spoilt, ax=ax),
-        "frontier": lambda ax: plots.frontier(priced, ax=ax),
         "keep_curves": lambda ax: plots.keep_curves(kept, ax=ax),
         "losses": lambda ax: plots.losses(built().losses(), ax=ax),
         "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
