@@ -1,11 +1,13 @@
 """Write the sample model outputs: each gold document with failures planted by hand.
 
 Run ``python dataset/make_outputs.py`` after changing a gold file or ``edits/``. It writes
-``runs/{run}/{document}.json`` and the table of failures in README.md. The models are fictional.
+``runs/{run}/{document}.json``, the table of failures in README.md and the run folders in
+``failures/``. The models are fictional.
 
 ``edits/{run}.json`` maps a document to a list of ``[failure, path, argument]``, applied in
 order. A path is written like ``races[0].entries[2].place``; what the argument means depends on
-the failure and stands beside each operation below.
+the failure and stands beside each operation below. ``edits/failures/{run}.json`` is the same for
+the folders of ``failures/``, where calls can fail, too.
 """
 
 from __future__ import annotations
@@ -134,7 +136,11 @@ RAW_OPERATIONS: dict[str, Callable[[str, Json], str]] = {
     "truncated": truncate,
     "trailing comma": trailing_comma,
     "prose and fence": fence,
+    "empty response": lambda *_: "",
 }
+
+#: Failures of a call, which returns no text; the argument is the provider's message.
+CALL_FAILURES = {"page limit": "page_limit", "schema rejected": "schema_rejected"}
 
 
 def answer(gold: Json, edits: list[list[Json]]) -> str:
@@ -143,33 +149,81 @@ def answer(gold: Json, edits: list[list[Json]]) -> str:
     for failure, path, argument in edits:
         if failure in OPERATIONS:
             OPERATIONS[failure](document, path, argument)
-    raw = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    raw = dumped(document)
     for failure, _, argument in edits:
         if failure in RAW_OPERATIONS:
             raw = RAW_OPERATIONS[failure](raw, argument)
     return raw
 
 
-def all_edits() -> dict[str, dict[str, list[list[Json]]]]:
+def all_edits(folder: str = "") -> dict[str, dict[str, list[list[Json]]]]:
     """Read the edits by run and document, and refuse an unknown failure."""
-    runs = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in sorted(EDITS.glob("*.json"))}
+    paths = sorted((EDITS / folder).glob("*.json"))
+    runs = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+    known = {*OPERATIONS, *RAW_OPERATIONS, *(CALL_FAILURES if folder else ())}
     for run, documents in runs.items():
         for document, edits in documents.items():
             for failure, *_ in edits:
-                if failure not in OPERATIONS and failure not in RAW_OPERATIONS:
+                if failure not in known:
                     raise SystemExit(f"edits/{run}.json, {document!r}: no failure {failure!r}")
     return runs
 
 
 def render_all(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     """Yield where each output belongs and its text."""
+    paths = sorted(root.glob("*/*/pdf+gold/*.gold.json"))
     golds = {
         path.name.removesuffix(".gold.json"): json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(root.glob("*/*/pdf+gold/*.gold.json"))
+        for path in paths
     }
     for run, documents in all_edits().items():
         for document, gold in golds.items():
             yield root / "runs" / run / f"{document}.json", answer(gold, documents[document])
+    places = {
+        path.name.removesuffix(".gold.json"): {
+            "domain": path.parts[-4],
+            "schema": path.parts[-3],
+        }
+        for path in paths
+    }
+    for run, documents in all_edits("failures").items():
+        folder = root / "failures" / run
+        model, _, mode = run.partition(" ")
+        about = {"format": 1, "kind": "extraction", "model": model, "mode": mode or "prompt"}
+        yield folder / "run.json", dumped({**about, "documents": places})
+        for document, gold in golds.items():
+            error, raw = call_error(documents[document]), None
+            if error is None:
+                raw = answer(gold, documents[document])
+                yield folder / f"{document}.raw.txt", raw
+            yield folder / f"{document}.meta.json", dumped(meta(raw, error, documents[document]))
+
+
+def call_error(edits: list[list[Json]]) -> dict[str, str] | None:
+    """Return the error of a call that failed, as `extract` records it."""
+    errors = (
+        {"reason": CALL_FAILURES[failure], "message": message}
+        for failure, _, message in edits
+        if failure in CALL_FAILURES
+    )
+    return next(errors, None)
+
+
+def meta(raw: str | None, error: Json, edits: list[list[Json]]) -> dict[str, Json]:
+    """Return the details of a call, as `extract` records them."""
+    is_cut_off = any(failure == "truncated" for failure, *_ in edits)
+    return {
+        "finish_reason": None if raw is None else "length" if is_cut_off else "stop",
+        "raw_characters": None if raw is None else len(raw),
+        "error": error,
+        "input": "text",
+        "attempts": 1,
+    }
+
+
+def dumped(value: Json) -> str:
+    """Write JSON as all files of this folder are written."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def failure_table() -> str:
@@ -190,7 +244,7 @@ def readme(text: str) -> str:
 
 
 def main() -> None:
-    """Write all outputs and the table in the README."""
+    """Write all outputs, the run folders and the table in the README."""
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     ).parse_args()

@@ -6,7 +6,6 @@ from extractbench_nb.extraction.baseline import (
     forgive,
     repair_effect,
 )
-from extractbench_nb.extraction.confidences import split_confidences, token_confidences
 from extractbench_nb.extraction.failures import (
     failure_modes,
     failure_positions,
@@ -32,7 +31,5 @@ __all__ = [
     "read_outputs",
     "repair_effect",
     "repair_output",
-    "split_confidences",
-    "token_confidences",
     "validity_by_length",
 ]

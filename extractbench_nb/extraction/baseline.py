@@ -309,7 +309,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     -------
     BaselineTables
         ``table`` has the form of Table 5, ``failures`` of Table 7, ``of_schema(name)`` of Tables 9
-        to 13; ``style(n)`` shows each in the paper's layout. ``xb.paper.compare(n, runs=...)``
+        to 13; ``style(n)`` shows each in the paper's layout. ``xb.benchmark.compare(n, runs=...)``
         compares it with the published one.
 
     Raises
@@ -336,11 +336,11 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     --------
     >>> import extractbench_nb as xb
     >>> ds = xb.load_dataset()
-    >>> attempts = xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), ds)
+    >>> attempts = xb.read_outputs(ds.runs, ds)
     >>> tables = xb.extraction.baseline_tables(attempts, ds)
     >>> rows = tables.of_schema("facility_agreement")[["documents", "valid", "passed", "fields"]]
-    >>> rows.loc["simulated GPT-5"].tolist()
-    [3, 3, 35, 39]
+    >>> rows.loc["quill-mini"].tolist()
+    [3, 3, 32, 39]
     """
     attempts = as_pandas(attempts)
     refuse_missing(attempts, _NEEDED, "attempts")
@@ -469,11 +469,11 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
 
     Examples
     --------
-    >>> from extractbench_nb.extraction.reading import read_outputs
-    >>> from extractbench_nb.simulation.outputs import simulate
-    >>> attempts = read_outputs(simulate("sample", "Gemini 3 Flash"), "sample")
-    >>> forgive(attempts, "trailing_comma")["forgiven"].value_counts().to_dict()
-    {'trailing_comma': 2}
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(ds.runs, ds)
+    >>> xb.extraction.forgive(attempts, "trailing_comma")["forgiven"].value_counts().to_dict()
+    {'trailing_comma': 3}
     """
     attempts = as_pandas(attempts)
     refuse_missing(attempts, ("failure", "valid", "parses", "value", "raw"), "attempts")
@@ -545,10 +545,10 @@ def repair_effect(
     --------
     >>> import extractbench_nb as xb
     >>> ds = xb.load_dataset()
-    >>> attempts = xb.read_outputs(xb.simulation.simulate(ds, "Gemini 3 Flash"), ds)
-    >>> found = xb.extraction.repair_effect(attempts, ds, failures="trailing_comma")
-    >>> found[["attempts", "valid", "forgiven"]].values.tolist()
-    [[14, 11, 2]]
+    >>> attempts = xb.read_outputs(ds.runs, ds)
+    >>> effect = xb.extraction.repair_effect(attempts, ds, failures="trailing_comma")
+    >>> effect.set_index("run").loc["osprey-7b", ["attempts", "valid", "forgiven"]].tolist()
+    [14, 2, 2]
     """
     documents = documents_of(dataset)
     options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}

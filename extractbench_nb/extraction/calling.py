@@ -268,7 +268,7 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
         error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
     if completion.text is not None and len(completion.text) <= _LONGEST:
         raw = _without_keys(completion.text)
-    meta: dict[str, Any] = {
+    meta = {
         "finish_reason": completion.finish_reason,
         "prompt_tokens": completion.prompt_tokens,
         "completion_tokens": completion.completion_tokens,
@@ -279,10 +279,6 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
         "input": document_input,
         "attempts": attempts,
     }
-    if request.logprobs:  # their tokens would spell a hidden key
-        pairs = completion.logprobs or () if raw == completion.text else ()
-        tokens, logs = [text for text, _ in pairs], [log for _, log in pairs]
-        meta["logprobs"] = {"tokens": tokens, "logprobs": logs} if pairs else None
     return Output(raw, meta)
 
 

@@ -397,22 +397,19 @@ def validity_by_length(
     schema share much more than their length, so that a bin may represent a schema.
 
     Truncated outputs are short, and failed calls have none: the length of an output is in part the
-    result of a failure, not its cause. The length of gold is not affected. Simulated runs of the
-    paper's models (`simulate`) have the published failures of each domain, which do not depend on
-    length within the domain.
+    result of a failure, not its cause. The length of gold is not affected.
 
     Examples
     --------
     >>> from extractbench_nb.benchmark.dataset import load_dataset
     >>> from extractbench_nb.extraction.reading import read_outputs
-    >>> from extractbench_nb.simulation.outputs import simulate
     >>> ds = load_dataset("sample")
-    >>> attempts = read_outputs(simulate(ds, "Gemini 3 Flash"), ds)
+    >>> attempts = read_outputs(ds.runs, ds)
     >>> found = validity_by_length(attempts, ds, bins=2)
     >>> found[["bin", "documents", "attempts"]]
        bin  documents  attempts
-    0    1          7         7
-    1    2          7         7
+    0    1          7        28
+    1    2          7        28
     """
     check_bins(bins)
     drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing

@@ -6,7 +6,6 @@ The layout::
     {document}.raw.txt       the text as received; absent if there was none
     {document}.meta.json     details of the call; written last, so it marks a complete output
     .lock                    locked by the process that writes here; the file stays
-    simulation.json          of a simulation: its settings and its record of changes
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ from extractbench_nb.errors import InputError, OutputError, nearest, needs
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
-KINDS = ("extraction", "simulation", "construction")
+#: The last one was written by versions before 0.2, which could simulate runs.
+KINDS = ("extraction", "construction", "simulation")
 RUN_FILE = "run.json"
 
 _RAW, _META = ".raw.txt", ".meta.json"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 from extractbench_nb._json import json_type, read_document
 from extractbench_nb._model_json import fault_of, unwrapped
@@ -232,14 +232,7 @@ def _placed(failure: str, message: str, text: str, offset: int, wrapper: str = "
 
 # --- schema violations --------------------------------------------------------------------------
 
-#: Keys and indices from the root down.
-Location: TypeAlias = tuple[Any, ...]
-
 _LONGEST_MESSAGE = 300
-
-
-#: A violation: its place in the schema, a message, and jsonschema's error if it has one.
-Violation: TypeAlias = tuple[Hashable, str, Any]
 
 
 class Conformance:
@@ -251,44 +244,20 @@ class Conformance:
 
     @cached_property
     def _forgiven(self) -> set[Hashable]:
-        gold = () if self._gold is None else self._violations(self._gold)
-        return {place for place, _, _ in gold}
+        return set() if self._gold is None else {place for place, _ in self._violations(self._gold)}
 
     def fits(self, value: Any) -> tuple[bool, bool, str | None]:
         """Return whether a document fits strictly, whether it fits as far as gold does, why not."""
         strictly = True
-        for place, message, _ in self._violations(value):
+        for place, message in self._violations(value):
             strictly = False
             if place not in self._forgiven:
                 return False, False, message
         return strictly, True, None
 
-    def faults(self, value: Any) -> list[tuple[Location, Location]]:
-        """Return where a document does not fit, each with the place that causes it."""
-        found = []
-        for place, _, error in self._violations(value):
-            if error is None or place in self._forgiven:
-                continue
-            deepest = error
-            while deepest.context:
-                deepest = max(deepest.context, key=lambda one: len(one.absolute_path))
-            where, cause = tuple(error.absolute_path), tuple(deepest.absolute_path)
-            names = deepest.validator_value if deepest.validator == "required" else None
-            if isinstance(names, list):
-                missing = [name for name in names if name not in deepest.instance]
-                found += [(where, (*cause, name)) for name in missing]
-            else:
-                found.append((where, cause))
-        return found
-
-    def _violations(self, value: Any) -> Iterator[Violation]:
+    def _violations(self, value: Any) -> Iterator[tuple[Hashable, str]]:
+        """Yield the place of each violation in the schema, and a message."""
         for error in self._validation.iter_errors(value):
             message = f"{error.json_path}: {error.message}"[:_LONGEST_MESSAGE]
             unsure = error.validator == "not_validated"
-            place: Hashable = message if unsure else tuple(error.absolute_schema_path)
-            yield place, message, None if unsure else error
-
-
-def touches(one: Location, other: Location) -> bool:
-    """Whether two locations are equal, or one is inside the other."""
-    return all(a == b for a, b in zip(one, other, strict=False))
+            yield message if unsure else tuple(error.absolute_schema_path), message

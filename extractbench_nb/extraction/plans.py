@@ -46,15 +46,6 @@ def documents_of(dataset: DatasetLike) -> Documents:
     return dataset
 
 
-def dataset_of(dataset: Dataset | str | os.PathLike[str] | None) -> Dataset:
-    """Return a `Dataset` with files; a name or path is loaded."""
-    loaded = documents_of(dataset)
-    if not isinstance(loaded, Dataset):
-        kind = type(loaded).__name__
-        raise InputError(f"dataset is {kind}; expected a Dataset, a name or a path")
-    return loaded
-
-
 INPUTS = ("auto", "file", "text")
 
 NO_KEY = "A model on your own server needs no key: pass its address as api_base="
@@ -98,7 +89,6 @@ class Options:
     temperature: float | None
     max_tokens: int | None
     document_input: str
-    logprobs: bool = False
 
     def __post_init__(self) -> None:
         """Check mode and document_input."""
@@ -120,11 +110,6 @@ class Options:
         check_model(self.settings, otherwise=NO_KEY)
         model = self.settings.model
         supported = litellm().get_supported_openai_params(model=model) or ()
-        if self.logprobs and "logprobs" not in supported:
-            raise InputError(
-                f"logprobs=True: LiteLLM knows no log-probabilities of {model!r}; leave it out, "
-                "and use the agreement between runs (xb.stats.run_agreement)"
-            )
         if self.is_structured and "response_format" not in supported:
             raise InputError(
                 f"mode='structured': LiteLLM knows no response format for {model!r} and would "
@@ -155,7 +140,6 @@ class Options:
                 "temperature": self.temperature,
                 "max_tokens": self.max_tokens,
                 "response_format": _STRICT_IF_POSSIBLE if self.is_structured else None,
-                **({"logprobs": True} if self.logprobs else {}),
             },
             dataset=dataset,
             documents={},
@@ -177,7 +161,6 @@ class Options:
             schema_name="extraction",
             demanded=self.is_structured,
             file_tokens=_file_tokens(task.pdf, self.settings.model) if limited else 0,
-            logprobs=self.logprobs,
         )
 
 

@@ -134,8 +134,6 @@ ATTEMPT_COLUMNS = FrameSpec(
 )
 
 _NEEDED = ("run", "document")
-#: Columns that may hold the output; the first one present is used.
-_TEXTS = ("raw", "predicted")
 
 
 def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
@@ -144,9 +142,9 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     Parameters
     ----------
     outputs : pandas.DataFrame, or an object with ``outputs``, or a list of them
-        Runs, simulations, or frames with the columns run, document and raw (a text, bytes, a
-        ``pathlib.Path``, or None), or ``predicted`` in its place, as `recorded_outputs` gives it;
-        optionally meta, see `parse_output`.
+        Runs, or frames with the columns run, document and raw (a text, bytes, a ``pathlib.Path``,
+        or None), or ``predicted`` in its place, as in ``dataset.runs``; optionally meta, see
+        `parse_output`.
     dataset : Dataset, str or path
         Where schemas and gold come from; or what `load_dataset` takes.
 
@@ -163,22 +161,19 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import pandas as pd
     >>> import extractbench_nb as xb
-    >>> row = {"run": "r", "document": "night bus demand", "raw": '{"year": 2021,}'}
-    >>> attempts = read_outputs(pd.DataFrame([row]), xb.load_dataset())
-    >>> attempts[["valid", "failure"]].values.tolist()
-    [[False, 'trailing_comma']]
+    >>> ds = xb.load_dataset()
+    >>> read_outputs(ds.runs, ds)["failure"].value_counts().head(2).to_dict()
+    {'none': 29, 'schema_violation': 19}
     """
     frame = frame_of_outputs(outputs)
     dataset = documents_of(dataset)
     listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
     allowed: dict[str, Conformance] = {}
     rows: list[list[Any]] = []
-    text = next(name for name in _TEXTS if name in frame.columns)
     metas = frame["meta"] if "meta" in frame.columns else [None] * len(frame)
     for run, name, source, about in zip(
-        frame["run"], frame["document"], frame[text], metas, strict=True
+        frame["run"], frame["document"], frame["raw"], metas, strict=True
     ):
         document, meta = str(name), about if isinstance(about, Mapping) else {}
         if document not in listing:
@@ -205,7 +200,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
 
 def frame_of_outputs(outputs: Any) -> pd.DataFrame:
-    """Return outputs of any kind as one frame, one row per attempt."""
+    """Return outputs of any kind as one frame, one row per attempt, with the texts in ``raw``."""
     frames: list[pd.DataFrame] = []
     for source in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:
         given = as_pandas(source)
@@ -213,11 +208,14 @@ def frame_of_outputs(outputs: Any) -> pd.DataFrame:
         if not isinstance(frame, pd.DataFrame):
             kind = type(source).__name__
             raise InputError(f"outputs is {kind}; expected a DataFrame, a run, or a list of them")
+        refuse_missing(frame, _NEEDED, "outputs")
+        if "raw" not in frame.columns:
+            if "predicted" not in frame.columns:
+                names = ", ".join(map(str, frame))
+                raise InputError(f"outputs has no column 'raw'; it has {names}")
+            frame = frame.rename(columns={"predicted": "raw"})
         frames.append(frame)
     frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-    refuse_missing(frame, _NEEDED, "outputs")
-    if not any(name in frame.columns for name in _TEXTS):
-        raise InputError(f"outputs has no column 'raw'; it has {', '.join(map(str, frame))}")
     twice = frame.duplicated(list(_NEEDED))
     if twice.any():
         run, document = frame.loc[twice, list(_NEEDED)].iloc[0]

@@ -45,7 +45,7 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
     "run_outputs",
     "one row per document with an output or a failed call, by domain, schema and document",
     (
-        Column("run", "string", "name of the folder; for a simulation, of the model"),
+        Column("run", "string", "name of the folder"),
         Column("document", "string", "document id"),
         Column("domain", "string", "domain of the document", "", True),
         Column("schema", "string", "schema id", "", True),
@@ -113,8 +113,7 @@ class Run:
         """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
         folder = RunFolder.open(self.folder)
         description = folder.description
-        is_simulation = description["kind"] == "simulation"
-        run = description["model"] if is_simulation else folder.path.resolve().name
+        run = folder.path.resolve().name
         rows = []
         for document in folder.documents:
             details = description.get("documents", {}).get(document) or {}
@@ -173,8 +172,7 @@ class Run:
     def _title(self) -> str:
         description = self.description
         mode = f", mode {description['mode']!r}" if description.get("mode") else ""
-        kind = "Simulation" if description["kind"] == "simulation" else "Run"
-        return f"{kind} of {description['model']!r}{mode}"
+        return f"Run of {description['model']!r}{mode}"
 
     def _counts(self) -> list[str]:
         """Return lines about answers and failures, costs, and open documents."""
@@ -214,7 +212,6 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     retry_wait: float = Settings.retry_wait,
     budget_usd: float | None = None,
     api_base: str | None = None,
-    logprobs: bool = False,
     resume: bool = True,
     progress: bool = True,
 ) -> Run:
@@ -265,9 +262,6 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         is charged its maximum cost.
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
-    logprobs : bool, optional
-        Whether to request the log-probabilities of the tokens and keep them in the meta files, for
-        `token_confidences`. They are not kept for a text in which an API key was hidden.
     resume : bool, optional
         Whether to resume a run in the folder. Documents with an output are not sent again, unless
         their ``.raw.txt`` was removed, or their call failed for a transient reason: rate_limited,
@@ -317,7 +311,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
     )
     prompts = Prompt(mode, prompt)
-    options = Options(settings, prompts, temperature, max_tokens, document_input, logprobs)
+    options = Options(settings, prompts, temperature, max_tokens, document_input)
     path = folder_path(folder)
     chosen, ids = choose_documents(documents, dataset)
     begun = begun_run(path, ids, resume=resume)

@@ -49,8 +49,6 @@ _MODE = ("LITELLM_MODE", "PRODUCTION")
 _PREPARING = 10.0
 #: Higher counts are ignored: no model reads or writes that many tokens.
 _MOST_TOKENS = 10**9
-#: The log-probability that OpenAI sends for a very unlikely token; JSON has no infinity.
-_LOWEST = -9999.0
 #: Sent to servers that need no key, because OpenAI's client requires one.
 _NO_KEY = "none-needed"
 #: Imported by LiteLLM with the first request; pydantic warns about its types.
@@ -65,8 +63,7 @@ class ModelRequest(NamedTuple):
 
     If `temperature` or `max_tokens` is None, the provider's default applies. A `schema` is sent to
     models that support one according to LiteLLM; if it is `demanded`, to any model. `file_tokens`
-    is an upper bound on the tokens of attached files, for a budget. `logprobs` asks for the
-    log-probabilities of the answer's tokens.
+    is an upper bound on the tokens of attached files, for a budget.
     """
 
     model: str
@@ -80,14 +77,10 @@ class ModelRequest(NamedTuple):
     schema_name: str = "verdict"
     demanded: bool = False
     file_tokens: int = 0
-    logprobs: bool = False
 
 
 class Completion(NamedTuple):
-    """A response: its text, whether it was cut off, and its tokens and cost, if known.
-
-    `logprobs` are the log-probabilities of the tokens that spell it, if they were asked for.
-    """
+    """A response: its text, whether it was cut off, and its tokens and cost, if known."""
 
     text: str | None
     cut_off: bool
@@ -96,7 +89,6 @@ class Completion(NamedTuple):
     cost_usd: float | None
     finish_reason: str | None = None
     refusal: str | None = None
-    logprobs: tuple[tuple[str, float], ...] | None = None
 
 
 def litellm() -> Any:
@@ -182,7 +174,7 @@ async def complete(request: ModelRequest) -> Completion:
 
     async def plain() -> Any:
         message = {"role": "user", "content": "-"}
-        least = request._replace(messages=(message,), schema=None, logprobs=False)
+        least = request._replace(messages=(message,), schema=None)
         return await litellm().acompletion(**_arguments(least))
 
     before = EXCHANGE.set(exchange)
@@ -280,8 +272,6 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     }
     chosen = {"temperature": request.temperature, "max_tokens": request.max_tokens}
     arguments |= {name: value for name, value in chosen.items() if value is not None}
-    if request.logprobs:
-        arguments["logprobs"] = True
     if request.api_base is not None:
         arguments["api_base"] = request.api_base
         environment = litellm().validate_environment(request.model)
@@ -314,34 +304,7 @@ def _completion(model: str, response: Any) -> Completion:
         cost if is_priced else None,
         choice.finish_reason,
         refusal if isinstance(refusal, str) and refusal.strip() else None,
-        _token_logprobs(getattr(choice, "logprobs", None)),
     )
-
-
-def _token_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...] | None:
-    """Return the texts of tokens and their log-probabilities; None if the response has none.
-
-    A token that ends inside a character is joined with the following ones, and their
-    log-probabilities are added up.
-    """
-    content = getattr(logprobs, "content", None)
-    if not content:
-        return None
-    found, waiting, total = [], b"", 0.0
-    for token in content:
-        text, log, data = (getattr(token, name, None) for name in ("token", "logprob", "bytes"))
-        if not isinstance(text, str) or not isinstance(log, int | float) or math.isnan(log):
-            return None
-        waiting += text.encode("utf-8", "surrogatepass") if data is None else bytes(data)
-        total += max(log, _LOWEST)
-        try:
-            found.append((waiting.decode("utf-8"), total))
-        except UnicodeDecodeError:
-            continue
-        waiting, total = b"", 0.0
-    if waiting:
-        found.append((waiting.decode("utf-8", "replace"), total))
-    return tuple(found)
 
 
 @cache

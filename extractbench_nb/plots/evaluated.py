@@ -395,7 +395,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import extractbench_nb as xb
     >>> ds = xb.load_dataset()
-    >>> attempts = xb.read_outputs(xb.simulation.simulate(ds, "GPT-5"), ds)
+    >>> attempts = xb.read_outputs(ds.runs, ds)
     >>> ax = xb.plots.validity(xb.extraction.validity_by_length(attempts, ds))
     >>> ax.get_title(loc="left"), ax.get_xlabel()
     ('Validity by length', 'GPT-2 tokens of gold')
@@ -586,11 +586,8 @@ def name_lines(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
     """Label the lines at their right ends without overlaps."""
     height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
     gap = _NAMES_APART / height
-    places = drawing.spread([end for _, end, _ in ends], gap)
-    lowest = _LOWEST
-    for i in sorted(range(len(places)), key=lambda i: places[i]):
-        places[i] = max(places[i], lowest)  # not over the numbers of the axis
-        lowest = places[i] + gap
+    lowest = [max(end, _LOWEST) for _, end, _ in ends]  # not over the numbers of the axis
+    places = drawing.apart(lowest, gap, top=ax.get_ylim()[1])
     right = ax.get_xlim()[1]
     arrow = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
     style: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": INK}
@@ -681,7 +678,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
         half_way = float(line.iloc[len(line) // 2])
         ends += [(half_way, name, name != group[0], style) for name in reversed(group)]
     ends.sort(key=lambda end: end[0])  # stable: the names of a line stay together
-    heights = drawing.spread([score for score, *_ in ends], _LABELS_APART)
+    heights = drawing.apart([score for score, *_ in ends], _LABELS_APART, top=1.0)
     step = _SWATCH / drawing.room(ax)[0]
     for (_, name, equal, style), up in zip(ends, heights, strict=True):
         text = f"= {words(name)}" if equal else words(name)

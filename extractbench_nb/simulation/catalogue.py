@@ -361,9 +361,6 @@ class Rewrite(NamedTuple):
 #: Rewrites one item; None leaves it as it is.
 RewriteItem = Callable[[Place, random.Random, Sequence[Pool]], Rewrite | None]
 
-#: Corruptions that change each item independently of the others.
-ITEM_REWRITES: dict[str, RewriteItem] = {}
-
 
 def _each_array(
     task: Task, change: Callable[[list[Place]], tuple[list[Change], list[Any]]]
@@ -401,7 +398,6 @@ def _rewriting(places: str, summary: str) -> Callable[[RewriteItem], RewriteItem
             return [item for item in changes if not item.place.is_inside(dropped)]
 
         name = rewrite_item.__name__.removeprefix("_")
-        ITEM_REWRITES[name] = rewrite_item
         CORRUPTIONS[name] = Corruption(name, ITEM, CHANGED, places, summary, apply)
         return rewrite_item
 
@@ -465,7 +461,7 @@ def _merge_items(task: Task) -> list[Change]:
         items: list[Any] = []
         joins = False
         for place in places:
-            both = merged(items[-1], place.value) if joins else None
+            both = _merged(items[-1], place.value) if joins else None
             if both is None:
                 items.append(place.value)
             else:
@@ -478,7 +474,7 @@ def _merge_items(task: Task) -> list[Change]:
     return _each_array(task, merge)
 
 
-def merged(first: Any, second: Any) -> Any:
+def _merged(first: Any, second: Any) -> Any:
     """Join two texts, two arrays or two objects; None for all other values."""
     if type(first) is not type(second) or not isinstance(first, str | dict | list):
         return None

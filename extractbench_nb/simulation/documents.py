@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -22,7 +22,7 @@ _ALL = 2.0 ** (8 * _BYTES)
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Which places are corrupted, each independently of all others; `allowed` can rule out paths.
+    """Which places are corrupted, each independently of all others.
 
     A place that is drawn at one rate is drawn at every higher one: each place has one uniform
     number, which is compared with the rate.
@@ -30,12 +30,9 @@ class Draws:
 
     seed: str
     rate: float
-    allowed: Callable[[str], bool] | None = None
 
     def hits(self, path: str) -> bool:
         """Whether the place at a path is drawn."""
-        if self.allowed is not None and not self.allowed(path):
-            return False
         return _number(f"{self.seed}\x1f{path}") < self.rate * _ALL
 
     def generator(self, path: str) -> random.Random:
@@ -94,16 +91,12 @@ class Place(NamedTuple):
         """Write a value there."""
         self.box[self.key] = value
 
-    def ancestors(self) -> Iterator[Place]:
-        """Yield the containers of the place, the root last."""
-        above = self.above
-        while above is not None:
-            yield above
-            above = above.above
-
     def is_inside(self, paths: Container[str]) -> bool:
         """Whether the place is below one of some paths, the path itself excepted."""
-        return any(above.path in paths for above in self.ancestors())
+        above = self.above
+        while above is not None and above.path not in paths:
+            above = above.above
+        return above is not None
 
     def item(self, index: int) -> Place:
         """Return the place of an array's item."""

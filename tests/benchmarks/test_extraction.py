@@ -1,4 +1,4 @@
-"""Outputs of runs, stage by stage: simulated, parsed and validated, evaluated, put into tables."""
+"""Outputs of runs, stage by stage: parsed and validated, evaluated, put into tables."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.extraction.failures import failure_positions, validity_by_length
 from extractbench_nb.extraction.reading import predictions
+from tests.attempts import outputs
 from tests.benchmarks.evaluators import label
 
 OURS = label("extractbench-nb")
@@ -32,10 +33,8 @@ class Tables(NamedTuple):
     failures: list[pd.DataFrame]
 
 
-def simulated(dataset: xb.benchmark.Dataset, models: list[str]) -> pd.DataFrame:
-    """Return what these models of the paper might have said."""
-    runs = [xb.simulation.simulate(dataset, model).outputs for model in models]
-    return pd.concat(runs, ignore_index=True)
+#: How outputs end, in turn.
+ENDINGS = ["none", "none", "empty_response", "none", "trailing_comma", "truncated_json", "none"]
 
 
 def evaluated(work: Work) -> xb.batch.Evaluations:
@@ -71,28 +70,22 @@ def work(
     request: pytest.FixtureRequest, dataset: Callable[[str], xb.benchmark.Dataset], *, quick: bool
 ) -> Work:
     loaded = dataset(request.param)
-    models = list(xb.simulation.model_profiles())[: 2 if quick else None]
-    outputs = simulated(loaded, models)
+    models = [f"model {number}" for number in range(2 if quick else 6)]
+    runs = [outputs(model, ENDINGS, loaded, dropped=0.1) for model in models]
+    texts = pd.concat(runs, ignore_index=True)
     group = f"runs of six models, {len(loaded.documents)} documents"
     cores = 1 if quick else CORES
-    return Work(group, loaded, models, cores, outputs, xb.read_outputs(outputs, loaded))
+    return Work(group, loaded, models, cores, texts, xb.read_outputs(texts, loaded))
 
 
 def note(benchmark: Any, work: Work, more: str) -> None:
     benchmark.extra_info["work"] = f"{len(work.outputs)} outputs, {more}"
 
 
-def test_simulate(work: Work, timed: Any, benchmark: Any) -> None:
-    name = f"{OURS}, simulate (before the chain)"
-    found = timed(work.group, name, simulated, work.dataset, work.models, rounds=2, warm=0)
-    assert found["raw"].tolist() == work.outputs["raw"].tolist()
-    note(benchmark, work, f"{found['raw'].str.len().sum() / 1e6:.1f} million characters")
-
-
 def test_parse_and_validate(work: Work, timed: Any, benchmark: Any) -> None:
     name = f"{OURS}, parse and validate"
     found = timed(work.group, name, xb.read_outputs, work.outputs, work.dataset, rounds=5, warm=1)
-    assert found["failure"].tolist() == work.outputs["failure"].tolist()
+    assert found["failure"].tolist() == work.attempts["failure"].tolist()
     note(benchmark, work, f"{found['valid'].sum()} valid")
 
 
@@ -131,7 +124,7 @@ def test_whole_chain(work: Work, timed: Any, benchmark: Any) -> None:
 
 def check_failures(tables: list[pd.DataFrame], work: Work) -> None:
     """The tables hold the failures that were put in, and all attempts."""
-    counts = work.outputs["failure"].value_counts().drop("none")
+    counts = work.attempts["failure"].value_counts().drop("none")
     by_run, by_both, places, *lengths = tables
     for table in (by_run, by_both):
         assert table.iloc[:-1, -1].to_dict() == counts.to_dict()

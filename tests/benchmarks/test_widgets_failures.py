@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.simulation.outputs import simulate
-from extractbench_nb.simulation.profiles import ModelProfile, severity_rates
+from extractbench_nb.simulation import corrupt_document
 
 GROUP = "failure explorer"
 #: Copies of the sample's 6,558 rows where it is timed, and where it is not.
@@ -66,7 +65,7 @@ def _fields(rng: random.Random, number: int) -> tuple[dict[str, Any], dict[str, 
 def simulated(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> xb.Evaluations:
-    """Six simulated runs of generated schemas."""
+    """Six runs of generated schemas, each with more errors than the one before."""
     rng = random.Random("schemas")
     folder = tmp_path_factory.mktemp("generated")
     quick = request.config.getoption("benchmark_disable")
@@ -78,13 +77,16 @@ def simulated(
         (place / f"{name}-schema.json").write_text(json.dumps(schema))
         (place / "pdf+gold" / f"report_{at}.gold.json").write_text(json.dumps(gold))
     dataset = xb.load_dataset(folder)
-    outputs = []
+    rows = []
     for at in range(6):
-        failures = {"*": {"none": 99 - 2 * at, "truncated_json": 2 * at}}
-        errors = {"*": severity_rates(0.02 + 0.05 * at)}
-        made = simulate(dataset, ModelProfile("m", failures, errors), run=f"model-{at}").outputs
-        outputs.append(made.rename(columns={"raw": "predicted"}))
-    runs = pd.concat(outputs)[["run", "document", "predicted"]]
+        rates = dict.fromkeys(("typo", "changed_digit", "omit", "drop_items"), 0.01 + 0.02 * at)
+        for document, schema in dataset.listing[["document", "schema"]].itertuples(index=False):
+            gold, seed = dataset.gold(document), f"{at} {document}"
+            made = corrupt_document(dataset.schema(schema), gold, rates, seed=seed).value
+            text = json.dumps(made)
+            is_cut_off = rng.random() < 0.02 * at
+            rows.append((f"model-{at}", document, text[: len(text) // 2] if is_cut_off else text))
+    runs = pd.DataFrame(rows, columns=["run", "document", "predicted"])
     return xb.evaluate_runs(runs, dataset=dataset, progress=False)
 
 

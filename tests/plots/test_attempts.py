@@ -13,7 +13,7 @@ from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.failures import LENGTHS, failure_modes, validity_by_length
 from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.simulation.profiles import ModelProfile
+from tests.attempts import every_failure
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
@@ -33,10 +33,8 @@ DATASET = xb.load_dataset("sample")
 
 @cache
 def tried() -> pd.DataFrame:
-    """Three simulated runs in two modes, with every failure."""
-    profile = ModelProfile("every", {"*": {**dict.fromkeys(FAILURES, 1), "none": 9}})
-    runs = [xb.simulation.simulate(DATASET, profile, seed, run=f"run {seed}") for seed in range(3)]
-    found = xb.read_outputs(pd.concat([run.outputs for run in runs]), DATASET)
+    """Three runs in two modes, with every failure."""
+    found = every_failure(3)
     return found.assign(mode=["prompt" if run < "run 2" else "structured" for run in found["run"]])
 
 

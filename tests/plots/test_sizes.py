@@ -16,6 +16,7 @@ from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.display.palette import LIGHT
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.plots.drawing import distinct
+from tests.attempts import outputs as outputs_of
 from tests.plots.test_plots import confident
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
@@ -72,11 +73,10 @@ def curves() -> pd.DataFrame:
 
 @cache
 def outputs() -> pd.DataFrame:
-    """Simulated outputs of two runs."""
-    made = [
-        xb.simulation.simulate("sample", "Gemini 3 Pro", seed, run=LONG[seed]) for seed in (0, 1)
-    ]
-    return xb.read_outputs(pd.concat([run.outputs for run in made]), xb.load_dataset("sample"))
+    """Outputs of two runs, some of which fail."""
+    failures = ["none", "none", "trailing_comma", "empty_response", "truncated_json"]
+    made = [outputs_of(run, failures) for run in LONG[:2]]
+    return xb.read_outputs(pd.concat(made), xb.load_dataset("sample"))
 
 
 def by_length(by: str | None = None) -> pd.DataFrame:
