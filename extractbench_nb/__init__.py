@@ -7,7 +7,7 @@
 'correct'
 
 `evaluate` and what it needs are loaded on import, everything else on first use. Packages hold what
-is not at the top: ``xb.tables.grits``, ``xb.gold.audit``, ``xb.simulation.simulate``.
+is not at the top: ``xb.tables.grits``, ``xb.gold.audit``, ``xb.simulation.corrupt_document``.
 """
 
 from importlib import import_module
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         gold,
         integrations,
         judges,
-        paper,
         pdf,
         plots,
         report,
@@ -116,7 +115,6 @@ __all__ = [
     "load_evaluations",
     "metric",
     "metrics",
-    "paper",
     "parse_schema",
     "pdf",
     "plots",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ FIGURE_COLUMNS = FrameSpec(
         Column("bold", "bool", "printed in bold"),
         Column("red", "bool", "printed in red: nothing passed"),
         Column("where", "string", "section, caption or footnote"),
+        Column("repeats", "string", "first place of the same quantity: table > row > column"),
     ),
 )
 
@@ -58,6 +59,7 @@ class Figure(NamedTuple):
     bold: bool
     red: bool
     where: str
+    repeats: str = ""
 
 
 def part_name(part: object) -> str:
@@ -75,24 +77,20 @@ def part_name(part: object) -> str:
     raise InputError(f"no table {part!r} in the paper: there are {known}{hint}")
 
 
-def figures_in(rows: Iterable[Mapping[Any, str]]) -> tuple[Figure, ...]:
-    """Return the figures in the rows of a file."""
+@cache
+def rows_of(part: str) -> tuple[Figure, ...]:
+    """Return the figures of one part of the paper."""
     converters: dict[str, Callable[[str], Any]] = {
         "value": lambda text: float(text) if text else None,
         "digits": lambda text: int(text) if text else None,
         "bold": lambda text: text == "1",
         "red": lambda text: text == "1",
     }
+    rows = shipped_rows(f"data/published/{PARTS[part]}")
     return tuple(
         Figure(**{name: converters.get(name, str)(row[name]) for name in Figure._fields})
         for row in rows
     )
-
-
-@cache
-def rows_of(part: str) -> tuple[Figure, ...]:
-    """Return the figures of one part of the paper."""
-    return figures_in(shipped_rows(f"data/published/{PARTS[part]}"))
 
 
 def figures(part: int | str | None = None) -> pd.DataFrame:

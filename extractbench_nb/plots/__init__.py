@@ -21,25 +21,15 @@ from extractbench_nb.plots.evaluated import (
     sensitivity,
     validity,
 )
-from extractbench_nb.plots.paper_results import (
-    correlations,
-    factor,
-    failures,
-    modes,
-    permutations,
-    reproduction,
-    results,
-)
+from extractbench_nb.plots.paper_results import failures, modes, results
 
 __all__ = [
     "attempts",
     "complexity",
     "compression",
-    "correlations",
     "differences",
     "difficulty",
     "documents",
-    "factor",
     "failures",
     "findings",
     "grid",
@@ -47,10 +37,8 @@ __all__ = [
     "losses",
     "modes",
     "outcomes",
-    "permutations",
     "reliability",
     "remaining_error",
-    "reproduction",
     "results",
     "risk_coverage",
     "sensitivity",

@@ -30,7 +30,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : pandas.DataFrame
-        ``paper.table("figure2")``, or ``complexity(ds, by="domain")``.
+        ``benchmark.table("figure2")``, or ``complexity(ds, by="domain")``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -48,7 +48,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import extractbench_nb as xb
-    >>> ax = xb.plots.tokens(xb.paper.table("figure2"))
+    >>> ax = xb.plots.tokens(xb.benchmark.table("figure2"))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['sports', 'credit', 'research', 'resumes', '10-K/Q']
     """
@@ -75,7 +75,7 @@ def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : pandas.DataFrame
-        ``paper.table("figure2")``, or ``complexity(ds, by="domain")``.
+        ``benchmark.table("figure2")``, or ``complexity(ds, by="domain")``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -92,7 +92,7 @@ def compression(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import extractbench_nb as xb
-    >>> ax = xb.plots.compression(xb.paper.table("figure2"))
+    >>> ax = xb.plots.compression(xb.benchmark.table("figure2"))
     >>> ax.get_xlabel()
     'PDF tokens / gold tokens'
     """
@@ -199,7 +199,7 @@ def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : pandas.DataFrame
-        ``paper.table(6)``, ``paper.published(6)`` or ``complexity(ds, by="domain")``.
+        ``benchmark.table(6)``, ``benchmark.published(6)`` or ``complexity(ds, by="domain")``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -218,7 +218,7 @@ def complexity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import extractbench_nb as xb
-    >>> ax = xb.plots.complexity(xb.paper.published(6))
+    >>> ax = xb.plots.complexity(xb.benchmark.published(6))
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['pages', 'keys', 'depth', 'tokens', 'fields', 'array items']
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise, product
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -258,30 +258,22 @@ def ink_on(colour: Any) -> str:
     return hex_ink_on(to_hex(colour))
 
 
-def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Move labels apart along one axis, in their order and as little as needed.
+def apart(places: Sequence[float], gap: float, *, top: float = np.inf) -> list[float]:
+    """Move labels apart along one axis, in their order: up, and from `top` down again.
 
     Examples
     --------
-    >>> spread([1.0, 1.0, 5.0], gap=1.0)
-    [0.5, 1.5, 5.0]
+    >>> apart([1.0, 1.0, 5.0], gap=1.0), apart([4.5, 5.0], gap=1.0, top=5.0)
+    ([1.0, 2.0, 5.0], [4.0, 5.0])
     """
-
-    def around(group: list[int]) -> list[float]:
-        centre = sum(places[i] for i in group) / len(group)
-        return [centre + gap * (k - (len(group) - 1) / 2) for k in range(len(group))]
-
-    groups: list[list[int]] = []
-    for i in sorted(range(len(places)), key=lambda i: places[i]):
-        groups.append([i])
-        while len(groups) > 1:
-            distance = around(groups[-1])[0] - around(groups[-2])[-1]
-            if distance >= gap * (1 - 1e-9):
-                break
-            last = groups.pop()
-            groups[-1] += last
-    moved = {i: place for g in groups for i, place in zip(g, around(g), strict=True)}
-    return [moved[i] for i in range(len(places))]
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = list(places)
+    for below, above in pairwise(order):
+        moved[above] = max(moved[above], moved[below] + gap)
+    for i in reversed(order):
+        moved[i] = min(moved[i], top)
+        top = moved[i] - gap
+    return moved
 
 
 def heat(
@@ -408,99 +400,6 @@ def stack(
     legend_above(ax, title) if len(table.columns) else titled(ax, title)
 
 
-_POINT = 5.0
-
-#: Where a label may go from its point, in points of 1/72 inch, the best first: its lower left
-#: corner is the point plus this, plus a share of the label's width.
-_PLACES = (
-    *((7.0, -4.5, 0.0), (-7.0, -4.5, -1.0), (0.0, 6.0, -0.5), (0.0, -15.0, -0.5)),
-    *((4.0, 5.0, 0.0), (4.0, -13.5, 0.0), (-4.0, 5.0, -1.0), (-4.0, -13.5, -1.0)),
-    *((0.0, 17.0, -0.5), (0.0, -26.0, -0.5)),
-)
-
-
-class Box(NamedTuple):
-    """A rectangle in points of 1/72 inch."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-    def overlap(self, other: Box) -> float:
-        """Return the area that two rectangles share."""
-        width = min(self.right, other.right) - max(self.left, other.left)
-        height = min(self.top, other.top) - max(self.bottom, other.bottom)
-        return max(width, 0.0) * max(height, 0.0)
-
-
-def choose_places(
-    points: Sequence[tuple[float, float]],
-    widths: Sequence[float],
-    frame: Box,
-    *,
-    leave_out: bool = False,
-) -> list[tuple[float, float] | None]:
-    """Choose where the labels of points go, one after the other.
-
-    With `leave_out` a label that covers points or other labels everywhere has no place.
-
-    Examples
-    --------
-    >>> frame = Box(0, 0, 200, 100)
-    >>> choose_places([(20.0, 50.0), (190.0, 50.0)], [40.0, 40.0], frame)
-    [(7.0, -4.5), (-47.0, -4.5)]
-    """
-    taken = [Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points]
-
-    def covered(box: Box) -> float:
-        """Return what a label would cover, and what of it would be outside."""
-        area = (box.right - box.left) * (box.top - box.bottom)
-        return sum(box.overlap(other) for other in taken) + 3 * (area - box.overlap(frame))
-
-    chosen: list[tuple[float, float] | None] = []
-    for (x, y), width in zip(points, widths, strict=True):
-        best = min(candidates(x, y, width), key=covered)
-        if leave_out and any(best.overlap(other) for other in taken):
-            chosen.append(None)
-            continue
-        taken.append(best)
-        chosen.append((best.left - x, best.bottom - y))
-    return chosen
-
-
-def candidates(x: float, y: float, width: float) -> Iterator[Box]:
-    """Yield where the label of a point may stand, the best place first."""
-    for right, up, share in _PLACES:
-        left, bottom = x + right + share * width, y + up
-        yield Box(left, bottom, left + width, bottom + _SIZE + 1.0)
-
-
-def name_points(
-    ax: Axes,
-    names: Sequence[str],
-    x: Numbers,
-    y: Numbers,
-    *,
-    above: float = 0.0,
-    leave_out: bool = False,
-) -> None:
-    """Write a name beside each point, some points above it; the limits have to be set.
-
-    `leave_out` skips the names that have no free place.
-    """
-    figure = ax.get_figure(root=True)
-    inch = _INCH / (figure.dpi if figure is not None else _INCH)
-    pixels = ax.transData.transform(np.column_stack([x, y])) * inch + (0, above)
-    left, bottom, right, top = (np.asarray(ax.bbox.extents) * inch).tolist()
-    widths = [_CHARACTER * _SIZE * len(name) for name in names]
-    frame = Box(left, bottom, right, top)
-    places = choose_places(pixels.tolist(), widths, frame, leave_out=leave_out)
-    for name, across, up, shift in zip(names, x, y, places, strict=True):
-        if shift is not None:
-            note(ax, name, (across, up), (shift[0], shift[1] + above), zorder=5)
-
-
 #: Columns of `measured`, and what `complexity(by="domain")` calls them.
 _DOMAIN_NAMES = {
     "mean_pages": "pages",
@@ -508,12 +407,6 @@ _DOMAIN_NAMES = {
     "mean_fields": "fields",
     "mean_array_items": "array_items",
     "compression": "ratio",
-}
-
-#: Successes and trials of an outcome in `counts`, and its name on an axis.
-OUTCOMES = {
-    "validity": ("valid", "documents", "valid documents (%)"),
-    "pass_rate": ("passed", "fields", "passed fields (%)"),
 }
 
 
@@ -557,19 +450,3 @@ def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
         frame = frame.assign(input_tokens=frame["mean_pdf_tokens"], output_tokens=frame["tokens"])
     wanted = list(columns)
     return checked(frame, wanted, what)[wanted].astype("Float64").astype("float64")
-
-
-def by_domain(counts: object, table: object, factor: str, *, outcome: str) -> pd.DataFrame:
-    """Add up the counts of each domain, beside a figure of the domain."""
-    known(outcome, OUTCOMES, "outcome")
-    successes, trials, _ = OUTCOMES[outcome]
-    rows = checked(counts, ("domain", successes, trials), "counts").dropna(subset=[successes])
-    sums = rows.groupby("domain", sort=False)[[successes, trials]].sum().astype("float64")
-    sums.columns = pd.Index(["successes", "trials"])
-    values = measured(table, (factor,), "table")[factor]
-    found = sums[sums["trials"] > 0].join(values.rename("factor"), how="inner").dropna()
-    if found.empty:
-        raise InputError(f"no domain has both a count of {successes!r} and a value of {factor!r}")
-    if (found["factor"] <= 0).any():
-        raise InputError(f"table: {factor!r} has values of 0 or less; its axis is logarithmic")
-    return found.assign(share=found["successes"] / found["trials"])

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from extractbench_nb import paper
+from extractbench_nb import benchmark
+from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.display.names import SCHEMA_NAMES, display_name, model_name
-from extractbench_nb.paper.cells import MODELS
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_display_name(value: object, column: str, name: str) -> None:
 
 
 def test_names_of_schemas_are_those_of_the_paper() -> None:
-    assert set(SCHEMA_NAMES.values()) == set(paper.published(6).index)
+    assert set(SCHEMA_NAMES.values()) == set(benchmark.published(6).index)
 
 
 def test_ids_of_models_become_the_names_of_the_paper() -> None:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
+from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.benchmark.run_comparison import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.extraction.failures import rate_interval, valid_interval
-from extractbench_nb.paper.cells import MODELS
-from extractbench_nb.paper.tables import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.simulation.profiles import model_profiles
 from extractbench_nb.stats.intervals import Drawing
 
@@ -371,7 +371,7 @@ def test_a_schema_of_which_nothing_is_scored(tmp_path: Any) -> None:
 
 def test_every_printed_figure_of_a_model_is_compared() -> None:
     for n, mode in [(5, "prompt"), (7, "prompt"), (8, "structured"), (13, "prompt")]:
-        found = xb.paper.compare(n, runs=made(mode), domains=SAMPLE_DOMAINS)
+        found = xb.benchmark.compare(n, runs=made(mode), domains=SAMPLE_DOMAINS)
         printed = [f for f in rows_of(str(n)) if f.row != "header"]
         assert list(found.columns) == RUN_COMPARISON_COLUMNS.names
         assert found["printed"].tolist() == [f.printed for f in printed]
@@ -386,7 +386,9 @@ def test_every_printed_figure_of_a_model_is_compared() -> None:
 
 def test_figures_are_those_of_the_tables() -> None:
     tables = made("prompt")
-    found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS).set_index(["row", "column"])
+    found = xb.benchmark.compare(5, runs=tables, domains=SAMPLE_DOMAINS).set_index(
+        ["row", "column"]
+    )
     own = tables.of_schema("rowing").loc["simulated GPT-5"]
     assert found.loc[("GPT-5", "sports passed"), "found"] == own["passed"]
     assert found.loc[("GPT-5", "sports rate"), "found"] == pytest.approx(100 * own["pass_rate"])
@@ -396,7 +398,9 @@ def test_figures_are_those_of_the_tables() -> None:
     assert found.loc[("GPT-5", "valid"), "found"] == whole["valid"]
     assert found.loc[("GPT-5", "valid"), "low"] == pytest.approx(14 * whole["valid_low"])
     assert found.loc[("GPT-5", "accuracy"), "found"] == pytest.approx(100 * whole["accuracy_valid"])
-    failed = xb.paper.compare(7, runs=tables, domains=SAMPLE_DOMAINS).set_index(["row", "column"])
+    failed = xb.benchmark.compare(7, runs=tables, domains=SAMPLE_DOMAINS).set_index(
+        ["row", "column"]
+    )
     count = tables.failures.loc["trailing_comma", "simulated Claude Opus 4.5"]
     assert failed.loc[("trailing comma", "Claude Opus 4.5"), "found"] == count
     assert failed.loc[("total", "GPT-5"), "found"] == 14 - whole["valid"]
@@ -408,24 +412,24 @@ def test_the_total_is_that_of_all_models_or_of_none() -> None:
     outputs.append(xb.simulation.simulate(ds, "GPT-5", run="mine").outputs)
     attempts = xb.read_outputs(pd.concat(outputs, ignore_index=True), ds)
     tables = xb.extraction.baseline_tables(attempts, ds)
-    found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS)
+    found = xb.benchmark.compare(5, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}
     assert set(found.loc[found["row"] == "GPT-5", "status"]) == {"no run"}
     names = {f"simulated {m}": m for m in MODELS[:2]} | {"mine": "GPT-5"}
-    found = xb.paper.compare(5, runs=tables, domains=SAMPLE_DOMAINS, models=names)
+    found = xb.benchmark.compare(5, runs=tables, domains=SAMPLE_DOMAINS, models=names)
     assert "no run" not in set(found.loc[found["row"] == "GPT-5", "status"])
     assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}  # three are not six
-    whole = xb.paper.compare(5, runs=made("prompt"), domains=SAMPLE_DOMAINS)
+    whole = xb.benchmark.compare(5, runs=made("prompt"), domains=SAMPLE_DOMAINS)
     assert "no run" not in set(whole["status"])
 
 
 def test_two_schemas_cannot_stand_for_one_domain() -> None:
     with pytest.raises(InputError, match="schemas 'rowing' and 'cv' both stand for sports"):
-        xb.paper.compare(5, runs=made("prompt"), domains={"rowing": "sports", "cv": "sports"})
+        xb.benchmark.compare(5, runs=made("prompt"), domains={"rowing": "sports", "cv": "sports"})
 
 
 def test_totals_that_are_wrong_in_print_are_told() -> None:
-    found = xb.paper.compare(8, runs=made("structured"), domains=SAMPLE_DOMAINS)
+    found = xb.benchmark.compare(8, runs=made("structured"), domains=SAMPLE_DOMAINS)
     told = found.dropna(subset="reason")
     wrong = [("total", "research rate"), ("total", "sports rate")]  # that of credit is right
     assert sorted(zip(told["row"], told["column"], strict=True)) == wrong
@@ -449,7 +453,7 @@ def test_runs_are_known_by_their_names(name: str, model: str) -> None:
     attempts = xb.read_outputs(xb.simulation.simulate(ds, model, run=name).outputs, ds)
     tables = xb.extraction.baseline_tables(attempts, ds)
     n = 8 if name.endswith("structured") else 5
-    found = xb.paper.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
+    found = xb.benchmark.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["run"] == name, "row"]) == {model}
 
 
@@ -458,12 +462,12 @@ def test_modes_are_not_mixed() -> None:
     results = pd.concat([tables.results for tables in both], ignore_index=True)
     together = BaselineTables(results, both[0].failures, both[0].attempts, both[0].evaluations)
     for n, suffix in [(5, ""), (8, " structured")]:
-        found = xb.paper.compare(n, runs=together, domains=SAMPLE_DOMAINS)
+        found = xb.benchmark.compare(n, runs=together, domains=SAMPLE_DOMAINS)
         own = found[found["row"] != "total"]
         assert own["run"].tolist() == [f"simulated {m}{suffix}" for m in own["row"]]
     for n, tables in [(5, both[1]), (8, both[0])]:
         with pytest.raises(InputError, match="no run is named as a model of the paper"):
-            xb.paper.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
+            xb.benchmark.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
 
 
 @pytest.mark.parametrize(
@@ -489,4 +493,4 @@ def test_bad_comparisons(options: dict[str, Any], message: str) -> None:
     usual: dict[str, Any] = {"n": 5, "runs": made("prompt"), "domains": SAMPLE_DOMAINS}
     given_options = usual | options
     with pytest.raises(InputError, match=message):
-        xb.paper.compare(given_options.pop("n"), **given_options)
+        xb.benchmark.compare(given_options.pop("n"), **given_options)

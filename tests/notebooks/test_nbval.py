@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from extractbench_nb import paper, plots
+from extractbench_nb import benchmark, plots
 from tests.waiting import PATIENCE
 
 CONFIG = Path(__file__).parents[2] / "notebooks" / "nbval.cfg"
@@ -18,7 +18,7 @@ SOURCE = "import pandas as pd\n\npd.DataFrame({'score': [0.5, 1.0]}).to_string()
 TABLE = "   score\n0    0.5\n1    1.0"
 
 FIGURE = """import extractbench_nb as xb
-counts = xb.paper.counts()
+counts = xb.benchmark.counts()
 counts.loc[0, "valid"] += {more}
 ax = xb.plots.results(counts)"""
 
@@ -61,7 +61,7 @@ def test_a_changed_number_is_found(tmp_path: Path) -> None:
 def test_a_changed_value_in_a_figure_is_found(tmp_path: Path) -> None:
     """Pictures are not compared; the text of a figure has a digest of what it shows."""
     plt = pytest.importorskip("matplotlib.pyplot")
-    kept = repr(plots.results(paper.counts()).figure)
+    kept = repr(plots.results(benchmark.counts()).figure)
     plt.close("all")
     found = compared([figure_cell(kept, 0), figure_cell(kept, 1)], tmp_path)
     assert re.search(r"Cell 0 PASSED", found), found

@@ -30,10 +30,6 @@ DOORS = {
         "fetching": "xb.fetch_dataset(path=folder / 'fetched', progress=False)",
         "tokens": "xb.benchmark.complexity(xb.load_dataset('sample', path=folder / 'own'))",
     },
-    "chroma": {
-        "a store": "xb.construction.retrieve({'a': 'b'}, 'b', method='embedding',"
-        " store=folder, model=lambda texts: [[1.0] for _ in texts])",
-    },
     "construction": {
         "loading": "xb.construction.load(tasks)",
         "BM25": "xb.construction.retrieve({'a': 'b'}, 'b')",
@@ -62,7 +58,7 @@ DOORS = {
         "evidence": "xb.show_evidence(ds, document)",
         "the workbench": "xb.workbench('string_exact', evs)",
         "a plot": "xb.plots.grid(2)",
-        "a table": "xb.paper.style(6)",
+        "a table": "xb.benchmark.style(6)",
         "LaTeX": "xb.compare_runs(evs).to_latex()",
         "a report": "ev.save(folder / 'report')",
     },

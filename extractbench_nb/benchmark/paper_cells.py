@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
+from extractbench_nb._frames import Column
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, Figure, part_name, rows_of
 
 #: By the number of keys, as the paper orders them.
@@ -46,6 +47,14 @@ DOMAIN_TABLES: Mapping[str, int] = {
 }
 
 
+#: Columns that the comparisons share.
+PART = Column("table", "string", "1 to 13, figure2 or text")
+PRINTED = (
+    Column("printed", "string", "the figure as printed"),
+    Column("shown", "string", "the compared figure in the same format", "", True),
+    Column("published", "Float64", "the printed number; missing for words", "", True),
+)
+
 #: Kinds of checks: from schemas, gold or PDFs; from other printed figures; the same quantity as
 #: another printed figure; from the declarations of this package.
 RECOMPUTED, DERIVED = "recomputed from data", "derived from printed counts"
@@ -65,15 +74,6 @@ class Cell(NamedTuple):
     is_printed: bool = False
     #: Whether it follows from what this package declares, so that a comparison shows nothing.
     is_declared: bool = False
-
-    @property
-    def check(self) -> str | None:
-        """What kind of check the comparison is, `REPEATED` aside; None if there is none."""
-        if self.value is None or self.is_printed:
-            return None
-        if self.is_declared:
-            return DECLARED
-        return DERIVED if self.source.startswith(("Table", "section")) else RECOMPUTED
 
 
 #: Cells by row and column.
@@ -103,6 +103,17 @@ def stated(quantity: str, place: str = "") -> Figure:
     """Return the first number that the text gives for a quantity, in a section if one is named."""
     figures = (f for f in rows_of("text") if f.column == quantity and f.where.startswith(place))
     return next(figures)
+
+
+def check_of(figure: Figure, cell: Cell) -> str | None:
+    """Name the kind of check that a comparison is; None if nothing was compared."""
+    if cell.value is None or cell.is_printed:
+        return None
+    if cell.is_declared:
+        return DECLARED
+    if not cell.source.startswith(("Table", "section")):
+        return RECOMPUTED
+    return REPEATED if figure.repeats else DERIVED
 
 
 def ratio(part: float, whole: float) -> float:

@@ -6,9 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from extractbench_nb.benchmark.published import Figure, rows_of
-from extractbench_nb.display.publication import Spans, Texts
-from extractbench_nb.paper.cells import (
+from extractbench_nb.benchmark.paper_cells import (
     DOMAIN_TABLES,
     HEADER,
     MODELS,
@@ -19,6 +17,8 @@ from extractbench_nb.paper.cells import (
     formatted,
     rounded,
 )
+from extractbench_nb.benchmark.published import Figure, rows_of
+from extractbench_nb.display.publication import Spans, Texts
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
