@@ -12,7 +12,6 @@ import pandas as pd
 from fuzzing.documents import Place, has_python_values, look_up
 from fuzzing.paths import PathError, follow, parse
 
-OWN_RULES = ("paper", "strict")  # profiles whose rows follow the design's table of states
 RATES = ("pass_rate", "field_score", "overall_score")
 ABSENT = {"missing", "null", "empty"}
 ARRAY_METRICS = {"array_llm", "set_f1", "table_grits"}
@@ -42,16 +41,15 @@ def dtypes_of(result: Any) -> dict[str, dict[str, str]]:
 
 def check_frames(result: Any, gold: Any, predicted: Any) -> Iterator[tuple[str, str]]:
     """All checks of one evaluation's frames: a name and what was found."""
-    rows, profile = records(result.fields), result.meta["profile"]
-    yield from check_rows(rows, profile)
+    rows = records(result.fields)
+    yield from check_rows(rows)
     yield from check_arrays(result)
     yield from check_summary(rows, result)
-    if profile in OWN_RULES:
-        yield from check_states(rows)
-        yield from check_values(result, rows, gold, predicted)
+    yield from check_states(rows)
+    yield from check_values(result, rows, gold, predicted)
 
 
-def check_rows(rows: list[dict[str, Any]], profile: str) -> Iterator[tuple[str, str]]:
+def check_rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """What holds for each row in every profile."""
     seen = set()
     for row in rows:
@@ -59,7 +57,7 @@ def check_rows(rows: list[dict[str, Any]], profile: str) -> Iterator[tuple[str, 
         unscored = pd.isna(row["score"])
         if not unscored and not 0 <= row["score"] <= 1:
             yield "score outside 0 to 1", at
-        if (row["outcome"] == "judge_error") != unscored and profile in OWN_RULES:
+        if (row["outcome"] == "judge_error") != unscored:
             yield "judge_error without missing score, or the reverse", at
         decided = row["outcome"] in {"correct", "incorrect"}
         if decided and row["passed"] is not (row["outcome"] == "correct"):
@@ -203,17 +201,16 @@ def check_arrays(result: Any) -> Iterator[tuple[str, str]]:
 
 def check_summary(rows: list[dict[str, Any]], result: Any) -> Iterator[tuple[str, str]]:
     """Counts and rates are those of the counted rows."""
-    summary, profile = result.summary.to_dict(), result.meta["profile"]
+    summary = result.summary.to_dict()
     nodes: dict[Any, list[dict[str, Any]]] = {}
-    for number, row in enumerate(rows):
-        if row["counted"]:  # each metric of a field is an evaluation of its own in the release
-            released = profile == "extract-bench-0.1.0"
-            nodes.setdefault(number if released else row["path"], []).append(row)
+    for row in rows:
+        if row["counted"]:
+            nodes.setdefault(row["path"], []).append(row)
     if len(nodes) != summary["evaluated"]:
         yield "evaluated", f"{len(nodes)} nodes, summary {summary['evaluated']}"
         return
     yield from _summary_counts(list(nodes.values()), summary)
-    if nodes and profile in OWN_RULES:
+    if nodes:
         yield from _summary_rates(list(nodes.values()), result, summary)
     for name in (*RATES, "gold_coverage"):
         if not 0 <= summary[name] <= 1 + EPSILON:
