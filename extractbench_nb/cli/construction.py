@@ -13,14 +13,12 @@ from extractbench_nb.cli.output import (
     OrderedGroup,
     json_option,
     judge_option,
-    print_frame,
     print_json,
     print_table,
     print_text,
     records,
 )
-from extractbench_nb.display.text import cut, one_line
-from extractbench_nb.errors import DatasetError, InputError
+from extractbench_nb.display.text import cut
 
 _FILE = click.Path(path_type=Path)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -35,7 +33,7 @@ _profile_option = click.option(
     default="strict",
     show_default=True,
     metavar="NAME",
-    help="The scoring rules: strict, aoe-282e688d or aoe-readme.",
+    help="The scoring rules: strict or aoe.",
 )
 
 
@@ -137,42 +135,3 @@ def batch(runs: str, *, progress: bool, as_json: bool, **options: Any) -> None:
         print_text(f"note: run {run}: {count} not direct: {mode}")
     for name, group in found.missing.groupby("run"):
         print_text(f"note: run {name!s} has no answer for {', '.join(group['document'])}")
-
-
-@construct.command()
-@click.argument("documents", metavar="DOCUMENTS")
-@click.argument("query")
-@click.option("--table", metavar="ID", help="Search the documents of this table only.")
-@click.option("-k", "k", default=10, show_default=True, help="Number of passages.")
-@json_option
-def retrieve(documents: str, query: str, *, table: str | None, k: int, as_json: bool) -> None:
-    """Find passages for a query by BM25.
-
-    Prints the best passages first. DOCUMENTS is sample, a dataset of tables, or a folder of .md,
-    .txt, .pdf or .docx files.
-    """
-    from extractbench_nb.construction.loading import load
-    from extractbench_nb.construction.retrieval import retrieve as find
-
-    source: Any
-    try:
-        dataset = load(documents)
-    except DatasetError:
-        if table is not None or not Path(documents).is_dir():
-            raise
-        source = Path(documents)
-    else:
-        several = table is None and len(dataset) > 1
-        tasks = list(dataset) if table is None else [dataset[table]]
-        source = {
-            f"{task.id}/{name}" if several else name: text
-            for task in tasks
-            for name, text in task.texts.items()
-        }
-    result = find(source, query, k=k)
-    if not result.searched:
-        raise InputError(f"{documents!r} holds no documents with a text")
-    found = result.chunks
-    if not as_json:
-        found = found.assign(text=[one_line(text, _LONGEST) for text in found["text"]])
-    print_frame(found, as_json=as_json, shown=["rank", "score", "document", "chunk", "text"])

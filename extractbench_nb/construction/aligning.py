@@ -227,14 +227,12 @@ class Side(NamedTuple):
     content: list[tuple[str, ...]]
 
 
-def align_rows(
-    gold: Side, predicted: Side, *, threshold: float | None, judge: Ask
-) -> list[RowMatch]:
+def align_rows(gold: Side, predicted: Side, *, threshold: float, judge: Ask) -> list[RowMatch]:
     """Match rows one to one by their keys: in the order of gold, and then of the prediction.
 
     Equal keys come first, then keys that are equal once normalised. Of the rest, the number of
-    pairs and then the total similarity (from `threshold`, 0 to 100, on; None: no similarity) is as
-    large as possible; then `judge` decides. Keys that differ in a number or a year are never
+    pairs and then the total similarity (from `threshold`, 0 to 100, on) is as large as possible;
+    then `judge` decides. Keys that differ in a number or a year are never
     compared. Where several rows have the same key, their cells decide.
     """
     orders = [sorted(range(len(s.content)), key=s.content.__getitem__) for s in (gold, predicted)]
@@ -255,10 +253,9 @@ def align_rows(
         ours, theirs = _unmatched(ours, theirs, found)
     pairs = []
     for left, right in rows.grouped(ours, theirs, _numbers):
-        if threshold is not None:
-            found = rows.similar(left, right, max(threshold, 1.0))
-            matches += found
-            left, right = _unmatched(left, right, found)  # noqa: PLW2901
+        found = rows.similar(left, right, max(threshold, 1.0))
+        matches += found
+        left, right = _unmatched(left, right, found)  # noqa: PLW2901
         if left and right:
             pairs += rows.likeliest(left, right)
     left_keys, right_keys = ([" | ".join(key) for key in side.keys] for side in rows)

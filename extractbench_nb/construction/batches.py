@@ -18,20 +18,16 @@ from extractbench_nb._model_json import json_objects
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.dataset import TableDataset, answers_in
 from extractbench_nb.construction.evaluations import (
+    QUALITY_WEIGHTS,
     RESERVED,
     Labels,
     Rating,
     Scored,
     TableEvaluations,
+    quality_of,
 )
 from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.profiles import TableRules, rules_of
-from extractbench_nb.construction.replies import (
-    QUALITY_PARTS,
-    Quality,
-    quality_of,
-    read_quality_reply,
-)
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.engine.llm_alignment import Answering
 from extractbench_nb.errors import DatasetError, ExtractBenchError, InputError
@@ -267,9 +263,9 @@ _HIGHEST = 100
 _SCHEMA = {
     "type": "object",
     "properties": {
-        name: {"type": "integer", "minimum": 0, "maximum": _HIGHEST} for name in QUALITY_PARTS
+        name: {"type": "integer", "minimum": 0, "maximum": _HIGHEST} for name in QUALITY_WEIGHTS
     },
-    "required": list(QUALITY_PARTS),
+    "required": list(QUALITY_WEIGHTS),
     "additionalProperties": False,
 }
 _SYSTEM = """You rate a table that a program built from documents, beside a table that people built.
@@ -312,12 +308,12 @@ def rate_tables(judge: Answering, tables: Sequence[tuple[str, str, str]]) -> lis
 
     async def rated(query: str, gold: str, predicted: str) -> Rating:
         if not predicted.strip():
-            return Rating(None, (), "there is no answer")
+            return Rating(problem="there is no answer")
         try:
             found, call = await judge.answer(_messages(query, gold, predicted), _rating, _SCHEMA)
         except JudgeError as error:
-            return Rating(None, tuple(error.calls), str(error))
-        return Rating(found, (call._replace(score=found.total / _HIGHEST),))
+            return Rating((), tuple(error.calls), str(error))
+        return Rating(found, (call._replace(score=quality_of(found) / _HIGHEST),))
 
     async def gathered() -> list[Any]:
         asked = (rated(*table) for table in tables)
@@ -335,15 +331,14 @@ def _messages(query: str, gold: str, predicted: str) -> tuple[Message, ...]:
     return (message("system", _SYSTEM), message("user", _TASK.format_map(blocks)))
 
 
-def _rating(text: str | None) -> Quality:
-    """Read the scores of a reply: JSON, or AOE's tags."""
-    found = [one for one in json_objects(text or "") if QUALITY_PARTS[0] in one]
-    quality = read_quality_reply(text)
-    if found:
-        given = [found[-1].get(name) for name in QUALITY_PARTS]
-        quality = quality_of([score if type(score) is int else None for score in given])
-    if not quality.kept:
-        raise Unparsable(f"expected a JSON object with whole numbers: {', '.join(QUALITY_PARTS)}")
-    if not all(score is not None and 0 <= score <= _HIGHEST for score in quality.scores):
-        raise Unparsable(f"expected numbers from 0 to {_HIGHEST}; found {quality.scores}")
-    return quality
+def _rating(text: str | None) -> tuple[int, ...]:
+    """Read the four scores of a reply."""
+    found = [reply for reply in json_objects(text or "") if "intent" in reply]
+    given = [found[-1].get(name) for name in QUALITY_WEIGHTS] if found else []
+    scores = tuple(score for score in given if type(score) is int and 0 <= score <= _HIGHEST)
+    if len(scores) < len(QUALITY_WEIGHTS):
+        raise Unparsable(
+            f"expected a JSON object with whole numbers from 0 to {_HIGHEST}: "
+            f"{', '.join(QUALITY_WEIGHTS)}"
+        )
+    return scores

@@ -57,8 +57,10 @@ def compare(  # noqa: PLR0913 - options, all but two by name
         Columns of numbers; by default those in which all of gold's values are numbers.
     judge : str or Judge, optional
         Decides whether texts mean the same, as in `evaluate`: ``"offline"``, a model, `LLMJudge`.
+        An object with recorded answers has ``score_cell(column, gold, predicted)`` and
+        ``match_key(key, keys)``; the latter is called under ``aoe`` alone.
     profile : str or TableRules, optional
-        ``strict``, ``aoe-282e688d`` (AOE's released code) or ``aoe-readme``; see `rules_of`.
+        ``strict``, ``aoe`` (the numbers of AOE's released code), or what `rules_of` returns.
 
     Returns
     -------
@@ -169,12 +171,11 @@ def _compare_optimally(tables: Tables, rules: TableRules, asker: Asker) -> Parts
             message = f"the prediction has no key column {', '.join(map(repr, lost))}"
             notes.append(("predicted", "$", "key_missing", message, lost))
         notes += _key_notes("predicted", theirs, [key for key in their_keys if key is not None])
-        threshold = float(rules.threshold) if rules.similar_rows else None
         sides = (
             _side(ours, tables.keys, {name: name for name in by_name}),
             _side(theirs, their_keys, by_name),
         )
-        rows = align_rows(*sides, threshold=threshold, judge=asker.scores)
+        rows = align_rows(*sides, threshold=float(rules.threshold), judge=asker.scores)
     else:
         rows = [RowMatch(n, None, "missed") for n in range(ours.size)]
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from io import StringIO
 from operator import itemgetter
 from pathlib import Path
@@ -19,7 +18,6 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import read_text
 from extractbench_nb.benchmark.dataset import RUN_FOLDER, list_files, list_folders
-from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import DatasetError, InputError, nearest, needs
 from extractbench_nb.extraction.folders import RunFolder, is_run
@@ -64,20 +62,6 @@ SOURCE_COLUMNS = FrameSpec(
         Column("kind", "string", "how it is read", ", ".join((*DOCUMENT_KINDS.values(), "text"))),
         Column("path", "object", "file; missing where the text is in the dataset", "Path", True),
         Column("bytes", "Int64", "size of the file or text; missing without a file", "", True),
-    ),
-)
-
-TASK_COLUMNS = FrameSpec(
-    "tasks",
-    "one row per domain, task and language, in the order of the dataset",
-    (
-        Column("domain", "string", "domain"),
-        Column("task", "string", "task"),
-        Column("language", "string", "language"),
-        Column("tables", "int64", "tables", "1 and up"),
-        Column("documents", "int64", "documents of all its tables", "0 or more"),
-        Column("keys", "object", "columns that name a row", "tuple of str"),
-        Column("values", "object", "columns that are scored", "tuple of str"),
     ),
 )
 
@@ -390,20 +374,6 @@ class TableDataset:
         )
 
     @property
-    def tasks(self) -> pd.DataFrame:
-        """One row per domain, task and language (see `TASK_COLUMNS`)."""
-        groups: dict[tuple[str, str, str], list[TableTask]] = {}
-        for task in self._tasks:
-            groups.setdefault((task.domain, task.task, task.language), []).append(task)
-        return TASK_COLUMNS.from_rows(
-            (
-                *(*name, len(group), sum(len(task.documents) for task in group)),
-                *(group[0].keys, group[0].values),
-            )
-            for name, group in groups.items()
-        )
-
-    @property
     def disagreements(self) -> pd.DataFrame:
         """One row per planted disagreement and document (see `DISAGREEMENT_COLUMNS`)."""
         return DISAGREEMENT_COLUMNS.from_rows(
@@ -432,70 +402,15 @@ class TableDataset:
             (*self._found, *(problem for task in self._tasks for problem in task.problems))
         )
 
-    def gold(self, table: str) -> pd.DataFrame:
-        """Return the gold table with an id.
-
-        Parameters
-        ----------
-        table : str
-            A value of ``tables["table"]``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Texts as written; an absent value is an empty text.
-
-        Raises
-        ------
-        DatasetError
-            If the id is unknown or the gold table cannot be read.
-        """
-        return self[table].gold
-
-    def texts(self, table: str) -> dict[str, str]:
-        """Return the texts of a table's documents.
-
-        Parameters
-        ----------
-        table : str
-            A value of ``tables["table"]``.
-
-        Returns
-        -------
-        dict of str to str
-            Text by name of the document.
-
-        Raises
-        ------
-        DatasetError
-            If the id is unknown or a document cannot be read.
-        """
-        return self[table].texts
-
     def __repr__(self) -> str:
         """Return counts, the folder, and one line per domain, task and language."""
-        lines = [f"TableDataset {self.name!r}: {self._counts()}", f"  {self.root}"]
-        for row in self.tasks.to_dict("records"):
-            name = f"{row['domain']}/{row['task']} ({row['language']})"
-            lines.append(f"  {name:<40} {plural(row['tables'], 'table')}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """Return the same as static HTML; every text is escaped."""
-        rows = [
-            tuple(escape(str(cell)) for cell in row[:5])
-            for row in self.tasks.itertuples(index=False)
-        ]
-        heads = ("domain", "task", "language", "tables", "documents")
-        return (
-            f"<div><strong>TableDataset {escape(self.name)}</strong>: {escape(self._counts())}"
-            f"<br><code>{escape(str(self.root))}</code>{html_table(heads, rows, (3, 4))}</div>"
-        )
-
-    def _counts(self) -> str:
         documents = sum(len(task.documents) for task in self._tasks)
-        counts = f"{plural(len(self), 'table')}, {plural(documents, 'document')}"
-        return counts + (f", {plural(len(self._found), 'problem')}" if self._found else "")
+        counts = [plural(len(self), "table"), plural(documents, "document")]
+        counts += [plural(len(self._found), "problem")] if self._found else []
+        tasks = Counter(f"{t.domain}/{t.task} ({t.language})" for t in self._tasks)
+        lines = [f"TableDataset {self.name!r}: {', '.join(counts)}", f"  {self.root}"]
+        lines += [f"  {name:<40} {plural(count, 'table')}" for name, count in tasks.items()]
+        return "\n".join(lines)
 
 
 def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:

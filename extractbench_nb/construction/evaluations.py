@@ -12,9 +12,7 @@ import pandas as pd
 from extractbench_nb._frames import Column, FrameSpec, describe_frames
 from extractbench_nb.construction.dataset import LENGTH_MEANING
 from extractbench_nb.construction.evidence import LOSS_COLUMNS, EvidenceRecall, losses
-from extractbench_nb.construction.loading import split_record_id
 from extractbench_nb.construction.reading import FAILURES, READING_KINDS
-from extractbench_nb.construction.replies import QUALITY_PARTS, Quality
 from extractbench_nb.construction.result import (
     CELL_COLUMNS,
     COLUMN_COLUMNS,
@@ -22,13 +20,16 @@ from extractbench_nb.construction.result import (
     SUMMARY,
     TableComparison,
 )
-from extractbench_nb.construction.statistics import level_statistics, released_statistics
+from extractbench_nb.construction.statistics import level_statistics
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 from extractbench_nb.judges.base import JudgeCall
+
+#: The parts of a rating, and AOE's weights of them.
+QUALITY_WEIGHTS = {"intent": 2, "columns": 3, "content": 3, "format": 2}
 
 IDS = (
     Column("run", "string", "name of the run, usually a model's name"),
@@ -55,7 +56,7 @@ _QUALITY = (
     Column("quality", "Float64", "weighted mean of the next four", "0 to 100", True),
     *(
         Column(f"quality_{name}", "Int64", f"{name}, as the model rates it", "0 to 100", True)
-        for name in QUALITY_PARTS
+        for name in QUALITY_WEIGHTS
     ),
     Column("quality_problem", "string", "why there is no rating", nullable=True),
 )
@@ -126,9 +127,9 @@ class Labels(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """The rating of one answer: four scores or None, the calls of the model, and what failed."""
+    """The rating of one answer: four scores or none, the calls of the model, and what failed."""
 
-    quality: Quality | None
+    scores: tuple[int, ...] = ()
     calls: tuple[JudgeCall, ...] = ()
     problem: str | None = None
 
@@ -290,7 +291,7 @@ class TableEvaluations:
         Raises
         ------
         InputError
-            The comparisons use the released rules, or `recalls` is not a mapping.
+            The comparisons use ``aoe``, or `recalls` is not a mapping.
         """
         known: object = {} if recalls is None else recalls
         if not isinstance(known, Mapping):
@@ -318,8 +319,7 @@ class TableEvaluations:
         metrics : sequence of str, optional
             Columns of `summary` to average.
         **options : object
-            ``levels`` (``"fixed"`` or ``"quantile"``), ``quantiles``, ``measures``, ``failures``;
-            see `level_statistics`.
+            See `level_statistics`.
 
         Returns
         -------
@@ -333,26 +333,6 @@ class TableEvaluations:
             if name not in summary.columns:
                 raise InputError(f"no column {name!r}; {nearest(name, map(str, summary.columns))}")
         return level_statistics(summary[list(dict.fromkeys(names))], by=groups, **options)
-
-    def released_statistics(self, *, quantiles: int = 3) -> dict[str, pd.DataFrame]:
-        """Compute the tables of averages that AOE's released code writes.
-
-        Parameters
-        ----------
-        quantiles : int, optional
-            Number of levels by quantiles.
-
-        Returns
-        -------
-        dict of str to pandas.DataFrame
-            See `released_statistics`. An answer without a table counts as 0; so does a missing
-            rating.
-        """
-        items: dict[str, dict[str, list[dict[str, Any]]]] = {}
-        for one, row in zip(self._scored, self._summary.to_dict("records"), strict=True):
-            of_run = items.setdefault(one.labels.run, {})
-            of_run.setdefault(one.labels.domain or "none", []).append(_record(one, row))
-        return released_statistics(items, quantiles=quantiles)
 
     @staticmethod
     def describe() -> pd.DataFrame:
@@ -462,10 +442,10 @@ def _summary_row(scored: Scored) -> dict[str, Any]:
         calls = _with_rating(found.judge_calls, rating)
         row |= {"llm_calls": float(len(calls)), "llm_cost_usd": total_cost(calls)}
         row |= {"quality_problem": rating.problem}
-        if rating.quality is not None:
-            names = (f"quality_{name}" for name in QUALITY_PARTS)
-            row |= dict(zip(names, rating.quality.scores, strict=True))
-            row["quality"] = rating.quality.total
+        if rating.scores:
+            names = (f"quality_{name}" for name in QUALITY_WEIGHTS)
+            row |= dict(zip(names, rating.scores, strict=True))
+            row["quality"] = quality_of(rating.scores)
     return row
 
 
@@ -478,25 +458,7 @@ def _with_rating(calls: pd.DataFrame, rating: Rating | None) -> pd.DataFrame:
     return pd.concat([calls, added], ignore_index=True) if len(calls) else added
 
 
-def _record(scored: Scored, row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Write an answer as a record of AOE's evaluation."""
-    labels, found, rating = scored
-    cell_scores: dict[str, Any] = {"error": "there is no table"}
-    if row["outcome"] == "evaluated":
-        cell_scores = found.released or {name: row[name] for name in _RATIOS}
-    scores: dict[str, Any] = {
-        "if_csv_parsed": {"direct": int(row["direct"]), "mapped": int(row["mapped"])},
-        "cell_scores": cell_scores,
-    }
-    if rating is not None:
-        values = (None,) * len(QUALITY_PARTS) if rating.quality is None else rating.quality.scores
-        scores["one_piece"] = {f"score{n}": value for n, value in enumerate(values, 1)}
-    is_aoe = split_record_id(labels.document)[0] == labels.domain
-    task = (labels.task or "table").replace("_", "-")
-    return {
-        "record_id": labels.document if is_aoe else f"{labels.domain}_{labels.document}_{task}",
-        "doc_length": dict.fromkeys(range(labels.documents or 0), 0),
-        "average_length": labels.average_length or 0.0,
-        "answers": [{}] * int(row["gold_rows"]),
-        "scores": {"predict_answer": scores},
-    }
+def quality_of(scores: Sequence[int]) -> float:
+    """Return the weighted mean of the four scores of a rating, 0 to 100."""
+    weights = QUALITY_WEIGHTS.values()
+    return sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)

@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
@@ -28,7 +27,6 @@ from extractbench_nb.construction.retrieval import (
     check_k,
     texts_of,
 )
-from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.reading import text_of
@@ -104,15 +102,6 @@ class EvidenceRecall:
                 f"  {row['k']:>5} chunks: {row['retrieved']} of {row['in_documents']}{share}"
             )
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """Return the same as static HTML."""
-        rows = [
-            tuple(escape(str(cell)) for cell in row) for row in self.by_k.itertuples(index=False)
-        ]
-        head = tuple(self.by_k.columns)
-        table = html_table(head, rows, range(len(head)))
-        return f"<div><strong>EvidenceRecall</strong> of {escape(self._counts)}{table}</div>"
 
     @property
     def _counts(self) -> str:
@@ -399,7 +388,7 @@ def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.Dat
     Parameters
     ----------
     comparison : TableComparison
-        What `compare` returned, under ``strict`` or ``aoe-readme``.
+        What `compare` returned under ``strict``.
     recall : EvidenceRecall, optional
         What `evidence_recall` returned for the same gold table. A gold cell that lost points and
         whose value was in no retrieved chunk then counts as lost by retrieval, since no model could
@@ -415,8 +404,8 @@ def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.Dat
     Raises
     ------
     InputError
-        The comparison uses the released rules, whose sums count some rows several times, or an
-        argument has a wrong type.
+        The comparison uses ``aoe``, whose sums count some rows several times, or an argument has a
+        wrong type.
 
     Examples
     --------
@@ -460,11 +449,9 @@ def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.Dat
         places = zip(cells["gold_row"], cells["column"], strict=True)
         is_unread = pd.Series([place in unread for place in places], index=cells.index, dtype=bool)
         cells.loc[is_unread & (cells["stage"] != "answer"), "stage"] = "retrieval"
-    ours = cells["column"].notna()
-    counted = ours | comparison.profile.count_extra_columns
     sides = {
-        "recall": cells[cells["gold_row"].notna() & ours],
-        "precision": cells[cells["predicted_row"].notna() & counted],
+        "recall": cells[cells["gold_row"].notna() & cells["column"].notna()],
+        "precision": cells[cells["predicted_row"].notna()],
     }
     rows = []
     for side, part in sides.items():

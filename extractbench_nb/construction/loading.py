@@ -1,7 +1,7 @@
 """`load`: tasks whose answer is one table built from several documents.
 
-Four layouts are read: AOE's JSONL with its folders of documents, this package's folder layout,
-cases of DTBench, and the sample of this package. The folder layout, one folder per task::
+Two layouts are read: AOE's JSONL with its folders of documents, and one folder per task, as in the
+sample of this package::
 
     {task}/task.yaml        domain, language, query, keys, values, numeric, disagreements
     {task}/gold.csv         the gold table; the first row names the columns
@@ -30,7 +30,6 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._json import read_document
 from extractbench_nb.benchmark.dataset import list_files, list_folders, load_dataset
 from extractbench_nb.construction.dataset import (
     DOCUMENT_KINDS,
@@ -41,13 +40,11 @@ from extractbench_nb.construction.dataset import (
     task_text,
 )
 from extractbench_nb.display.text import one_line
-from extractbench_nb.errors import DatasetError, InputError, nearest, needs
+from extractbench_nb.errors import DatasetError, nearest, needs
 
 AOE_FILE = "all_AOE_tables.jsonl"
 GOLD_FILE, TASK_FILE, DOCUMENT_FOLDER = "gold.csv", "task.yaml", "documents"
 SAMPLE_FOLDER = "construction"
-#: What `load` takes for the laws of AOE's legal task 0.
-LAWS = ("cited", "all", "none")
 
 #: Keys of the cases in AOE's legal records, and their labels in the text, with a full-width colon.
 CASE_NAME = "案件名"
@@ -61,25 +58,21 @@ CITATIONS = "关联索引"
 _FOLDERS = {"legal": "law_docx"}
 
 
-def load(path: str | os.PathLike[str] | None = None, *, laws: str = "cited") -> TableDataset:
+def load(path: str | os.PathLike[str] | None = None) -> TableDataset:
     """Load tables to build from documents.
 
     Parameters
     ----------
     path : str or path, optional
-        AOE's JSONL file, or a folder that holds it; a task's folder, or a folder of such folders;
-        a JSON file of DTBench, or a folder of them. Default or ``"sample"``: the sample of this
-        package.
-    laws : str, optional
-        Documents of AOE's legal task 0 besides the case. ``"cited"``: the laws that the gold table
-        cites, as in the released code (so that the model gets the laws of the answer and no
-        others). ``"all"``: every law in ``law_docx``. ``"none"``: the case only.
+        AOE's JSONL file, or a folder that holds it; a task's folder, or a folder of such folders.
+        Default or ``"sample"``: the sample of this package.
 
     Returns
     -------
     TableDataset
         The tables, listed and checked; gold tables and documents are read on demand. A table with a
-        problem is listed in ``problems``, and the others are loaded.
+        problem is listed in ``problems``, and the others are loaded. The documents of AOE's legal
+        task 0 are the case and the laws that gold cites.
 
     Raises
     ------
@@ -96,28 +89,20 @@ def load(path: str | os.PathLike[str] | None = None, *, laws: str = "cited") -> 
     >>> dataset["retailer_results"].gold.columns[:3].tolist()
     ['company', 'fiscal_year', 'revenue_musd']
     """
-    if laws not in LAWS:
-        raise InputError(f"laws={laws!r}; {nearest(laws, LAWS)}")
     if path is None or path == "sample":
         root = load_dataset("sample").root / SAMPLE_FOLDER
         return _dataset("sample", root, _folder_tasks(root))
     root = Path(path).expanduser()
     if not root.exists():
         raise DatasetError(f"no file or folder {str(root)!r}")
-    if root.is_file() and root.suffix == ".json":
-        return _dataset(root.stem, root, _dtbench_tasks([root]))
     for file in (root, root / AOE_FILE, root / "table_data" / AOE_FILE):
         if file.is_file():
-            return _load_aoe(file, laws)
+            return _load_aoe(file)
     name = root.resolve().name
     tasks = _folder_tasks(root)
     if not tasks:
-        files = [file for file in list_files(root, ".json") if _is_dtbench(file)]
-        tasks = _dtbench_tasks(files)
-    if not tasks:
         raise DatasetError(
-            f"{root}: found no {AOE_FILE}, no folder with {GOLD_FILE} and {TASK_FILE}, and no "
-            "DTBench case"
+            f"{root}: found no {AOE_FILE} and no folder with {GOLD_FILE} and {TASK_FILE}"
         )
     return _dataset(name, root, tasks)
 
@@ -227,31 +212,21 @@ def shipped(name: str) -> pd.DataFrame:
     return frame
 
 
-@cache
-def _configured() -> dict[tuple[str, str], dict[Any, Any]]:
-    """Return the rows of the table of tasks, typed from ``config/task_config.yaml`` (282e688d)."""
-    rows = shipped("aoe_tasks").to_dict("records")
-    return {(row["language"], row["task"]): row for row in rows}
-
-
-def aoe_tasks() -> list[tuple[str, str]]:
-    """Return language and name of every task that AOE configures."""
-    return list(_configured())
-
-
 def aoe_columns(
     language: str, task: str
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]] | None:
     """Return the key, value and numeric columns that AOE configures for a task.
 
-    Names are as published: one of legal_1 ends in a quotation mark.
+    They are those of ``config/task_config.yaml`` (282e688d); one name of legal_1 ends in a quote.
     """
-    row = _configured().get((language, task))
-    if row is None:
+    tasks = shipped("aoe_tasks")
+    rows = tasks[(tasks["language"] == language) & (tasks["task"] == task)].to_dict("records")
+    if not rows:
         return None
-    keys, values = (tuple(row[name].split("|")) for name in ("keys", "values"))
-    numeric = values if row["numeric"] == "all" else tuple(filter(None, row["numeric"].split("|")))
-    return keys, values, numeric
+    keys, values, numeric = (
+        tuple(filter(None, rows[0][n].split("|"))) for n in ("keys", "values", "numeric")
+    )
+    return keys, values, values if numeric == ("all",) else numeric
 
 
 def split_record_id(record_id: str) -> tuple[str, str, str | None]:
@@ -269,7 +244,7 @@ def split_record_id(record_id: str) -> tuple[str, str, str | None]:
     return domain, rest[-1] if rest else "", language
 
 
-def _load_aoe(file: Path, laws: str) -> TableDataset:
+def _load_aoe(file: Path) -> TableDataset:
     """Read AOE's tables; the documents are in folders beside the file or one level above."""
     tasks: list[TableTask] = []
     found: list[Problem] = []
@@ -278,7 +253,7 @@ def _load_aoe(file: Path, laws: str) -> TableDataset:
         if not line.strip():
             continue
         try:
-            tasks.append(_aoe_task(json.loads(line), folder, laws))
+            tasks.append(_aoe_task(json.loads(line), folder))
         except (ValueError, RecursionError, DatasetError) as error:
             problem = f"line {number} of {file}: {one_line(str(error), 200)}"
             found.append(Problem(None, "unreadable_line", problem))
@@ -288,7 +263,7 @@ def _load_aoe(file: Path, laws: str) -> TableDataset:
     return _dataset("AOE", file, tasks, found)
 
 
-def _aoe_task(record: Any, folder: Path, laws: str) -> TableTask:
+def _aoe_task(record: Any, folder: Path) -> TableTask:
     """Read one line: an object with ``record_id``, or an object under the id as its only key."""
     if isinstance(record, dict) and "record_id" in record:
         id_, content = str(record["record_id"]), record
@@ -303,7 +278,7 @@ def _aoe_task(record: Any, folder: Path, laws: str) -> TableTask:
         raise DatasetError(f"table {id_!r}: answers is not a list of objects")
     domain, index, suffix = split_record_id(id_)
     language, task = str(content.get("language") or suffix or ""), f"{domain}_{index}"
-    documents, problems = aoe_documents(content, domain, index, folder, laws)
+    documents, problems = _aoe_documents(content, domain, index, folder)
     header = list(dict.fromkeys(name for row in rows for name in row))
     if any(set(row) != set(header) for row in rows):
         problems.insert(0, ("ragged_rows", "the rows of gold have different keys"))
@@ -331,8 +306,8 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def aoe_documents(
-    record: Mapping[str, Any], domain: str, index: str, folder: Path, laws: str
+def _aoe_documents(
+    record: Mapping[str, Any], domain: str, index: str, folder: Path
 ) -> tuple[tuple[SourceDocument, ...], list[tuple[str, str]]]:
     """List the documents of an AOE record, and problems with them.
 
@@ -345,7 +320,7 @@ def aoe_documents(
     for item in listed if isinstance(listed, list) else [listed]:
         if isinstance(item, Mapping):
             name = str(item.get(CASE_NAME) or f"case {len(documents) + 1}")
-            document = SourceDocument(name, "text", None, case_text(item))
+            document = SourceDocument(name, "text", None, _case_text(item))
         elif isinstance(item, str):
             document = _file(home, item if item.endswith(".md") else f"{item}.md")
         else:
@@ -354,14 +329,11 @@ def aoe_documents(
         while document.name in documents:  # two cases may have one name
             document = replace(document, name=f"{document.name}'")
         documents[document.name] = document
-    if domain == "legal" and index == "0" and laws != "none":
-        names = law_names(record.get("answers") or ())
-        if laws == "all":
-            names = sorted(path.stem for path in home.glob("*.docx"))
-        elif names:
-            problems.append(("laws_from_gold", f"the laws come from gold: {', '.join(names)}"))
-        for name in names:
-            documents.setdefault(f"{name}.docx", _file(home, f"{name}.docx"))
+    if domain == "legal" and index == "0":
+        laws = _cited_laws(record.get("answers") or (), home)
+        documents |= {name: SourceDocument(name, "docx", home / name) for name in laws}
+        if laws:
+            problems.append(("laws_from_gold", f"the laws come from gold: {', '.join(laws)}"))
     return tuple(documents.values()), problems
 
 
@@ -374,82 +346,16 @@ def _file(home: Path, name: str) -> SourceDocument:
     return SourceDocument(name, kind, path, problem=problem)
 
 
-def law_names(answers: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the laws that gold cites, by name: the texts in 《》 that name a law.
-
-    A text counts if it has the character 法 and no slash, colon or parenthesis, as in the released
-    code, which loads these laws, and no others, for legal task 0. Full-width parentheses are
-    accepted.
-
-    Examples
-    --------
-    >>> law_names([{"关联索引": ["《刑法》第1条《刑事诉讼法》第2条", "《关于(修改)法的决定》"]}])
-    ['刑事诉讼法', '刑法']
-    """
-    names = set[str]()
-    for row in answers:
-        cited = row.get(CITATIONS) or []
-        for text in [cited] if isinstance(cited, str) else cited:
-            names.update(name.strip() for name in re.findall(r"《(.*?)》", str(text)))
-    return sorted(name for name in names if "法" in name and not re.search(r"[\\/:()]", name))
+def _cited_laws(answers: Iterable[Mapping[str, Any]], home: Path) -> list[str]:
+    """Return the names of the files of laws that gold cites in 《》, as the released code does."""
+    cited = re.findall(
+        r"《(.*?)》", json.dumps([row.get(CITATIONS) for row in answers], ensure_ascii=False)
+    )
+    return [
+        name for name in sorted({f"{law.strip()}.docx" for law in cited}) if (home / name).is_file()
+    ]
 
 
-def case_text(case: Mapping[str, Any], indent: int = 0) -> str:
-    """Write a case of AOE's legal records as a text: name, number and facts, one per line.
-
-    The released code does the same with an indent of 20 spaces before it cuts the text.
-    """
-    lines = (f"{label}{case.get(key, '')}" for key, label in _LABELS.items())
-    return f"\n{' ' * indent}".join(lines)
-
-
-# --- DTBench ---------------------------------------------------------------------------------
-
-
-def _is_dtbench(file: Path) -> bool:
-    """Whether a JSON file is a case of DTBench, as far as its first characters tell."""
-    with file.open("rb") as content:
-        return b'"name"' in content.read(200)
-
-
-def _dtbench_tasks(files: Iterable[Path]) -> list[TableTask]:
-    """Read cases of DTBench (Dong et al., github ZJU-DAILY/DTBench): texts and one gold table.
-
-    The benchmark has no query: it is the title of the table and the names of its columns.
-    """
-    tasks = []
-    for file in files:
-        try:
-            case = read_document(file, "case")
-            gold = case["ground_truth"][0]
-            header = [name[0] if isinstance(name, list) else name for name in gold["header"]]
-            rows = [
-                [_cell(cell["value"] if isinstance(cell, dict) else cell) for cell in row]
-                for row in gold["data"]
-            ]
-            names = [str(table.get("source") or "") for table in case["table"]]
-            texts = [str(text) for text in case["document"]]
-        except (InputError, LookupError, TypeError, AttributeError) as error:
-            raise DatasetError(f"{file}: not a case of DTBench: {error!r}") from None
-        if len(set(names)) < len(texts) or not all(names) or len(texts) == 1:
-            names = [f"document {number}" for number in range(1, len(texts) + 1)]
-        titles = " ".join(dict.fromkeys((str(gold["title"]), str(gold["table_title"]))))
-        key = str(gold["primary_key"])
-        tasks.append(
-            TableTask(
-                file.stem,
-                str(case.get("category", "")),
-                str(case.get("category", "")),
-                "en",
-                f"{titles}: {', '.join(header)}",
-                (key,),
-                tuple(name for name in header if name != key),
-                (),
-                tuple(
-                    SourceDocument(name, "text", None, text)
-                    for name, text in zip(names, texts, strict=False)
-                ),
-                _gold=[header, *rows],
-            )
-        )
-    return tasks
+def _case_text(case: Mapping[str, Any]) -> str:
+    """Write a case of AOE's legal records as a text: name, number and facts, one per line."""
+    return "\n".join(f"{label}{case.get(key, '')}" for key, label in _LABELS.items())

@@ -1,15 +1,12 @@
 """Profiles: sets of rules for the comparison of two tables.
 
-``strict`` is what we recommend. ``aoe-282e688d`` gives the numbers of AOE's released code (commit
-282e688d), ``aoe-readme`` what its README describes.
+``strict`` is what we recommend. ``aoe`` gives the numbers of AOE's released code (commit 282e688d).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
-
-import pandas as pd
 
 from extractbench_nb.errors import InputError, nearest
 
@@ -21,76 +18,32 @@ _ALLOWED = {
     "cells": ("judge", "exact", "fuzzy"),
 }
 _MOST_ALIKE = 100
-
-
-def _rule(default: Any, meaning: str) -> Any:
-    return field(default=default, metadata={"meaning": meaning})
+#: What to use for profiles of earlier versions.
+_FORMER = {"aoe-282e688d": "'aoe'", "aoe-readme": "'strict', or 'aoe' for AOE's own numbers"}
 
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """One set of rules. Each attribute is a rule; `profiles` shows them side by side."""
+    """One set of rules, made by `rules_of`, which describes them."""
 
     name: str
-    rows: str = _rule(
-        "optimal",
-        "how rows are matched: 'optimal' is one to one, in any order of the rows; of the released "
-        "code, 'exact' is a join of the keys, 'llm_assisted' takes rows in the order of the file",
-    )
-    cells: str = _rule(
-        "judge", "how cells that are not numbers are compared: 'judge', 'exact' or 'fuzzy'"
-    )
-    similar_rows: bool = _rule(True, "whether keys match by similarity, at `threshold`")
-    threshold: int = _rule(
-        90, "similarity from which keys match, and cells where 'fuzzy'; 0 to 100"
-    )
-    key_suffix: str = _rule("", "ending that is removed from predicted keys")
-    numeric_tolerance: float = _rule(
-        0.0, "absolute tolerance; the released code adds 1e-5 of the predicted number to it"
-    )
-    partial_credit: bool = _rule(
-        False, "whether a cell that does not pass (score below 0.7) still adds its score"
-    )
-    count_extra_columns: bool = _rule(
-        True, "whether the cells of predicted columns that gold has not lower precision"
-    )
-    predicted_column_recall: bool = _rule(
-        True, "whether column_recall asks for columns of the prediction, not of gold"
-    )
-    failure_score: float | None = _rule(
-        None, "score of a cell whose judge fails; None: no verdict, and no credit"
-    )
-    fuzzy_installed: bool = _rule(
-        True, "whether the released code finds its library for similarity (it is not required)"
-    )
+    rows: str = "optimal"
+    cells: str = "judge"
+    threshold: float = 90
+    key_suffix: str = ""
+    numeric_tolerance: float = 0.0
+    failure_score: float | None = None
+    fuzzy_installed: bool = True
 
     @property
     def released(self) -> bool:
-        """Whether rows are matched as the released code does."""
+        """Whether rows are matched, and cells scored, as AOE's released code does."""
         return self.rows != "optimal"
 
 
 PROFILES = {
-    rules.name: rules
-    for rules in (
-        TableRules("strict"),
-        TableRules(
-            "aoe-282e688d",
-            rows="llm_assisted",
-            numeric_tolerance=1e-6,
-            partial_credit=True,
-            count_extra_columns=False,
-            predicted_column_recall=False,
-            failure_score=0.0,
-        ),
-        TableRules(
-            "aoe-readme",
-            similar_rows=False,
-            partial_credit=True,
-            count_extra_columns=False,
-            predicted_column_recall=False,
-        ),
-    )
+    "strict": TableRules("strict"),
+    "aoe": TableRules("aoe", rows="llm_assisted", numeric_tolerance=1e-6, failure_score=0.0),
 }
 
 
@@ -100,9 +53,16 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     Parameters
     ----------
     profile : str or TableRules
-        ``strict``, ``aoe-282e688d``, ``aoe-readme``, or rules.
+        ``strict``, ``aoe``, or rules.
     **changes : object
-        Rules by name, as `profiles` lists them.
+        ``threshold``: similarity from which keys match, and cells if they are compared by
+        ``"fuzzy"``, 0 to 100. ``cells``: comparison of cells that are not numbers, ``"judge"``,
+        ``"exact"`` or ``"fuzzy"``. ``numeric_tolerance``: absolute; 1e-5 of the predicted number is
+        added to it if it is not 0.
+        Under ``aoe`` also ``rows``: ``"llm_assisted"`` (in the order of the file) or ``"exact"`` (a
+        join of the keys); ``key_suffix``: an ending that is removed from predicted keys;
+        ``failure_score``: the score of a cell whose judge fails; ``fuzzy_installed``: whether AOE's
+        code finds its library for similarity, which it does not require.
 
     Returns
     -------
@@ -116,7 +76,7 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
 
     Examples
     --------
-    >>> rules_of("aoe-282e688d", rows="exact", cells="fuzzy").threshold
+    >>> rules_of("aoe", rows="exact", cells="fuzzy").threshold
     90
     """
     untyped: object = profile
@@ -124,12 +84,14 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
         rules = profile
     elif isinstance(untyped, str) and untyped in PROFILES:
         rules = PROFILES[untyped]
+    elif isinstance(untyped, str) and untyped in _FORMER:
+        raise InputError(f"there is no profile {profile!r} any more; use {_FORMER[untyped]}")
     else:
         raise InputError(f"unknown profile {profile!r}; {nearest(profile, PROFILES)}")
-    known = [rule.name for rule in fields(TableRules)]
+    names = [rule.name for rule in fields(TableRules) if rule.name != "name"]
     for name in changes:
-        if name not in known:
-            raise InputError(f"unknown rule {name!r}; {nearest(name, known)}")
+        if name not in names:
+            raise InputError(f"unknown rule {name!r}; {nearest(name, names)}")
     rules = replace(rules, **changes)
     for name, allowed in _ALLOWED.items():
         if getattr(rules, name) not in allowed:
@@ -138,23 +100,3 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     if not isinstance(threshold, int | float) or not 0 <= threshold <= _MOST_ALIKE:
         raise InputError(f"threshold is {rules.threshold!r}; expected a number from 0 to 100")
     return rules
-
-
-def profiles() -> pd.DataFrame:
-    """Show the rules of all profiles side by side.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per rule; one column per profile, and one with the meaning of the rule.
-
-    Examples
-    --------
-    >>> profiles().loc["rows"].to_dict()["strict"]
-    'optimal'
-    """
-    rules = [rule for rule in fields(TableRules) if rule.name != "name"]
-    table = {name: [getattr(p, rule.name) for rule in rules] for name, p in PROFILES.items()}
-    table["meaning"] = [rule.metadata["meaning"] for rule in rules]
-    index = pd.Index([rule.name for rule in rules], name="rule")
-    return pd.DataFrame(table, index=index, dtype=object)

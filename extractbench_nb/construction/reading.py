@@ -21,7 +21,6 @@ import pandas as pd
 
 from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import read_text
-from extractbench_nb.construction.replies import released_answer
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Table
@@ -122,16 +121,35 @@ class Reading:
         """The reason why the answer is not direct, of `READING_KINDS`; None if it is."""
         if self.text is None:
             return self.failure
-        released = released_answer(self.text)
-        if released.frame is not None:
+        is_fenced, frame = fenced_frame(self.text)
+        if frame is not None:
             return None
-        if self.failure or released.found:
+        if self.failure or is_fenced:
             return self.failure or "unreadable"
         kinds = {kind for kind, _ in self.notes}
         for kind in ("thoughts", "fence_unclosed", "other_format"):
             if kind in kinds:
                 return kind
         return "fence_label" if _FENCED in self.text else "fence_missing"
+
+
+def fenced_frame(answer: str) -> tuple[bool, pd.DataFrame | None]:
+    """Read an answer as AOE's released code does (commit 282e688d).
+
+    Returns whether there is a fence that is labelled csv, and the table in the last one. If there
+    are thoughts, that code reads them in place of the answer.
+    """
+    thoughts = re.search("<think>(.*?)</think>", answer, re.DOTALL)
+    blocks = re.findall("```csv(.*?)```", thoughts[1] if thoughts else answer, re.DOTALL)
+    return bool(blocks), read_csv(blocks[-1].strip()) if blocks else None
+
+
+def read_csv(text: str) -> pd.DataFrame | None:
+    """Read CSV as ``pandas.read_csv`` does by default; None if that fails."""
+    try:
+        return pd.read_csv(StringIO(text))
+    except (ValueError, OverflowError):  # errors of the parser are ValueErrors
+        return None
 
 
 class Tables(NamedTuple):

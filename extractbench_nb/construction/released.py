@@ -19,13 +19,7 @@ from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import read_text
 from extractbench_nb.construction.aligning import BLOCK, ColumnMatch, RowMatch, in_order
 from extractbench_nb.construction.profiles import PASS_MARK, TableRules
-from extractbench_nb.construction.reading import Note, Reading, Tables
-from extractbench_nb.construction.replies import (
-    gold_table,
-    read_csv,
-    read_row_reply,
-    released_answer,
-)
+from extractbench_nb.construction.reading import Note, Reading, Tables, fenced_frame, read_csv
 from extractbench_nb.construction.result import SUMMARY, Parts, ratios_of
 from extractbench_nb.construction.values import (
     released_number,
@@ -56,71 +50,39 @@ def compare_released(
     if gold is None:
         raise InputError("gold cannot be read by pandas.read_csv")
     known = [name for name in values if name in gold.columns]
-    sizes = len(gold), 0 if predicted is None else len(predicted)
     if not known:
-        return _nothing_compared(tables, *sizes)
+        return _nothing_compared(tables)
+    sizes = len(gold), 0 if predicted is None else len(predicted)
     _check_keys(gold, keys)
     notes = list(_problems(gold, predicted, keys, values))
     if predicted is None and tables.predicted.failure is None:
         notes.append(("predicted", "$", "unreadable", "pandas.read_csv cannot read it", None))
     ours, theirs = (_texts(f, [*keys, *known], {*numeric} - {*keys}) for f in (gold, predicted))
     key_rows = _key_rows(ours, keys, ""), _key_rows(theirs, keys, rules.key_suffix)
-    stats = {"calls": 0, "failures": 0, "by_exact": 0, "by_fuzzy": 0, "by_llm": 0}
     pairs: list[RowMatch] = []
     if rules.rows == "llm_assisted":
-        pairs = _in_file_order(*key_rows, rules, asker, stats)
+        pairs = _in_file_order(*key_rows, rules, asker)
     elif predicted is not None and predicted.index.nlevels == 1:
         pairs = _joined(*key_rows)
-        stats["by_exact"] = len(pairs)
     rows = pairs + _without_partner(pairs, *sizes)
     columns = _columns(gold, predicted)
-    cell_stats = {"calls": 0, "failures": 0}
     used = Tables(ours, theirs, keys, known, numeric, len(values))
 
     def judged(pairs: Sequence[TextPair]) -> list[CellVerdict]:
-        return _verdicts(pairs, used, rules, asker, cell_stats)
+        return _verdicts(pairs, used, rules, asker)
 
     cells = cell_rows(used, columns, rows, rules, judged)
     ratios = ratios_of(used, columns, rows, cells, rules)
     cells.sort(key=lambda c: (c.gold_row is None, c.gold_row or 0, c.predicted_row or 0))
-    released = {
-        "num_initial_target_cols": len(values),
-        "num_valid_target_cols_in_gold": len(known),
-        "num_gold_rows": sizes[0],
-        "num_original_mapped_rows": sizes[1],
-        "num_matched_rows": len(pairs),
-        "num_missing_rows_gold_only": sizes[0] - len({pair.gold for pair in pairs}),
-        "num_extra_rows_mapped_only": sizes[1] - len(pairs),
-        **{name: ratios[name] for name in _SAME_NAMES},
-        "tp_score_sum": ratios["score_sum"],
-        "total_gold_target_cells": int(ratios["gold_cells"]),
-        "total_mapped_target_cells_corresp_gold_schema": int(ratios["predicted_cells"]),
-        "total_compared_cells_in_matched": len(pairs) * len(known),
-        "average_cell_score_in_matched": ratios["average_cell_score"],
-        "key_columns_used": keys,
-        "row_match_method_used": rules.rows,
-        "row_match_stats": stats,
-        "cell_comparison_method": "llm" if rules.cells == "judge" else rules.cells,
-        "cell_eval_stats": cell_stats,
-    }
-    if rules.cells == "fuzzy":
-        released["fuzzy_cell_threshold"] = rules.threshold
-    return Parts(columns, in_order(rows), cells, ratios, notes, released)
+    return Parts(columns, in_order(rows), cells, ratios, notes)
 
 
-_SAME_NAMES = (
-    *("cell_f1", "cell_precision", "cell_recall"),
-    *("row_f1", "row_precision", "row_recall", "column_recall"),
-)
-
-
-def _nothing_compared(tables: Tables, gold: int, predicted: int) -> Parts:
+def _nothing_compared(tables: Tables) -> Parts:
     """Return the result where gold has none of the compared columns: no score, and why."""
     message = "gold has none of the compared columns"
-    released = {"error": message, "num_gold_rows": gold, "num_original_mapped_rows": predicted}
     ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
     ratios |= {"gold_rows": tables.gold.size, "predicted_rows": tables.predicted.size}
-    return Parts([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)], released)
+    return Parts([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)])
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -135,12 +97,10 @@ def _frame(given: Any, reading: Reading) -> pd.DataFrame | None:
     if isinstance(given, Path) and given.suffix.lower() == ".csv":
         text = read_text(given, "table")
     elif isinstance(given, str):
-        answer = released_answer(given)
-        if answer.found:
-            return answer.frame
+        is_fenced, frame = fenced_frame(given)
+        if is_fenced:
+            return frame
         text = given
-    elif isinstance(given, list) and given and all(isinstance(item, dict) for item in given):
-        return gold_table(given)
     elif reading.failure is None:
         text = reading.frame.to_csv(index=False)
     return None if text is None else read_csv(text)
@@ -250,7 +210,6 @@ def _in_file_order(
     theirs: Sequence[Any],
     rules: TableRules,
     asker: Asker,
-    stats: dict[str, int],
 ) -> list[RowMatch]:
     """Match the predicted rows one after the other; what is taken stays taken."""
     first: dict[Any, int] = {}
@@ -268,17 +227,13 @@ def _in_file_order(
                 similar |= _most_similar([str(key)], names, words, rules)
             (found, likeness), rule = similar[str(key)], "fuzzy"
         if found is None or found in taken:
-            stats["calls"] += 1
-            answer = read_row_reply(asker.key_reply(str(key), list(names)))
-            stats["failures"] += answer is None
+            answer = asker.key_of(str(key), list(names))
             is_none = not answer or answer.lower() == "none"
-            found, rule = None if is_none else names.get(answer or ""), "llm"
+            found, rule = None if is_none else names.get(answer or ""), "judge"
         if found is not None and found not in taken:
             taken.add(found)
-            stats[f"by_{rule}"] += 1
-            by_judge = rule == "llm"
-            match = ("judge", None) if by_judge else (rule, likeness)
-            pairs.append(RowMatch(found, place, "matched", *match))
+            similarity = None if rule == "judge" else likeness
+            pairs.append(RowMatch(found, place, "matched", rule, similarity))
     return pairs
 
 
@@ -324,7 +279,6 @@ def _verdicts(
     tables: Tables,
     rules: TableRules,
     asker: Asker,
-    stats: dict[str, int],
 ) -> list[CellVerdict]:
     """Judge cells of matched rows: two numbers that are missing or unreadable are equal."""
     suffixes = dict.fromkeys(tables.keys, rules.key_suffix)
@@ -346,7 +300,6 @@ def _verdicts(
     answers = asker.scores([texts[n] for n in asked])
     for n, answer in zip(asked, answers, strict=True):
         scores[n] = answer
-    stats |= {"calls": len(asked), "failures": sum(answer is None for answer in answers)}
     failed = CellVerdict("judge_error", rules.failure_score, "judge_failed")
     return [
         failed if score is None else _verdict(score, bool(one), bool(other), method)

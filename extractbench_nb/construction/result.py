@@ -163,7 +163,6 @@ class Parts(NamedTuple):
     cells: list[CellRow]
     ratios: dict[str, float]
     notes: list[Note]
-    released: dict[str, Any] | None = None
 
 
 def ratios_of(
@@ -182,7 +181,7 @@ def ratios_of(
 
     scored = total(cells)
     width, gold_rows, predicted_rows = len(tables.values), tables.gold.size, tables.predicted.size
-    extra = sum(cell.column is None for cell in cells) if rules.count_extra_columns else 0
+    extra = sum(cell.column is None for cell in cells)
     gold_cells, predicted_cells = gold_rows * width, predicted_rows * width + extra
     recall, precision = share(scored, gold_cells), share(scored, predicted_cells)
     matched = sum(row.status == "matched" for row in rows)
@@ -193,9 +192,8 @@ def ratios_of(
             row_recall = row_precision = 1.0
     compared = set(tables.values)
     aligned = sum(m.gold in compared and m.predicted is not None for m in columns)
-    column_recall = share(width, tables.configured)
-    if rules.predicted_column_recall:
-        column_recall = share(aligned, width)
+    # the released code asks which of the configured columns gold has
+    column_recall = share(width, tables.configured) if rules.released else share(aligned, width)
     in_pairs = _in_pairs(cells)
     return {
         "cell_f1": harmonic(precision, recall),
@@ -254,8 +252,6 @@ class TableComparison:
         Both tables as texts.
     profile : TableRules
         The rules that were applied.
-    released : dict or None
-        What AOE's released code returns, with its names; None under other profiles.
     meta : dict
         Profile, judge, keys and why they were chosen, parsability, seconds, versions.
     """
@@ -324,11 +320,6 @@ class TableComparison:
         return self._rules
 
     @property
-    def released(self) -> dict[str, Any] | None:
-        """What AOE's released code returns, with its names; None under other profiles."""
-        return None if self._parts.released is None else dict(self._parts.released)
-
-    @property
     def gold(self) -> pd.DataFrame:
         """Gold as texts."""
         return self._tables.gold.frame
@@ -360,7 +351,6 @@ class TableComparison:
         ----------
         threshold : float
             Minimum similarity of keys that match, and of cells under the rule ``fuzzy``, 0 to 100.
-            It has no effect under rules without similarity of keys (``aoe-readme``).
 
         Returns
         -------

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._files import make_folder
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.construction.dataset import DOCUMENT_KINDS, SourceDocument, TableTask
-from extractbench_nb.construction.embeddings import Embedding, Model, Vectors
-from extractbench_nb.display.html import table as html_table
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.judges.cache import JudgeCache
 
 METHODS = ("bm25", "embedding")
 #: How the ranked chunks are put together: by score, or as AOE's released code does it.
-PROFILES = ("strict", "aoe-282e688d")
+PROFILES = ("strict", "aoe")
 #: Chunks per table in AOE's runs.
 DEFAULT_K = 50
 _SHOWN = 5
@@ -46,6 +39,17 @@ _UNSPACED = re.compile(rf"[{UNSPACED}]")
 Documents: TypeAlias = (
     TableTask | Mapping[str, str] | Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 )
+
+
+class Encoder(Protocol):
+    """A local model, such as those of sentence-transformers and model2vec."""
+
+    def encode(self, texts: list[str], /) -> Any:
+        """Return one vector per text."""
+
+
+#: A local model, or a function from texts to vectors.
+Model: TypeAlias = Encoder | Callable[[list[str]], Any]
 
 
 class Chunk(NamedTuple):
@@ -261,22 +265,6 @@ class Retrieved:
         more = len(self.chunks) - _SHOWN
         return "\n".join([*lines, f"  and {more} more"] if more > 0 else lines)
 
-    def _repr_html_(self) -> str:
-        """Return the same as static HTML; every text is escaped."""
-        rows = [
-            (
-                *(str(row["rank"]), f"{row['score']:.3f}"),
-                *(escape(row["document"]), escape(one_line(row["text"], 160))),
-            )
-            for row in self.chunks.head(_SHOWN).to_dict("records")
-        ]
-        title = f"Retrieved {len(self.chunks)} of {plural(self.searched, 'chunk')}"
-        heads = ("rank", "score", "document", "text")
-        return (
-            f"<div><strong>{title}</strong>: {escape(self._query)}"
-            f"{html_table(heads, rows, (0, 1))}</div>"
-        )
-
     @property
     def _query(self) -> str:
         return one_line(self.query, 80)
@@ -296,27 +284,19 @@ class Retriever:
     Parameters
     ----------
     method : str, optional
-        ``"bm25"``: words in common (Lucene's BM25, k1 1.5, b 0.75); offline. ``"embedding"``:
-        cosine similarity of embeddings.
+        ``"bm25"``: words in common (Lucene's BM25, k1 1.5, b 0.75). ``"embedding"``: cosine
+        similarity of embeddings.
     k : int, optional
         Number of chunks.
     chunk_size, overlap : int, optional
         Maximum number of characters of a chunk, and of those that it shares with the one before.
-    model : str, encoder or callable, optional
-        The embedding model: a LiteLLM model id, an object with ``encode`` (sentence-transformers,
-        model2vec), or a function from texts to vectors.
-    api_base : str, optional
-        Address of an OpenAI-compatible server for a model id.
-    cache : bool or JudgeCache, optional
-        Cache for the vectors of a model id, as in `Embedding`.
-    store : str or path, optional
-        Folder of a Chroma store for the vectors of the chunks.
+    model : encoder or callable, optional
+        The embedding model: an object with ``encode`` (sentence-transformers, model2vec), or a
+        function from a list of texts to vectors.
     profile : str, optional
-        ``"strict"``: the `k` best chunks, best first. ``"aoe-282e688d"``, as in AOE's released
-        code: of the ``max(5 k, 10)`` best chunks up to `k` per document, document by document, each
-        text once, so that there may be more than `k` chunks.
-    budget_usd : float, optional
-        Maximum that this retriever may spend on a model id, in US dollars; see `Embedding`.
+        ``"strict"``: the `k` best chunks, best first. ``"aoe"``, as in AOE's released code: of the
+        ``max(5 k, 10)`` best chunks up to `k` per document, document by document, each text once,
+        so that there may be more than `k` chunks.
 
     Examples
     --------
@@ -330,11 +310,7 @@ class Retriever:
     chunk_size: int = CHUNK_SIZE
     overlap: int = OVERLAP
     model: Model | None = None
-    api_base: str | None = None
-    cache: bool | JudgeCache = True
-    store: str | Path | None = None
     profile: str = "strict"
-    budget_usd: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -343,28 +319,56 @@ class Retriever:
             if value not in allowed:
                 raise InputError(f"{name}={value!r}; {nearest(value, allowed)}")
         check_k(self.k)
-        if self.method == "bm25" and (self.model is not None or self.store is not None):
-            raise InputError("model= and store= go with method='embedding'")
-        if self.store is not None:
-            needs("chromadb", "chroma")
-        if self.method == "embedding" and self.model is None:
+        model: object = self.model
+        if self.method == "bm25" and model is not None:
+            raise InputError("model= goes with method='embedding'")
+        if self.method == "embedding" and not (callable(model) or hasattr(model, "encode")):
             raise InputError(
-                "method='embedding' needs model=: a LiteLLM model id such as 'openai/bge-m3' (with "
-                "api_base=), an object with encode(), or a function from texts to vectors"
+                f"method='embedding' needs model=, an object with encode() or a function from "
+                f"texts to vectors; found {model!r}"
             )
-
-    @cached_property
-    def embedding(self) -> Embedding:
-        """The embedding of queries and chunks, with one budget for both."""
-        assert self.model is not None  # noqa: S101 - checked above
-        return Embedding(self.model, self.api_base, self.cache, budget_usd=self.budget_usd)
 
     @property
     def described(self) -> dict[str, Any]:
         """The options that decide the ranking, as JSON values; recorded with a run."""
         names = ("method", "k", "chunk_size", "overlap", "profile")
-        model = None if self.model is None else Embedding(self.model).name
+        model = None if self.model is None else type(self.model).__name__
         return {name: getattr(self, name) for name in names} | {"model": model}
+
+    def vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the model's vector of each text, scaled to length 1; zeros are not changed.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        numpy.ndarray
+            One row per text.
+
+        Raises
+        ------
+        InputError
+            The model does not return one vector of finite numbers per text.
+        """
+        model: Any = self.model
+        found = model.encode(list(texts)) if hasattr(model, "encode") else model(list(texts))
+        name = type(model).__name__
+        try:
+            matrix = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"vectors of {name!r} are not numbers: {error}") from None
+        if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:  # noqa: PLR2004
+            raise InputError(
+                f"{name!r} returned an array of shape {matrix.shape} for {len(texts)} texts; "
+                "expected one vector per text"
+            )
+        if not np.isfinite(matrix).all():
+            raise InputError(f"vectors of {name!r} hold values that are not finite numbers")
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
 
     def __call__(self, documents: Documents, query: str) -> Retrieved:
         """Return the chunks of documents that a query finds."""
@@ -464,7 +468,7 @@ class Index:
         """Return the score of every chunk: of BM25, or cosine similarity."""
         if self.retriever.method == "embedding":
             vectors = self._vectors
-            (vector,) = self.retriever.embedding.vectors([query])
+            (vector,) = self.retriever.vectors([query])
             if len(vector) != vectors.shape[1]:
                 raise InputError(
                     f"the query has a vector of {len(vector)} numbers, the chunks have "
@@ -489,11 +493,8 @@ class Index:
         return bm25, known
 
     @cached_property
-    def _vectors(self) -> Vectors:
-        how = self.retriever
-        if how.store is not None:
-            return stored_vectors(how.store, self.chunks, how.embedding)[0]
-        return how.embedding.vectors([chunk.text for chunk in self.chunks])
+    def _vectors(self) -> npt.NDArray[np.float32]:
+        return self.retriever.vectors([chunk.text for chunk in self.chunks])
 
 
 def check_k(k: Any) -> int:
@@ -538,11 +539,11 @@ def retrieve(
     query : str
         The query.
     method : str, optional
-        ``"bm25"``, offline, or ``"embedding"``.
+        ``"bm25"`` or ``"embedding"``.
     k : int, optional
         Number of chunks.
     **options
-        chunk_size, overlap, model, api_base, cache, store, profile, budget_usd: see `Retriever`.
+        chunk_size, overlap, model, profile: see `Retriever`.
 
     Returns
     -------
@@ -567,42 +568,3 @@ def retrieve(
         if name not in allowed:
             raise InputError(f"no option {name!r}; {nearest(name, allowed)}")
     return Retriever(method, k, **options)(documents, query)
-
-
-# --- a store that persists -------------------------------------------------------------------
-
-
-def stored_vectors(
-    folder: str | Path, chunks: Sequence[Chunk], embedding: Embedding
-) -> tuple[Vectors, bool]:
-    """Return the vectors of chunks from a Chroma store, which is filled if it lacks them.
-
-    The chunks of one set of documents and one model are a collection. They are read back whole
-    and searched exactly, so that the store changes no ranking. Also returned: whether the store
-    had them.
-    """
-    chromadb = needs("chromadb", "chroma")
-    if not chunks:
-        return embedding.vectors([]), False
-    content = json.dumps([embedding.fingerprint, chunks], ensure_ascii=True)
-    name = f"xb-{hashlib.sha256(content.encode()).hexdigest()[:40]}"
-    settings = chromadb.config.Settings(anonymized_telemetry=False)
-    path = str(make_folder(Path(folder)))
-    with chromadb.PersistentClient(path, settings=settings) as client:
-        about: Mapping[str, str] = {"hnsw:space": "l2", "model": embedding.name}
-        collection = client.get_or_create_collection(name, embedding_function=None, metadata=about)
-        if collection.count() == len(chunks):
-            found = collection.get(include=["embeddings"])
-            order = np.argsort([int(id_) for id_ in found["ids"]])
-            return np.asarray(found["embeddings"], dtype=np.float32)[order], True
-        vectors = embedding.vectors([chunk.text for chunk in chunks])
-        size = client.get_max_batch_size()
-        for i in range(0, len(chunks), size):
-            part = chunks[i : i + size]
-            collection.upsert(
-                ids=[str(number) for number in range(i, i + len(part))],
-                embeddings=vectors[i : i + size],
-                documents=[chunk.text for chunk in part],
-                metadatas=[{"document": c.document, "start": c.start, "end": c.end} for c in part],
-            )
-    return vectors, False

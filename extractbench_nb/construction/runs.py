@@ -130,8 +130,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     temperature, max_tokens, timeout, max_concurrency, max_attempts, retry_wait : number, optional
         See `extract`.
     budget_usd : float, optional
-        Maximum that this run may spend at list prices, in US dollars; see `extract`. Embeddings of
-        a `Retriever` are limited by its own ``budget_usd``.
+        Maximum that this run may spend at list prices, in US dollars; see `extract`.
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional

@@ -63,10 +63,10 @@ class Answer(NamedTuple):
 
 @runtime_checkable
 class TableJudge(Protocol):
-    """A judge that answers AOE's two questions itself, such as `RecordedAnswers`."""
+    """A judge that answers AOE's two questions itself: one with recorded answers, for example."""
 
     def match_key(self, key: str, keys: Sequence[str]) -> str | None:
-        """Return a reply that names the key of gold in ``<output>`` tags, or None."""
+        """Return the key of gold that a predicted key means, "" for none, None if unknown."""
         ...
 
     def score_cell(self, column: str, gold: str, predicted: str) -> float | None:
@@ -127,14 +127,14 @@ class Asker:
             return Answer(None, reason, str(outcome))
         return Answer(outcome.score, outcome.reason, outcome.reasoning)
 
-    def key_reply(self, key: str, keys: Sequence[str]) -> str | None:
-        """Ask which key of gold a predicted key means, as AOE's released code does."""
+    def key_of(self, key: str, keys: Sequence[str]) -> str | None:
+        """Ask which key of gold a predicted key means; None without a verdict, "" for no key."""
         judge: Any = self.judge
         if isinstance(judge, TableJudge):
-            reply = judge.match_key(key, keys)
-            if reply is None:
+            named = judge.match_key(key, keys)
+            if named is None:
                 self.failures.append("not recorded")
-            return reply
+            return named
         if isinstance(judge, Answering):
             return self._named_key(judge, key, keys)
         from rapidfuzz import fuzz, process
@@ -147,28 +147,28 @@ class Asker:
         if names and all(score is None for score in scores):
             return None
         passed = [(s, n) for s, n in zip(scores, names, strict=True) if s and s >= PASS_MARK]
-        best = max(passed, key=lambda pair: pair[0], default=(0.0, "None"))
-        return f"<output>{best[1]}</output>"
+        return max(passed, key=lambda pair: pair[0], default=(0.0, ""))[1]
 
     def _named_key(self, judge: Answering, key: str, keys: Sequence[str]) -> str | None:
         def read(text: str | None) -> str:
             found = json_objects(text or "")
             if not found or "key" not in found[-1]:
                 raise Unparsable("expected a JSON object with the key 'key'")
-            return str(found[-1]["key"] or "None")
+            return str(found[-1]["key"] or "")
 
         async def answered() -> Any:
             task = _KEY_TASK.format(key=key, keys="\n".join(f"- {name}" for name in keys))
             return await judge.answer((message("user", task),), read, _KEY_SCHEMA)
 
         try:
+            name: str
             name, call = run_anywhere(answered())
         except JudgeError as error:
             self.failures.append(str(error))
             self.calls += [("key", call) for call in error.calls]
             return None
         self.calls.append(("key", call))
-        return f"<output>{name}</output>"
+        return name
 
 
 # --- cells ----------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def cell_rows(
     """List every cell of the compared columns, row by row, and then the cells of extra columns.
 
     `judged` gives the verdicts on cells of matched rows, from column, gold and predicted text. Of
-    extra columns filled cells count, and none under the released rules, which know no such columns.
+    extra columns filled cells count, and none under ``aoe``, which knows no such columns.
     """
     partner = {column.gold: column for column in columns}
     compared = [partner[name] for name in tables.values]
@@ -303,9 +303,8 @@ def strict_verdicts(
             known[question] = CellVerdict("judge_error", None, reason, None, words)
             continue
         passes = score >= PASS_MARK
-        worth = score if rules.partial_credit else float(passes)
         outcome = "correct" if passes else "incorrect"
-        known[question] = CellVerdict(outcome, worth, reason, score, words)
+        known[question] = CellVerdict(outcome, float(passes), reason, score, words)
     return [known[question] for question in questions]
 
 

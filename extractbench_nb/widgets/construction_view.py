@@ -453,8 +453,6 @@ def _points(number: float) -> str:
 
 def _why_fixed(comparison: TableComparison) -> str:
     """Say why the threshold cannot be changed; nothing if it can."""
-    if not comparison.profile.similar_rows:
-        return "these rules match no similar keys"
     if comparison.meta["judge"] != "offline":
         return "another threshold would ask the judge again"
     try:

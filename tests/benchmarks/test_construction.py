@@ -9,7 +9,7 @@ import pytest
 import extractbench_nb as xb
 from tests.benchmarks.workloads import SHARE, WORDS, edited
 
-PROFILES = ("strict", "aoe-282e688d")
+PROFILES = ("strict", "aoe")
 
 
 def pair(rows: int, columns: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -2,34 +2,57 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from extractbench_nb.construction import RecordedAnswers, compare, released_answer, rules_of
-from extractbench_nb.construction.replies import (
-    CONTEXTS,
-    gold_table,
-    read_cell_reply,
-    read_quality_reply,
-    released_truncation,
+from extractbench_nb.construction import compare, read_answer, rules_of, split_documents
+from extractbench_nb.construction.loading import load
+from extractbench_nb.construction.reading import fenced_frame
+from extractbench_nb.construction.retrieval import (
+    CHUNK_COLUMNS,
+    Chunk,
+    Ranked,
+    Retrieved,
+    grouped_by_document,
+    released_count,
 )
 from extractbench_nb.errors import InputError
+from tests.construction.recorded_judge import Recorded, no_row, without_md
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")
 
 #: Our names of the released code's parameters.
-NAMES = {
+PARAMETERS = {
     "key_suffix_to_remove": "key_suffix",
     "fuzzy_threshold": "threshold",
     "numeric_tolerance": "numeric_tolerance",
     "llm_failure_score": "failure_score",
 }
-TOLERANCE = 1e-9
+#: Its names of our scores, where they differ.
+SCORES = {
+    "num_gold_rows": "gold_rows",
+    "num_original_mapped_rows": "predicted_rows",
+    "num_matched_rows": "matched_rows",
+    "tp_score_sum": "score_sum",
+    "total_gold_target_cells": "gold_cells",
+    "total_mapped_target_cells_corresp_gold_schema": "predicted_cells",
+    "average_cell_score_in_matched": "average_cell_score",
+    **{f"cell_{name}": f"cell_{name}" for name in ("f1", "precision", "recall")},
+    **{f"row_{name}": f"row_{name}" for name in ("f1", "precision", "recall")},
+    "column_recall": "column_recall",
+}
+ROWS: dict[str, tuple[dict[str, Any], Any]] = {
+    "exact": ({"rows": "exact"}, no_row),
+    "llm_assisted_none": ({}, no_row),
+    "llm_assisted_strip_md": ({}, without_md),
+    "llm_assisted_none_no_thefuzz": ({"fuzzy_installed": False}, no_row),
+}
 
 
 def lines(name: str) -> list[Any]:
@@ -41,38 +64,8 @@ def of_kind(kind: str) -> list[Any]:
     return [case for case in lines("aoe_pipeline_dev.jsonl") if case["kind"] == kind]
 
 
-def same(one: Any, other: Any) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
-    if isinstance(one, float | int) and isinstance(other, float | int):
-        return abs(one - other) <= TOLERANCE
-    return bool(one == other)
-
-
-def differences(expected: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    names = expected.keys() | found.keys()
-    both = {name: (expected.get(name), found.get(name)) for name in names}
-    return {name: pair for name, pair in both.items() if not same(*pair)}
-
-
-def no_row(key: str, keys: Sequence[str]) -> str:
-    return "<output>None</output>"
-
-
-def without_md(key: str, keys: Sequence[str]) -> str:
-    return f"<output>{key.replace('.md', '')}</output>"
-
-
-ROWS: dict[str, tuple[dict[str, Any], Callable[[str, Sequence[str]], str]]] = {
-    "exact": ({"rows": "exact"}, no_row),
-    "llm_assisted_none": ({}, no_row),
-    "llm_assisted_strip_md": ({}, without_md),
-    "llm_assisted_none_no_thefuzz": ({"fuzzy_installed": False}, no_row),
-}
-
-
-def compared(case: dict[str, Any], judge: Any, **changes: Any) -> Any:
-    changes |= {NAMES[name]: value for name, value in case["params"].items()}
+def compared(case: Mapping[str, Any], judge: Any, **changes: Any) -> Any:
+    changes |= {PARAMETERS[name]: value for name, value in case["params"].items()}
     return compare(
         case["gold_csv"],
         case["pred_csv"],
@@ -80,8 +73,29 @@ def compared(case: dict[str, Any], judge: Any, **changes: Any) -> Any:
         values=case["target_value_columns"],
         numeric=case["numeric_columns"],
         judge=judge,
-        profile=rules_of("aoe-282e688d", **changes),
+        profile=rules_of("aoe", **changes),
     )
+
+
+def differences(result: Any, judge: Recorded, expected: Mapping[str, Any], pairs: Any) -> list[str]:
+    """Name the scores and counts that are not the recorded ones."""
+    wrong = [
+        name
+        for name, ours in SCORES.items()
+        if result.summary[ours] != pytest.approx(expected[name], abs=1e-9)
+    ]
+    matched = result.rows.dropna(subset=["gold_row", "predicted_row"])
+    found = matched[["predicted_row", "gold_row"]].astype(int).to_numpy().tolist()
+    if sorted(found) != sorted(pairs):
+        wrong.append("matched_pairs")
+    rules = matched["rule"].value_counts()
+    for rule, name in {"exact": "by_exact", "fuzzy": "by_fuzzy", "judge": "by_llm"}.items():
+        if rules.get(rule, 0) != expected["row_match_stats"][name]:
+            wrong.append(name)
+    for asked, name in ((judge.rows, "row_match_stats"), (judge.cells, "cell_eval_stats")):
+        if len(asked) != expected[name]["calls"]:
+            wrong.append(name)
+    return wrong
 
 
 def test_scores() -> None:
@@ -90,7 +104,7 @@ def test_scores() -> None:
         for method, expected in case["expected"].items():
             row, cell = method.split("/")
             changes, replies = ROWS[row]
-            judge = RecordedAnswers(replies, 0.5)
+            judge = Recorded(replies, 0.5)
             cells = "judge" if cell == "llm_half" else cell
             seen += 1
             if "raises" in expected:
@@ -98,12 +112,7 @@ def test_scores() -> None:
                     compared(case, judge, cells=cells, **changes)
                 continue
             result = compared(case, judge, cells=cells, **changes)
-            pairs = result.rows.dropna(subset=["gold_row", "predicted_row"])
-            found = pairs[["predicted_row", "gold_row"]].astype(int).to_numpy().tolist()
-            expected["matched_pairs"].sort()
-            different = differences(expected, {**result.released, "matched_pairs": sorted(found)})
-            for name in ("cell_f1", "cell_precision", "cell_recall", "row_f1", "column_recall"):
-                assert result.summary[name] == pytest.approx(expected[name], abs=TOLERANCE)
+            different = differences(result, judge, expected, expected["matched_pairs"])
             if different:
                 wrong.append((case["id"], method, different))
     assert seen > 700
@@ -113,53 +122,12 @@ def test_scores() -> None:
 def test_judged() -> None:
     cases = of_kind("judged")
     for case in cases:
-        given = case["input"]
-        asked: dict[str, list[Any]] = {"rows": [], "cells": []}
-
-        class Listening(RecordedAnswers):
-            def match_key(self, key: str, keys: Sequence[str]) -> str | None:
-                asked["rows"].append(key)  # noqa: B023
-                return super().match_key(key, keys)
-
-            def score_cell(self, column: str, gold: str, predicted: str) -> float | None:
-                asked["cells"].append([column, gold, predicted])  # noqa: B023
-                return super().score_cell(column, gold, predicted)
-
-        result = compared(given, Listening(given["row_replies"], given["cell_replies"]))
-        expected = case["expected"]
-        assert not differences(expected["scores"], result.released), case["id"]
-        pairs = result.rows.dropna(subset=["gold_row", "predicted_row"])
-        found = pairs[["predicted_row", "gold_row"]].astype(int).to_numpy().tolist()
-        assert sorted(found) == sorted(expected["matched_pairs"]), case["id"]
-        assert asked == expected["asked"], case["id"]
-    assert len(cases) > 20
-
-
-def test_cell_replies() -> None:
-    for case in of_kind("cell_reply"):
-        replies = [None if isinstance(r, dict) else r for r in case["input"]["replies"]]
-        assert read_cell_reply(replies) == (
-            case["expected"]["score"],
-            case["expected"]["requests"],
-        ), case
-
-
-def test_quality() -> None:
-    for case in of_kind("quality"):
-        found, expected = read_quality_reply(case["input"]["reply"]), case["expected"]
-        scores = [expected["scores"][f"score{n}"] for n in range(1, 5)]
-        assert list(found.scores) == scores
-        assert found.kept is expected["kept"]
-        assert found.total == pytest.approx(expected["total"], abs=TOLERANCE)
-
-
-def test_truncation() -> None:
-    for case in of_kind("truncate"):
         given, expected = case["input"], case["expected"]
-        assert CONTEXTS.get(given["model"], 32_000) == expected["model_limit"]
-        prompt = "x" * given["characters"]
-        kept = released_truncation(prompt, given["model"], given["max_tokens"])
-        assert len(kept) == expected["kept"]
+        judge = Recorded(given["row_replies"], given["cell_replies"])
+        result = compared(given, judge)
+        assert not differences(result, judge, expected["scores"], expected["matched_pairs"]), case
+        assert {"rows": judge.rows, "cells": judge.cells} == expected["asked"], case["id"]
+    assert len(cases) > 20
 
 
 def plain(frame: pd.DataFrame | None) -> dict[str, Any] | None:
@@ -178,25 +146,64 @@ def plain(frame: pd.DataFrame | None) -> dict[str, Any] | None:
 def test_answers() -> None:
     cases = of_kind("parse")
     for case in cases:
-        found = released_answer(case["input"]["text"], case["input"]["think_tag"])
-        read = {None: "frame", "no_csv": "no_csv", "unreadable": "error"}[found.problem]
-        assert case["expected"] == {
-            "csv_text": found.csv_text,
-            "status": "csv_found" if found.found else "csv_not_found",
-            "frame": plain(found.frame),
-            "read": read,
-            "widths": "ok" if found.even else "ValueError",
-        }, case["id"]
+        text, expected = case["input"]["text"], case["expected"]
+        is_fenced, frame = fenced_frame(text)
+        assert is_fenced is (expected["status"] == "csv_found"), case["id"]
+        assert plain(frame) == expected["frame"], case["id"]
+        assert read_answer(text).direct is (expected["frame"] is not None), case["id"]
     assert len(cases) > 25
 
 
-def test_gold() -> None:
-    for case in of_kind("gold"):
-        answers, expected = case["input"]["answers"], case["expected"]
-        if "raises" in expected:
-            with pytest.raises(InputError, match="gold"):
-                gold_table(answers)
-            continue
-        frame = gold_table(answers)
-        assert plain(frame) == expected["frame"]
-        assert frame.to_csv(index=False) == expected["text"]
+def test_chunks() -> None:
+    for case in of_kind("split"):
+        given = case["input"]
+        sizes = {"chunk_size": given["chunk_size"], "overlap": given["chunk_overlap"]}
+        found = split_documents({"d": given["text"]}, **sizes)
+        assert [chunk.text for chunk in found] == case["expected"]["chunks"]
+        for chunk in found:
+            assert given["text"][chunk.start : chunk.end] == chunk.text
+
+
+def test_chunks_of_legal_records(tmp_path: Path) -> None:
+    for case in of_kind("split_legal"):
+        record = {"record_id": "legal_1_1_zh", "answers": [{"案件名": "甲"}], **case["input"]}
+        path = tmp_path / "all_AOE_tables.jsonl"
+        path.write_text(json.dumps(record), encoding="utf-8")
+        (task,) = load(path)
+        # the released code indents the lines of a case
+        texts = {
+            name: re.sub("\n(?=入库编号：|案件详情：)", "\n" + " " * 20, text)
+            for name, text in task.texts.items()
+        }
+        found = split_documents(texts)
+        assert [chunk.document for chunk in found] == case["expected"]["sources"]
+        assert [len(chunk.text) for chunk in found] == case["expected"]["lengths"]
+
+
+def test_grouping() -> None:
+    for case in of_kind("retrieve"):
+        k, expected = case["input"]["top_k"], case["expected"]
+        ranked = [
+            Ranked(Chunk(document, number, 0, len(text), text), 0.0)
+            for number, (document, text) in enumerate(case["input"]["ranked"])
+        ]
+        assert released_count(k) == expected["asked_for"]
+        kept = grouped_by_document(ranked[: released_count(k)], k)
+        assert [[one.chunk.document, one.chunk.text] for one in kept] == expected["kept"]
+        rows = ((n, *one.chunk[:4], 0.0, one.chunk.text) for n, one in enumerate(kept, 1))
+        found = Retrieved("", CHUNK_COLUMNS.from_rows(rows), len(ranked), released_count(k))
+        assert found.by_document.to_dict() == expected["by_source"]
+        assert len(found.context) == expected["context_characters"]
+
+
+def test_laws_that_gold_cites(tmp_path: Path) -> None:
+    (tmp_path / "law_docx").mkdir()
+    for case in of_kind("law_names"):
+        for name in case["expected"]["names"]:
+            (tmp_path / "law_docx" / f"{name}.docx").touch()
+        answers = [{"案件名": "甲", "关联索引": texts} for texts in case["input"]["references"]]
+        record = {"record_id": "legal_1_0_zh", "answers": answers, "input_doc": []}
+        (tmp_path / "all_AOE_tables.jsonl").write_text(json.dumps(record), encoding="utf-8")
+        (task,) = load(tmp_path)
+        laws = [document.name.removesuffix(".docx") for document in task.documents]
+        assert laws == case["expected"]["names"], case["id"]

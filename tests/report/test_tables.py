@@ -75,7 +75,7 @@ def test_what_was_not_retrieved_has_a_column(sample: TableEvaluations) -> None:
 
 
 def test_rules_without_losses_are_reported_too(tmp_path: Path) -> None:
-    found = compare(GOLD, PREDICTED, keys="name", profile="aoe-282e688d")
+    found = compare(GOLD, PREDICTED, keys="name", profile="aoe")
     files = saved(found, tmp_path)
     assert "counts some rows several times" in files["report.html"]
     assert json.loads(files["report.json"])["losses"] == []

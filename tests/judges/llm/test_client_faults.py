@@ -14,7 +14,6 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.batch.run import evaluate_runs
 from extractbench_nb.compat import StructuredEvaluator, StructuredEvaluatorConfig
-from extractbench_nb.construction.embeddings import Embedding
 from extractbench_nb.construction.runs import construct
 from extractbench_nb.engine.llm_alignment import LLMAligner
 from extractbench_nb.errors import InputError, UnavailableError
@@ -75,7 +74,6 @@ def broken_on_import(patch: pytest.MonkeyPatch) -> None:
     """Let an import fail that LiteLLM makes with each request."""
     patch.setitem(sys.modules, "litellm.caching.caching_handler", None)
     patch.setattr(client.litellm(), "acompletion", importing)
-    patch.setattr(client.litellm(), "aembedding", importing)
 
 
 async def importing(**_: Any) -> None:
@@ -89,13 +87,12 @@ def warned_on_import(patch: pytest.MonkeyPatch) -> None:
             warnings.warn(f"its types are odd, {KEY}", stacklevel=1)
 
     patch.setattr(client.litellm(), "acompletion", warn)
-    patch.setattr(client.litellm(), "aembedding", warn)
 
 
 def without_a_function(patch: pytest.MonkeyPatch) -> None:
     class Older:
         def __getattr__(self, name: str) -> Any:
-            if name in ("acompletion", "aembedding"):
+            if name == "acompletion":
                 raise AttributeError(f"module 'litellm' has no attribute {name!r}")
             return getattr(module, name)
 
@@ -169,10 +166,6 @@ def tables(make: MakeJudge, tmp_path: Path, url: str) -> object:
     return construct("sample", model="openai/test-model", folder=tmp_path / "tables", **options)
 
 
-def embedding(make: MakeJudge, tmp_path: Path, url: str) -> object:
-    return Embedding("openai/test-model", api_base=url, cache=False, retry_wait=0.0).vectors(["a"])
-
-
 def published(make: MakeJudge, tmp_path: Path, url: str) -> object:
     config = StructuredEvaluatorConfig(judge=make())
     return StructuredEvaluator(config).evaluate(TEXTS, GOLD, PREDICTED)
@@ -184,7 +177,7 @@ def scorer(make: MakeJudge, tmp_path: Path, url: str) -> object:
 
 ASKING = (
     *(named, judge, unchecked, several_answers, ensemble, aligner, batch),
-    *(extract, tables, embedding, published, scorer),
+    *(extract, tables, published, scorer),
 )
 
 
