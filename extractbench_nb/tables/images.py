@@ -99,7 +99,7 @@ class TableImage:
 
     @property
     def words(self) -> pd.DataFrame:
-        """The words, as `read_words` returns them; `InputError` without such a file."""
+        """The words: text, box, order and flags; `InputError` without such a file."""
         return self._words[0]
 
     @property
@@ -366,7 +366,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     ----------
     images : TableImages or dict
         Annotated images of tables, see `load_images`; or a dict from the id of an image to its true
-        objects and its words, as `read_objects` and `read_words` take them.
+        objects and its words, as `from_objects` takes them.
     predicted : dict or callable
         By id of an image, the prediction: objects, as `read_objects` takes them; or a table without
         objects, in any form that `read_table` reads, such as the HTML of a language model. Or a
@@ -376,8 +376,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     metrics : str or sequence of str, optional
         As in `compare_tables`.
     variant : str, optional
-        ``"paper"`` or ``"released"``, of both `from_objects` and `grits`; or ``"paper_substring"``,
-        of `grits` only.
+        Variant of grid table similarity, as in `grits`.
     threshold : float, optional
         Objects with a lower score do not count in tables, see `from_objects`.
     n_jobs : int, optional
@@ -456,11 +455,8 @@ def _score_image(
 ) -> tuple[Scored, tuple[Detected, Detected] | None]:
     """Score one image; return the objects of both sides as well, if both have some."""
     image, given = item
-    rules = "released" if variant == "released" else "paper"
-    resolve = partial(from_objects, variant=rules, threshold=threshold)
-    raw = partial(raw_grid, variant=rules, threshold=threshold)
     try:
-        true = resolve(image.objects, image.words).table
+        true = from_objects(image.objects, image.words, threshold=threshold).table
     except InputError as error:
         missing: list[tuple[Any, ...]] = [(name, None, None, None, "no truth") for name in names]
         return Scored((0, 0, False, True, f"true: {error}"), missing), None
@@ -476,12 +472,12 @@ def _score_image(
         if _are_objects(given):
             sides = objects, detected_objects(given, f"{image.id}, predicted")
             problems += _named("predicted object", sides[1])
-            predicted = resolve(given, image.words).table
+            predicted = from_objects(given, image.words, threshold=threshold).table
             if given is _NOTHING:
                 problems.append("no prediction")
             elif true.size and not predicted.size:
                 problems.append(f"no predicted row or column with a score from {threshold}")
-            both = raw(image.objects), raw(given)
+            both = [raw_grid(side, threshold=threshold) for side in (image.objects, given)]
             (row,) = score_pair(image.id, *both, ["grits_loc"], variant, None).rows
             rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
         else:
@@ -540,7 +536,7 @@ def locate_cells(table: Any, words: Any) -> Table:
     table : Table, or an input of `read_table`
         The table; cells that have boxes keep them.
     words : pandas.DataFrame or list of dict
-        Words with their boxes, as `read_words` takes them.
+        Words with their boxes, as `from_objects` takes them.
 
     Returns
     -------

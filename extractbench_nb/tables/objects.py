@@ -79,8 +79,7 @@ class Crop(NamedTuple):
     image : numpy.ndarray
         The pixels, of shape (height, width) or (height, width, channels).
     words : pandas.DataFrame
-        The words of which at least half is in the crop, as `read_words` returns them, in pixels of
-        the crop.
+        The words of which at least half is in the crop, one row per word, in pixels of the crop.
     """
 
     object: int
@@ -165,48 +164,17 @@ def read_objects(
 
 
 def read_words(given: Any, where: str = "words") -> tuple[pd.DataFrame, dict[int, str]]:
-    """Read the words of an image; those that cannot be used are left out.
-
-    Parameters
-    ----------
-    given : pandas.DataFrame or list of dict
-        Each has a ``text`` and a box, as ``bbox`` (x0, y0, x1, y1) or as four columns; perhaps
-        ``block_num``, ``line_num`` and ``span_num``, which give their order (otherwise the order
-        of the list), and ``flags`` (1: superscript).
-    where : str, optional
-        What messages call them.
-
-    Returns
-    -------
-    words : pandas.DataFrame
-        One row per usable word: ``text``, ``x0``, ``y0``, ``x1``, ``y1``, ``span_num``,
-        ``line_num``, ``block_num``, ``flags``; the index has the position in `given`.
-    problems : dict
-        For each word left out its position and what is wrong with it: no text, or a box that is not
-        four finite numbers or has no area.
-
-    Raises
-    ------
-    InputError
-        `given` is not a list of words, or a column is missing.
-
-    Examples
-    --------
-    >>> read_words([{"text": "Year", "bbox": [10, 10, 30, 20]}])[0].T[0].to_dict()["text"]
-    'Year'
-    """
-    found = detected_words(given, where)
-    columns: dict[str, Any] = dict(zip(_CORNERS, found.boxes.T, strict=True))
-    order = dict(zip(("block_num", "line_num", "span_num", "flags"), found.order.T, strict=True))
-    frame = WORD_COLUMNS.build({"text": found.texts, **columns, **order})
-    frame.index = pd.Index(found.numbers, dtype="int64")
-    return frame, found.problems
+    """Read the words of an image, and by position say what is wrong with those left out."""
+    read = detected_words(given, where)
+    columns: dict[str, Any] = dict(zip(_CORNERS, read.boxes.T, strict=True))
+    order = dict(zip(("block_num", "line_num", "span_num", "flags"), read.order.T, strict=True))
+    frame = WORD_COLUMNS.build({"text": read.texts, **columns, **order})
+    frame.index = pd.Index(read.numbers, dtype="int64")
+    return frame, read.problems
 
 
-def detected_objects(
-    given: Any, where: str, labels: Sequence[str] = STRUCTURE_LABELS, *, flat: bool = False
-) -> Detected:
-    """Read objects into arrays; `flat` keeps boxes without area and scores outside 0 to 1."""
+def detected_objects(given: Any, where: str, labels: Sequence[str] = STRUCTURE_LABELS) -> Detected:
+    """Read objects into arrays."""
     columns, count, problems = _columns(given, where, ("label", "score"), ("label",))
     names = {label: label for label in labels} | dict(enumerate(labels))
     found = []
@@ -217,9 +185,8 @@ def detected_objects(
         found.append(known or "")
     given_scores = columns.get("score") or [None] * count
     scores = np.array([1.0 if s is None else _number(s) for s in given_scores], dtype=np.float64)
-    boxes = _boxes(columns, count, problems, flat=flat)
-    bad = np.isnan(scores) if flat else ~((scores >= 0) & (scores <= 1))
-    for n in np.flatnonzero(bad).tolist():
+    boxes = _boxes(columns, count, problems)
+    for n in np.flatnonzero(~((scores >= 0) & (scores <= 1))).tolist():
         problems.setdefault(n, f"score is {given_scores[n]!r}; expected a number from 0 to 1")
     kept = [n for n in range(count) if n not in problems]
     return Detected(
@@ -295,9 +262,7 @@ def _columns(
     return columns, len(items), problems
 
 
-def _boxes(
-    columns: _Columns, count: int, problems: dict[int, str], *, flat: bool = False
-) -> Numbers:
+def _boxes(columns: _Columns, count: int, problems: dict[int, str]) -> Numbers:
     """Return boxes of shape (count, 4), and say what is wrong with those that cannot be used."""
     given = columns.get("bbox")
     if given is None:
@@ -312,11 +277,9 @@ def _boxes(
                 boxes[n] = [_number(corner) for corner in corners]
     for n in np.flatnonzero(~np.isfinite(boxes).all(axis=1)).tolist():
         problems.setdefault(n, f"bbox is {_shown(given[n])}; expected finite x0, y0, x1, y1")
-    without_area = (boxes[:, :2] >= boxes[:, 2:]).any(axis=1)
-    if not flat:
-        for n in np.flatnonzero(without_area).tolist():
-            what = "is reversed" if (boxes[n, :2] > boxes[n, 2:]).any() else "has no area"
-            problems.setdefault(n, f"bbox {_shown(given[n])} {what}; expected x0 < x1 and y0 < y1")
+    for n in np.flatnonzero((boxes[:, :2] >= boxes[:, 2:]).any(axis=1)).tolist():
+        what = "is reversed" if (boxes[n, :2] > boxes[n, 2:]).any() else "has no area"
+        problems.setdefault(n, f"bbox {_shown(given[n])} {what}; expected x0 < x1 and y0 < y1")
     return boxes
 
 
@@ -414,7 +377,7 @@ def crop(
         The detected objects, as `read_objects` takes them with `DETECTION_LABELS`; objects that
         cannot be used are left out.
     words : pandas.DataFrame or list of dict, optional
-        The words of the page, as `read_words` reads them.
+        The words of the page, as `from_objects` takes them.
     padding : float, optional
         Margin around the table on each side, in pixels, as far as the page extends.
     threshold : float, optional

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,7 +23,6 @@ from extractbench_nb.tables.cells import (
     leading,
     table_of_cells,
 )
-from extractbench_nb.tables.grid_similarity import checked_variant
 from extractbench_nb.tables.objects import (
     CORNER_COLUMNS,
     HALF,
@@ -51,7 +48,7 @@ RESOLVED_COLUMNS = FrameSpec(
 )
 
 #: In order; docs/howto/tables.md says what each of them does.
-STEPS = ("read", "threshold", "table", "rows", "columns", "header", "align", "overlap", "tree")
+STEPS = ("read", "threshold", "table", "rows", "columns", "header", "align", "overlap")
 
 CHANGE_COLUMNS = FrameSpec(
     "changes",
@@ -67,34 +64,12 @@ CHANGE_COLUMNS = FrameSpec(
 )
 
 
-class _Variant(NamedTuple):
-    """How the variants differ; docs/howto/tables.md lists the defects of the published code."""
-
-    #: Whether the defects that the published code has in both of its paths are mended.
-    mended: bool
-    #: Whether it is the inference path: rows and columns are kept whatever their scores,
-    #: spanning cells may cross the header's edge, words outside the table go into cells, and each
-    #: table object is resolved, of the objects inside it; all tables share the same boxes.
-    inference: bool
-
-
-#: How conflicts are resolved: as in the paper, and as in the two paths of the published code.
-RESOLUTION_VARIANTS = MappingProxyType(
-    {
-        "paper": _Variant(mended=True, inference=False),
-        "released": _Variant(mended=False, inference=False),
-        "released_inference": _Variant(mended=False, inference=True),
-    }
-)
-
 #: Without words, share of a row, column or header that a better one may cover.
 _MOST_COVERED = {"rows": 0.5, "columns": 0.25, "header": 0.05}
 #: Share of a word that the cell which holds most of it must hold.
 _LEAST_HELD = 0.001
 _SUPERSCRIPT = 1
 _SPANNING = ("table spanning cell", "table projected row header")
-#: Where the words of an image without a table are expected by the released code.
-_NO_TABLE = np.array([[0.0, 0.0, 1000.0, 1000.0]])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,8 +83,6 @@ class ResolvedTable:
     confidence : float
         Fit of the words into cells, 0 to 1: the mean of the smallest and the average share of a
         word that one cell holds; 0 without words.
-    variant : str
-        Rules for resolving conflicts, see `from_objects`.
     threshold : float
         The least score.
     given : tuple
@@ -118,7 +91,6 @@ class ResolvedTable:
 
     table: Table
     confidence: float
-    variant: str
     threshold: float
     given: tuple[Any, Any, int | None]
     _objects: Sequence[tuple[Any, ...]] = field(default=())
@@ -168,13 +140,13 @@ class ResolvedTable:
             As for `from_objects`.
         """
         objects, words, table = self.given
-        return from_objects(objects, words, variant=self.variant, threshold=threshold, table=table)
+        return from_objects(objects, words, threshold=threshold, table=table)
 
     def __repr__(self) -> str:
         """Return the table, the confidence and the number of changes."""
         return (
             f"ResolvedTable({self.table!r}, confidence {self.confidence:.3f}, "
-            f"{len(self._changes)} changes, variant {self.variant!r})"
+            f"{len(self._changes)} changes)"
         )
 
     def _repr_html_(self) -> str:
@@ -185,7 +157,6 @@ def from_objects(
     objects: Any,
     words: Any = None,
     *,
-    variant: str = "paper",
     threshold: float = 0.5,
     table: int | None = None,
 ) -> ResolvedTable:
@@ -196,35 +167,34 @@ def from_objects(
     objects : pandas.DataFrame or list of dict
         What a model found in the image of a table, as `read_objects` reads it.
     words : pandas.DataFrame or list of dict, optional
-        The words in the image, as `read_words` takes them. Without words no row or column is
-        dropped for being empty, and cells have no texts.
-    variant : str, optional
-        ``"paper"``: every position has exactly one cell, and the order of the objects does not
-        matter. ``"released"``: what the published code computes for evaluation;
-        ``"released_inference"``: what it computes for a new image.
+        The words in the image. Each has a ``text`` and a box, as ``bbox`` (x0, y0, x1, y1) or as
+        four columns; perhaps ``block_num``, ``line_num`` and ``span_num``, which give their order
+        (otherwise the order of the list), and ``flags`` (1: superscript). Without words no row or
+        column is dropped for being empty, and cells have no texts.
     threshold : float, optional
         The least score, 0 to 1.
     table : int, optional
         Position of the object ``table`` to resolve, if there are several; objects and words of
         which at least half is in it are used. By default all objects are used, and the words in the
-        table with the highest score; with ``released_inference`` the first table is resolved.
+        table with the highest score.
 
     Returns
     -------
     ResolvedTable
-        ``.table``, ``.confidence``, ``.objects``, ``.changes``.
+        ``.table``, ``.confidence``, ``.objects``, ``.changes``. Every position of the table has
+        exactly one cell, and the order of the objects does not matter.
 
     Raises
     ------
     InputError
-        The objects or words are not a list; `variant`, `threshold` or `table` is not one of the
-        allowed values; with ``released_inference`` there is no table among the objects. A single
-        object or word that cannot be used is left out, see ``.changes``.
+        The objects or words are not a list; `threshold` or `table` is not one of the allowed
+        values. A single object or word that cannot be used is left out, see ``.changes``.
 
     Notes
     -----
     Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022), which only says that overlap
     between objects of a class is removed; steps and thresholds are those of the published code.
+    Its defects are not repeated: docs/howto/tables.md lists them.
 
     Examples
     --------
@@ -235,58 +205,47 @@ def from_objects(
     >>> words = [{"text": cell.text, "bbox": cell.box} for cell in cells]
     >>> found = from_objects(to_objects(cells), words)
     >>> found
-    ResolvedTable(Table(2 x 2 positions, 4 cells), confidence 1.000, 1 changes, variant 'paper')
+    ResolvedTable(Table(2 x 2 positions, 4 cells), confidence 1.000, 1 changes)
     >>> found.table.texts
     [['Year', 'Sales'], ['2020', '1.5']]
     """
-    rules = RESOLUTION_VARIANTS[checked_variant(variant, RESOLUTION_VARIANTS)]
     if not is_share(threshold):
         raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
-    found = detected_objects(objects, "objects", flat=not rules.mended)
+    detected = detected_objects(objects, "objects")
     read = detected_words([] if words is None else words, "words")
-    if table is not None and (table, "table") not in zip(found.numbers, found.labels, strict=True):
+    tables = [
+        n for n, label in zip(detected.numbers, detected.labels, strict=True) if label == "table"
+    ]
+    if table is not None and table not in tables:
         raise InputError(
             f"table is {table!r}; expected the position of an object with the label 'table'"
         )
-    draft = _Draft(found, read, rules, threshold)
-    chosen = None if table is None else found.numbers.index(table)
-    if rules.inference:
-        tables = [n for n, label in enumerate(found.labels) if label == "table"]
-        if not tables:
-            raise InputError(f"objects: none has the label 'table', which {variant!r} needs")
-        # all structures, then cells one table at a time: all share the boxes, and change them
-        structures = [draft.structure(n) for n in tables]
-        structures = structures[: 1 if chosen is None else tables.index(chosen) + 1]
-    else:
-        structures = [draft.structure(chosen)]
-    results = [(draft.listed(structure), *draft.cells(structure)) for structure in structures]
-    listed, made, confidence = results[-1]
-    problems: list[_Change] = [
-        (n, "read", "dropped", problem, None, None) for n, problem in found.problems.items()
+    draft = _Draft(detected, read, threshold)
+    structure = draft.structure(None if table is None else detected.numbers.index(table))
+    listed = draft.listed(structure)
+    made, confidence = draft.cells(structure)
+    changes: list[_Change] = [
+        (n, "read", "dropped", problem, None, None) for n, problem in detected.problems.items()
     ]
     for n, problem in read.problems.items():
-        problems.append((None, "read", "dropped", f"word {n}: {problem}", None, None))
-    changes = problems + structures[-1].changes
+        changes.append((None, "read", "dropped", f"word {n}: {problem}", None, None))
     given = (objects, words, table)
-    return ResolvedTable(made, confidence, variant, threshold, given, listed, changes)
+    return ResolvedTable(made, confidence, threshold, given, listed, changes + draft.changes)
 
 
-def raw_grid(objects: Any, *, variant: str = "paper", threshold: float = 0.5) -> Table:
+def raw_grid(objects: Any, *, threshold: float = 0.5) -> Table:
     """Return the detected box of each position, without conflict resolution.
 
     For the metric ``rawloc`` of `grits`: the box of a position is the intersection of its row and
-    column; a spanning cell has the positions whose row and column it covers by half or more.
+    column; a spanning cell has the positions whose row and column it covers by half or more, and
+    the box that the model gave. The better spanning cell counts if two overlap.
 
     Parameters
     ----------
     objects : pandas.DataFrame or list of dict
         What a model found in the image of a table, as `read_objects` reads it.
-    variant : str, optional
-        ``"paper"``: a spanning cell has the box that the model gave; the better one counts if two
-        overlap. ``"released"`` and ``"released_inference"``: it has the box of its rows and
-        columns; the first one counts, and no score is too low.
     threshold : float, optional
-        The least score, 0 to 1; without effect in the released variants.
+        The least score, 0 to 1.
 
     Returns
     -------
@@ -297,7 +256,7 @@ def raw_grid(objects: Any, *, variant: str = "paper", threshold: float = 0.5) ->
     Raises
     ------
     InputError
-        The objects are not a list, or `variant` or `threshold` is not one of the allowed values.
+        The objects are not a list, or `threshold` is not a number from 0 to 1.
 
     Examples
     --------
@@ -307,13 +266,10 @@ def raw_grid(objects: Any, *, variant: str = "paper", threshold: float = 0.5) ->
     >>> [cell.box for cell in found.cells]
     [(1.0, 0.0, 8.0, 4.0), (1.0, 5.0, 8.0, 9.0)]
     """
-    mended = RESOLUTION_VARIANTS[checked_variant(variant, RESOLUTION_VARIANTS)].mended
     if not is_share(threshold):
         raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
-    _, labels, scores, boxes, _ = detected_objects(objects, "objects", flat=not mended)
-    ranked = list(range(len(labels)))
-    if mended:
-        ranked = [n for n in np.lexsort((*boxes.T, -scores)) if scores[n] >= threshold]
+    _, labels, scores, boxes, _ = detected_objects(objects, "objects")
+    ranked = [n for n in np.lexsort((*boxes.T, -scores)) if scores[n] >= threshold]
     sides = []
     for axis, label in ((1, "table row"), (0, "table column")):
         side = boxes[[n for n in ranked if labels[n] == label]]
@@ -327,8 +283,7 @@ def raw_grid(objects: Any, *, variant: str = "paper", threshold: float = 0.5) ->
             across = np.flatnonzero(_covered(boxes[[n]], columns, 0)[0] >= HALF)
             if len(down) and len(across) and free[np.ix_(down, across)].all():
                 free[np.ix_(down, across)] = False
-                snapped = _common(_hull(rows[down])[None], _hull(columns[across])[None])[0]
-                box = tuple((boxes[n] if mended else snapped).tolist())
+                box = tuple(boxes[n].tolist())
                 lines = tuple(down.tolist()), tuple(across.tolist())
                 cells.append(Cell(*lines, box=box, is_projected=labels[n] == _SPANNING[1]))
     down, across = np.nonzero(free)
@@ -355,43 +310,37 @@ class _Structure(NamedTuple):
     headers: list[_Header]
     spanning: list[int]
     words: Indices
-    changes: list[_Change]
 
 
 class _Draft:
     """Objects while their conflicts are resolved, by their places in the arrays.
 
     `ranked` has the best first. Rows of the header are flagged in `is_header`; `lines` has the
-    numbers of the rows and columns of spanning cells, and `in_header` those of the header.
+    numbers of the rows and columns of spanning cells.
     """
 
-    def __init__(self, found: Detected, words: Words, rules: _Variant, threshold: float) -> None:
-        self.numbers, self.labels, self.scores, self.boxes, _ = found
-        self.words, self.rules, self.threshold = words, rules, threshold
+    def __init__(self, detected: Detected, words: Words, threshold: float) -> None:
+        self.numbers, self.labels, self.scores, self.boxes, _ = detected
+        self.words, self.threshold = words, threshold
         self.is_header = np.zeros(len(self.labels), dtype=bool)
         self.lines: dict[int, _Lines] = {}
-        self.in_header: set[int] = set()
         self.changes: list[_Change] = []
-        # of equal scores the first object, or, where the order must not matter, the upper left one
+        # of equal scores the upper left object comes first: the order of the input must not matter
         is_projected = np.array([label == _SPANNING[1] for label in self.labels], dtype=bool)
-        positions = self.boxes.T[[3, 2, 0, 1]] if rules.mended else ()
-        self.ranked: list[int] = np.lexsort((*positions, is_projected, -self.scores)).tolist()
+        keys = (*self.boxes.T[[3, 2, 0, 1]], is_projected, -self.scores)
+        self.ranked: list[int] = np.lexsort(keys).tolist()
 
     def _note(
         self, n: int, step: str, action: str, reason: str, lines: tuple[Any, Any] = (None, None)
     ) -> None:
         self.changes.append((self.numbers[n], step, action, reason, *lines))
 
-    def _high(self, ranked: list[int]) -> list[int]:
-        """Return objects whose score is high enough."""
-        for n in ranked:
-            if self.scores[n] < self.threshold:
-                self._note(n, "threshold", "dropped", f"its score is below {self.threshold}")
-        return [n for n in ranked if self.scores[n] >= self.threshold]
-
     def _members(self, table: int | None) -> tuple[int | None, list[int], Indices]:
         """Return the table, by default the best one, the objects that belong to it, its words."""
-        ranked = self.ranked if self.rules.inference else self._high(self.ranked)
+        for n in self.ranked:
+            if self.scores[n] < self.threshold:
+                self._note(n, "threshold", "dropped", f"its score is below {self.threshold}")
+        ranked = [n for n in self.ranked if self.scores[n] >= self.threshold]
         if table is not None:
             inside = overlaps(self.boxes, self.boxes[[table]])[:, 0] >= HALF
             for n in ranked:
@@ -403,14 +352,14 @@ class _Draft:
                 table = n if table is None else table
                 if n != table:
                     self._note(n, "table", "dropped", "another table is resolved")
-        if table is None and self.rules.mended:
+        if table is None:
             return table, ranked, np.arange(len(self.words.texts))
-        box = _NO_TABLE if table is None else self.boxes[[table]]
-        return table, ranked, np.flatnonzero(overlaps(self.words.boxes, box)[:, 0] >= HALF)
+        shares = overlaps(self.words.boxes, self.boxes[[table]])[:, 0]
+        return table, ranked, np.flatnonzero(shares >= HALF)
 
     def structure(self, table: int | None) -> _Structure:
         """Resolve the conflicts between the objects of a table."""
-        rules, boxes, self.changes = self.rules, self.boxes, []
+        boxes = self.boxes
         table, ranked, words = self._members(table)
         rows, columns, ranked_headers, spanning = (
             [n for n in ranked if self.labels[n] in labels]
@@ -424,18 +373,12 @@ class _Draft:
         boxes[np.ix_(columns, [1, 3])] = hull[[1, 3]]
         if table is not None:
             boxes[table] = hull
-        if rows and len(columns) > (0 if rules.mended else 1):
-            if rules.inference:
-                ranked_headers, spanning = self._high(ranked_headers), self._high(spanning)
+        if rows and columns:
             headers = self._header(ranked_headers, rows)
             spanning = self._disjoint(self._aligned(spanning, rows, columns), rows, columns)
-            spanning = spanning if rules.mended else self._tree(spanning)
         else:
-            if not rules.mended:  # in the order of the input
-                ranked_headers = sorted(ranked_headers)
-                spanning = sorted(spanning, key=lambda n: (self.labels[n] == _SPANNING[1], n))
             headers = [(n, boxes[n], ()) for n in ranked_headers]
-        return _Structure(table, rows, columns, headers, spanning, words, self.changes)
+        return _Structure(table, rows, columns, headers, spanning, words)
 
     def _lines(self, ranked: list[int], step: str, words: Indices) -> list[int]:
         """Return rows or columns in order, without those that have no words or overlap others."""
@@ -483,32 +426,27 @@ class _Draft:
         """Return the header: whole rows from the first one on; flag its rows."""
         kept = [ranked[place] for place in self._apart(ranked, "header")]
         covered = _covered(self.boxes[kept], self.boxes[rows], 1) >= HALF
-        # row by row of each header in turn, until a number does not follow the one before it
-        numbers = np.nonzero(covered)[1].tolist()
-        if self.rules.mended:
-            numbers = sorted(set(numbers))
-            numbers = [*range(numbers[0]), *numbers] if numbers else []
-        elif numbers and numbers[0]:
-            numbers = [*range(numbers[0] + 1), *numbers]
-        found = range(leading(n == number for n, number in enumerate(numbers)))
+        # from the first row of the table, until a row does not follow the one before it
+        numbers = np.flatnonzero(covered.any(axis=0)).tolist()
+        numbers = [*range(numbers[0]), *numbers] if numbers else []
+        header_rows = range(leading(n == number for n, number in enumerate(numbers)))
         self.is_header[rows] = False
-        self.is_header[[rows[n] for n in found]] = True
+        self.is_header[[rows[n] for n in header_rows]] = True
         for n, its_rows in zip(kept, covered.tolist(), strict=True):
-            if any(its_rows[row] for row in found):
-                self._note(
-                    n, "header", "aligned", "to whole rows, from the first one", (found, None)
-                )
+            if any(its_rows[row] for row in header_rows):
+                reason = "to whole rows, from the first one"
+                self._note(n, "header", "aligned", reason, (header_rows, None))
             else:
                 why = "it does not follow the header" if any(its_rows) else "it covers no row"
-                self._note(n, "header", "dropped", f"{why}")
-        header = [rows[n] for n in found]
-        return [(None, _hull(self.boxes[header]), tuple(found))] if found else []
+                self._note(n, "header", "dropped", why)
+        header = [rows[n] for n in header_rows]
+        return [(None, _hull(self.boxes[header]), tuple(header_rows))] if header else []
 
     def _aligned(self, ranked: list[int], rows: list[int], columns: list[int]) -> list[int]:
         """Align spanning cells to the rows and columns that they cover half of."""
         covered = _covered(self.boxes[ranked], self.boxes[rows], 1) >= HALF
         covered_columns = _covered(self.boxes[ranked], self.boxes[columns], 0) >= HALF
-        is_header = self.is_header[rows] & (not self.rules.inference)
+        is_header = self.is_header[rows]
         kept = []
         for n, its_rows, its_columns in zip(ranked, covered, covered_columns, strict=True):
             head, body = (
@@ -520,13 +458,12 @@ class _Draft:
                 missing = "column" if down else "row"
                 self._note(n, "align", "dropped", f"it covers half of no {missing}")
                 continue
-            if self.rules.mended:  # also what lies between
-                down, across = ([*range(side[0], side[-1] + 1)] for side in (down, across))
+            # also what lies between
+            down, across = ([*range(side[0], side[-1] + 1)] for side in (down, across))
             self._set_lines(n, (tuple(down), tuple(across)), rows, columns)
             if self._is_single(n, len(columns)):
                 self._note(n, "align", "dropped", "it covers one position")
                 continue
-            (self.in_header.add if in_head else self.in_header.discard)(n)
             part = "the larger part, at the header's edge" if head and body else "rows and columns"
             self._note(n, "align", "aligned", f"to {part}", self.lines[n])
             kept.append(n)
@@ -542,19 +479,19 @@ class _Draft:
     def _is_single(self, n: int, columns: int) -> bool:
         """Return whether a spanning cell does not span; a section of a single column need not."""
         sizes = [len(lines) for lines in self.lines[n]]
-        is_section = self.rules.mended and columns == 1 and self.labels[n] == _SPANNING[1]
+        is_section = columns == 1 and self.labels[n] == _SPANNING[1]
         return 0 in sizes or (sizes == [1, 1] and not is_section)
 
     def _disjoint(self, ranked: list[int], rows: list[int], columns: list[int]) -> list[int]:
         """Shrink spanning cells by a row or column at a time until no better one overlaps.
 
         The side with more lines shrinks, at its end, else at its beginning; a cell that is covered
-        only in between is dropped. In the published code its box remains as it was.
+        only in between is dropped.
         """
         kept: list[int] = []
         for place, n in enumerate(ranked):
             lines = [*self.lines[n][0]], [*self.lines[n][1]]
-            for other in kept if self.rules.mended else ranked[:place]:
+            for other in kept:
                 common = [
                     set(mine) & {*its} for mine, its in zip(lines, self.lines[other], strict=True)
                 ]
@@ -572,32 +509,13 @@ class _Draft:
                 continue
             if is_changed:
                 self._note(n, "overlap", "shrunk", "by what better ones cover", now)
-                if self.rules.mended:
-                    self._set_lines(n, now, rows, columns)
+                self._set_lines(n, now, rows, columns)
             kept.append(n)
-        return kept
-
-    def _tree(self, ranked: list[int]) -> list[int]:
-        """Drop spanning cells of the header without one spanning cell above in each row."""
-        head = [n for n in ranked if n in self.in_header]
-        kept = []
-        for n in ranked:
-            top, across = self.lines[n][0][0], set(self.lines[n][1])
-            above = Counter(
-                row
-                for rows, columns in map(self.lines.__getitem__, head)
-                if rows[-1] < top and across.issubset(columns)
-                for row in rows
-            )
-            if n in self.in_header and any(above[row] != 1 for row in range(top)):
-                self._note(n, "tree", "dropped", "not one spanning cell above it in each row")
-            else:
-                kept.append(n)
         return kept
 
     def listed(self, structure: _Structure) -> list[_Listed]:
         """Return the objects of a resolved table, rows of `RESOLVED_COLUMNS`."""
-        table, rows, columns, headers, spanning, *_ = structure
+        table, rows, columns, headers, spanning, _ = structure
         all_rows, all_columns = tuple(range(len(rows))), tuple(range(len(columns)))
 
         def row(n: int, down: tuple[int, ...], across: tuple[int, ...]) -> _Listed:
@@ -616,21 +534,18 @@ class _Draft:
 
     def cells(self, structure: _Structure) -> tuple[Table, float]:
         """Make the cells of a table, and assign words to them; rows and columns shrink to words."""
-        _, rows, columns, _, spanning, words, _ = structure
+        _, rows, columns, _, spanning, words = structure
         height, width = len(rows), len(columns)
         if not rows or not columns:
             return table_of_cells([]), 0.0
         # positions column by column, and which of them each spanning cell has
         down, across = np.tile(np.arange(height), width), np.repeat(np.arange(width), height)
         boxes = _common(self.boxes[rows][down], self.boxes[columns][across])
-        if self.rules.mended:
-            grid = np.zeros((width, height, len(spanning)), dtype=bool)
-            for place, n in enumerate(spanning):
-                its_rows, its_columns = self.lines[n]
-                grid[np.ix_(its_columns, its_rows, [place])] = True
-            parts = grid.reshape(width * height, len(spanning))
-        else:
-            parts = overlaps(boxes, self.boxes[spanning]) > HALF
+        grid = np.zeros((width, height, len(spanning)), dtype=bool)
+        for place, n in enumerate(spanning):
+            its_rows, its_columns = self.lines[n]
+            grid[np.ix_(its_columns, its_rows, [place])] = True
+        parts = grid.reshape(width * height, len(spanning))
         alone = ~parts.any(axis=1)
         merged = [(n, part) for n, part in zip(spanning, parts.T, strict=True) if part.any()]
         lines: list[_Lines] = [
@@ -644,7 +559,6 @@ class _Draft:
         is_section[len(lines) - len(merged) :] = [self.labels[n] == _SPANNING[1] for n, _ in merged]
         boxes = np.concatenate([boxes[alone], *(_hull(boxes[part])[None] for _, part in merged)])
 
-        words = np.arange(len(self.words.texts)) if self.rules.inference else words
         word_boxes = self.words.boxes[words]
         shares = overlaps(word_boxes, boxes)
         best = shares.max(axis=1)

@@ -20,7 +20,7 @@ from extractbench_nb.tables.images import TableImage
 from extractbench_nb.tables.models import read_image
 from extractbench_nb.tables.objects import STRUCTURE_LABELS, Words, detected_objects, detected_words
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.resolution import RESOLUTION_VARIANTS, ResolvedTable, from_objects
+from extractbench_nb.tables.resolution import ResolvedTable, from_objects
 from extractbench_nb.widgets import controls as ui
 from extractbench_nb.widgets.static import score_text
 from extractbench_nb.widgets.tables_view import TableView, covered
@@ -77,8 +77,7 @@ class Board:
         for change in self.changes:
             self.steps.setdefault(change.number, []).append(change)
         steps = self.steps
-        flat = not RESOLUTION_VARIANTS[result.variant].mended
-        found = detected_objects(result.given[0], "objects", flat=flat)
+        found = detected_objects(result.given[0], "objects")
         self.detected = {
             n: Object(n, label, score, tuple(box), steps[n][-1].action if n in steps else "kept")
             for n, label, score, box in zip(

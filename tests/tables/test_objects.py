@@ -10,16 +10,14 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables import (
+from extractbench_nb.tables import crop, made_up_tables, read_objects, to_objects
+from extractbench_nb.tables.objects import (
     DETECTION_LABELS,
+    OBJECT_COLUMNS,
     STRUCTURE_LABELS,
-    crop,
-    made_up_tables,
-    read_objects,
+    WORD_COLUMNS,
     read_words,
-    to_objects,
 )
-from extractbench_nb.tables.objects import OBJECT_COLUMNS, WORD_COLUMNS
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 BOX = [0, 0, 9, 9]

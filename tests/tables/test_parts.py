@@ -18,7 +18,7 @@ from extractbench_nb.tables.comparing import (
     teds,
 )
 from extractbench_nb.tables.grid_similarity import dilate
-from extractbench_nb.tables.quality import check_content, check_tables, count_objects, is_complex
+from extractbench_nb.tables.quality import check_tables, is_complex
 
 _CELLS = [
     ([0], [0, 1], "Item", True),
@@ -54,7 +54,6 @@ def _canonical(table: Table) -> Any:
 FUNCTIONS: dict[str, Callable[[Table], Any]] = {
     "canonicalize": _canonical,
     "is_complex": is_complex,
-    "count_objects": count_objects,
     "dilate": lambda table: dilate(table).cells,
     "adjacency_relations": adjacency_relations,
     "structure_tokens": structure_tokens,
@@ -67,7 +66,6 @@ PAIRED: dict[str, Callable[[Table, Table], Any]] = {
     "bleu": bleu,
     "teds": teds,
     "exact_match": exact_match,
-    "check_content": lambda *pair: check_content(*pair).to_dict("list"),
     "check_tables": lambda one, other: check_tables([one], [other]).to_dict("list"),
 }
 LINES = [([0, 1], [0, 2]), ([0, 1, 3], [1, 2, 3]), ([3], [0]), ([1, 2, 3], [0, 1])]

@@ -1,4 +1,3 @@
-import random
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import table_of_cells
-from extractbench_nb.tables.quality import (
-    CONTENT_COLUMNS,
-    TABLE_CHECK_COLUMNS,
-    TEXT_ALIGNMENT_COLUMNS,
-    align_texts,
-    check_content,
-    check_tables,
-)
+from extractbench_nb.tables.quality import TABLE_CHECK_COLUMNS, align_texts, check_tables
 
 Cells = list[dict[str, Any]]
 KINDS = {"match": "=", "mismatch": "x", "insert": "+", "delete": "-"}
@@ -50,55 +42,28 @@ def test_alignments(a: str, b: str, expected: str) -> None:
     assert kinds(align_texts(a, b)) == expected
 
 
-def test_the_frame() -> None:
-    found = align_texts("the red cat", " the  cat sat ", unit="word")
-    assert found.columns.tolist() == TEXT_ALIGNMENT_COLUMNS.names
-    assert found.astype(object).where(found.notna(), None).to_numpy().tolist() == [
-        ["match", "the", "the", 0, 0],
-        ["delete", "red", None, 1, None],
-        ["match", "cat", "cat", 2, 1],
-        ["insert", None, "sat", None, 2],
-    ]
-
-
-@pytest.mark.parametrize(
-    "scores, expected",
-    [
-        ({}, "+=-"),
-        ({"mismatch": 0}, "xx"),
-        ({"mismatch": 0, "match": 3}, "+=-"),
-        ({"mismatch": 0, "gap": 0}, "+=-"),
-        ({"gap": -5}, "xx"),
-    ],
-)
-def test_scores_decide(scores: dict[str, int], expected: str) -> None:
-    assert kinds(align_texts("ab", "ba", **scores)) == expected
-
-
-def slow_score(a: str, b: str, match: int, mismatch: int, gap: int) -> int:
+def slow_score(a: str, b: str) -> int:
     scores = {(0, 0): 0}
     for i in range(len(a) + 1):
         for j in range(len(b) + 1):
             ways = [0] if not i and not j else []
             if i and j:
-                ways.append(scores[i - 1, j - 1] + (match if a[i - 1] == b[j - 1] else mismatch))
-            ways += [scores[i - 1, j] + gap] if i else []
-            ways += [scores[i, j - 1] + gap] if j else []
+                ways.append(scores[i - 1, j - 1] + (1 if a[i - 1] == b[j - 1] else -1))
+            ways += [scores[i - 1, j] - 1] if i else []
+            ways += [scores[i, j - 1] - 1] if j else []
             scores[i, j] = max(ways)
     return scores[len(a), len(b)]
 
 
 SHORT = st.text("ab c", max_size=12)
-SCORES = st.tuples(st.integers(0, 3), st.integers(-3, 1), st.integers(-3, 0))
 
 
 @settings(max_examples=100, deadline=None)
-@given(SHORT, SHORT, SCORES)
-def test_the_score_is_the_best(a: str, b: str, scores: tuple[int, int, int]) -> None:
-    match, mismatch, gap = scores
-    found = align_texts(a, b, match=match, mismatch=mismatch, gap=gap)
-    worth = {"match": match, "mismatch": mismatch, "insert": gap, "delete": gap}
-    assert found["kind"].map(worth).sum() == slow_score(a, b, *scores)
+@given(SHORT, SHORT)
+def test_the_score_is_the_best(a: str, b: str) -> None:
+    found = align_texts(a, b)
+    worth = {"match": 1, "mismatch": -1, "insert": -1, "delete": -1}
+    assert found["kind"].map(worth).sum() == slow_score(a, b)
     assert "".join(found["a"].dropna()) == a
     assert "".join(found["b"].dropna()) == b
     assert found["a_at"].dropna().tolist() == list(range(len(a)))
@@ -107,51 +72,17 @@ def test_the_score_is_the_best(a: str, b: str, scores: tuple[int, int, int]) -> 
     assert alike.eq(found["kind"].eq("match")).all()
 
 
-def typos(rng: random.Random, text: str, places: list[int]) -> str:
-    """Put a sign that the text does not have in these places."""
-    return "".join(rng.choice("#%&") if n in places else c for n, c in enumerate(text))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_seeded_typos_are_found(seed: int) -> None:
-    rng = random.Random(seed)
-    text = "".join(rng.choice("abcdefgh ") for _ in range(2_000))
-    places = sorted(rng.sample(range(0, 2_000, 10), 40))
-    found = align_texts(text, typos(rng, text, places))
-    assert found["kind"].value_counts().to_dict() == {"match": 1_960, "mismatch": 40}
-    assert found.loc[found["kind"] == "mismatch", "a_at"].tolist() == places
-
-
-def test_hyphens_of_wrapped_lines_are_inserts() -> None:
-    rng = random.Random(3)
-    words = ["".join(rng.choice("abcdefgh") for _ in range(8)) for _ in range(300)]
-    wrapped = [word[:4] + "-" + word[4:] if n % 10 == 0 else word for n, word in enumerate(words)]
-    found = align_texts(" ".join(words), " ".join(wrapped))
-    assert found["kind"].value_counts().to_dict() == {"match": 2_699, "insert": 30}
-    assert set(found.loc[found["kind"] == "insert", "b"]) == {"-"}
-    by_word = align_texts(" ".join(words), " ".join(wrapped), unit="word")
-    assert by_word["kind"].value_counts().to_dict() == {"match": 270, "mismatch": 30}
-
-
 @pytest.mark.parametrize(
-    "arguments, options, message",
+    "arguments, message",
     [
-        ((5, "a"), {}, "a is int; expected a str"),
-        (("a", None), {}, "b is NoneType; expected a str"),
-        (("a", "b"), {"unit": "words"}, "unit is 'words'; did you mean 'word'"),
-        (("a", "b"), {"gap": 0.5}, "gap is 0.5; expected a whole number"),
-        (("a", "b"), {"match": True}, "match is True; expected a whole number"),
-        (("a", "b"), {"match": 10**30}, "match is out of range; .* from -1,000,000 to 1,000,000"),
-        (("a", "b"), {"gap": -1_000_001}, "gap is out of range"),
-        (("a", "b"), {"mismatch": 10**5_000}, "mismatch is out of range"),
-        (("a" * 20_000, "b" * 20_000), {}, "20,000 x 20,000 characters; at most .* align words"),
+        ((5, "a"), "a is int; expected a str"),
+        (("a", None), "b is NoneType; expected a str"),
+        (("a" * 20_000, "b" * 20_000), "20,000 x 20,000 characters; at most .* align parts"),
     ],
 )
-def test_what_cannot_be_aligned(
-    arguments: tuple[Any, Any], options: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_aligned(arguments: tuple[Any, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        align_texts(*arguments, **options)
+        align_texts(*arguments)
 
 
 def grid(texts: list[list[str]], height: float = 4) -> Cells:
@@ -169,64 +100,15 @@ def grid(texts: list[list[str]], height: float = 4) -> Cells:
 
 TEXTS = [["Year", "Sales"], ["2020", "twenty characters !!"]]
 AT_0_2 = {"row_nums": [0], "column_nums": [2]}
+SPANNING = [*grid(TEXTS)[:3], {"row_nums": [1], "column_nums": [1, 2]}, AT_0_2]
 
 
 def test_contents_by_hand() -> None:
     other = grid([["Year", "Sale"], ["", "twenty characters !?"]])
-    found = check_content(grid(TEXTS), other[::-1])
-    assert found.columns.tolist() == CONTENT_COLUMNS.names
-    assert found[["row", "column"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
-    assert found["distance"].tolist() == pytest.approx([0, 1 / 5, 1, 1 / 20])
-    assert found["exceeds"].tolist() == [False, True, True, False]
-    assert check_content(grid(TEXTS), other, limit=0)["exceeds"].sum() == 3
-    assert check_content([], []).empty
+    (distance,) = check_tables([grid(TEXTS)], [other[::-1]])["content_distance"]
+    assert distance == pytest.approx((0 + 1 / 5 + 1 + 1 / 20) / 4)
     blank = grid([[""]])
-    assert check_content(blank, blank)["distance"].tolist() == [0]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_typos_that_do_not_meet_add_up(seed: int) -> None:
-    """k changed characters of n are a distance of k / n."""
-    rng = random.Random(seed)
-    texts = [["".join(rng.choice("abc ") for _ in range(100)) for _ in range(3)] for _ in range(4)]
-    numbers = [[rng.randint(0, 12) for _ in range(3)] for _ in range(4)]
-    other = [
-        [typos(rng, text, rng.sample(range(100), k)) for text, k in zip(*row, strict=True)]
-        for row in zip(texts, numbers, strict=True)
-    ]
-    found = check_content(grid(texts), grid(other))
-    expected = [k / 100 for row in numbers for k in row]
-    assert found["distance"].tolist() == pytest.approx(expected)
-    assert found["exceeds"].tolist() == [distance > 0.05 for distance in expected]
-
-
-@pytest.mark.parametrize(
-    "other, message",
-    [
-        (
-            [*grid(TEXTS)[:3], {"row_nums": [1], "column_nums": [1, 2]}, AT_0_2],
-            "only one has a cell over rows .0. and columns .2.",
-        ),
-        (
-            [*grid(TEXTS)[1:], grid(TEXTS)[0], grid(TEXTS)[3]],
-            "only one has a cell over rows .1. and columns .1.",
-        ),
-        (grid(TEXTS[:1]), "only one has a cell over rows .1. and columns .0."),
-        ([], "only one has a cell over rows .0. and columns .0."),
-        ("text", "predicted is the text 'text', in which"),
-    ],
-)
-def test_contents_of_different_cells(other: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        check_content(grid(TEXTS), other)
-
-
-@pytest.mark.parametrize("limit", [-0.1, 1.1, "5%", True, float("nan"), np.complex128(0)])
-def test_bad_limits(limit: Any) -> None:
-    with pytest.raises(InputError, match=r"limit is .*; expected a number from 0 to 1"):
-        check_content([], [], limit=limit)
-    with pytest.raises(InputError, match=r"limit is .*; expected a number from 0 to 1"):
-        check_tables([], limit=limit)
+    assert check_tables([[], blank], [[], blank])["content_distance"].tolist() == [0, 0]
 
 
 LARGE = grid([["x"] * 40] * 60)
@@ -281,11 +163,20 @@ def test_limits_are_options() -> None:
     assert check_tables([]).empty
 
 
-def test_numbers_that_do_not_fit() -> None:
-    with pytest.raises(InputError, match="there are 1 tables and 2 sources"):
-        check_tables([PLAIN], [PLAIN, PLAIN])
-    with pytest.raises(InputError, match=r"max_objects is 1\.5; expected a whole number"):
-        check_tables([PLAIN], max_objects=1.5)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "sources, options, message",
+    [
+        ([PLAIN, PLAIN], {}, "there are 1 tables and 2 sources"),
+        (None, {"max_objects": 1.5}, r"max_objects is 1\.5; expected a whole number"),
+        *(
+            (None, {"limit": limit}, "limit is .*; expected a number from 0 to 1")
+            for limit in (-0.1, 1.1, "5%", True, float("nan"), np.complex128(0))
+        ),
+    ],
+)
+def test_options_that_do_not_fit(sources: Any, options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_tables([PLAIN], sources, **options)
 
 
 OTHER_CELLS = "source: the tables do not have the same cells: only one has a cell over rows"
@@ -296,6 +187,7 @@ OTHER_CELLS = "source: the tables do not have the same cells: only one has a cel
     [
         (grid(TEXTS), "a,b", (False, False, 5), f"{OTHER_CELLS} [1] and columns [0]"),
         (grid(TEXTS), [], (False, False, 5), f"{OTHER_CELLS} [0] and columns [0]"),
+        (grid(TEXTS), SPANNING, (False, False, 5), f"{OTHER_CELLS} [0] and columns [2]"),
         (grid(TEXTS), 7, (False, False, 5), "source is int; expected a list of cells"),
         (grid(TEXTS, height=9), "x", (True, False, 5), "rows overlap; source is the text 'x', in"),
         ("x", None, (None, None, None), "table is the text 'x', in which no table was found"),

@@ -86,12 +86,11 @@ def test_each_box_tells_what_became_of_its_object(view: Any) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.58, 0.95, 1.0])
-@pytest.mark.parametrize("variant", xb.tables.RESOLUTION_VARIANTS)
-def test_another_threshold_resolves_anew(threshold: float, variant: str) -> None:
-    first = from_objects(OBJECTS, WORDS, variant=variant)
+def test_another_threshold_resolves_anew(threshold: float) -> None:
+    first = from_objects(OBJECTS, WORDS)
     view: Any = xb.show(first)
     view.perform("set:threshold", threshold)
-    again = from_objects(OBJECTS, WORDS, variant=variant, threshold=threshold)
+    again = from_objects(OBJECTS, WORDS, threshold=threshold)
     assert view.result.threshold == threshold
     assert view.result.table.cells == again.table.cells
     assert view.result.changes.equals(again.changes)
