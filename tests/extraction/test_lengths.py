@@ -1,9 +1,7 @@
 """Validity against length: bins, counts, intervals, correlation."""
 
-from functools import cache
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -20,8 +18,7 @@ from extractbench_nb.extraction.failures import (
     length_correlations,
     validity_by_length,
 )
-from extractbench_nb.extraction.parsing import FAILURES
-from extractbench_nb.simulation.profiles import ModelProfile
+from tests.attempts import every_failure
 from tests.extraction.conftest import sample
 
 
@@ -43,13 +40,6 @@ class Listed:
 def tried(*runs: tuple[str, list[bool]]) -> pd.DataFrame:
     rows = [(run, f"d{n}", ok) for run, valid in runs for n, ok in enumerate(valid)]
     return pd.DataFrame(rows, columns=["run", "document", "valid"])
-
-
-@cache
-def every_failure() -> pd.DataFrame:
-    profile = ModelProfile("every", {"*": dict.fromkeys(FAILURES, 1)})
-    runs = [xb.simulation.simulate(sample(), profile, seed, run=f"run {seed}") for seed in range(3)]
-    return xb.read_outputs(pd.concat([run.outputs for run in runs]), sample())
 
 
 # --- bins --------------------------------------------------------------------------------------
@@ -182,19 +172,11 @@ def test_bins_of_different_lengths_are_about_equal(lengths: list[int], bins: int
     assert found["attempts"].max() - found["attempts"].min() <= 1
 
 
-def test_groups_of_ones_own_keep_their_values() -> None:
-    attempts = pd.concat([tried(("a", [True, False])).assign(temperature=t) for t in (0.5, 0.0)])
-    found = validity_by_length(attempts, Listed([3, 9]), by=["temperature", "run"])
-    assert found["temperature"].tolist() == [0.5, 0.5, 0.0, 0.0]
-    assert found.dtypes["temperature"] == np.float64
-    assert validity_by_length(attempts.head(0), Listed([3, 9]), by="run").columns[0] == "run"
-
-
 # --- what is measured --------------------------------------------------------------------------
 
 
 def test_gold_is_counted_as_in_table_6() -> None:
-    attempts = every_failure()
+    attempts = every_failure(3)
     found = validity_by_length(attempts, sample(), bins=100)
     figures = xb.benchmark.complexity(sample())["gold_tokens"]
     assert found["shortest"].tolist() == sorted(figures.unique())
@@ -204,7 +186,7 @@ def test_gold_is_counted_as_in_table_6() -> None:
 
 @pytest.mark.parametrize("of", LENGTHS)
 def test_every_length(of: str) -> None:
-    attempts = every_failure()
+    attempts = every_failure(3)
     found = validity_by_length(attempts, sample(), of, bins=3)
     assert set(found["measure"]) == {of}
     assert found["attempts"].sum() == len(attempts) == 42
@@ -213,7 +195,7 @@ def test_every_length(of: str) -> None:
 
 @pytest.mark.parametrize("of", ["output_tokens", "output_characters"])
 def test_outputs_without_a_text_are_counted_apart(of: str) -> None:
-    attempts = every_failure()
+    attempts = every_failure(3)
     found = validity_by_length(attempts, sample(), of, bins=50)
     texts = attempts[attempts["raw"].notna() & (attempts["failure"] != "empty_response")]["raw"]
     measure = count_tokens if of == "output_tokens" else len
@@ -320,6 +302,3 @@ def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
             assert pd.isna(row["correlation"])
         else:
             assert row["correlation"] == pytest.approx(spearmanr(*zip(*pairs, strict=True))[0])
-
-
-# --- the paper's models ------------------------------------------------------------------------

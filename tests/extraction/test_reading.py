@@ -12,6 +12,7 @@ import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.baseline import BASELINE_COLUMNS
 from extractbench_nb.extraction.reading import ATTEMPT_COLUMNS, predictions
+from tests.attempts import outputs as outputs_of
 
 RUNS = {
     "gold": (lambda text: text, {}, "none"),
@@ -152,22 +153,39 @@ def test_what_is_forgiven_is_chosen(attempts: pd.DataFrame, sample: Any) -> None
 
 
 def test_a_breach_of_the_schema_is_no_fault_of_form(sample: Any) -> None:
-    one = xb.simulation.ModelProfile("m", {"*": {"schema_violation": 1}})
-    attempts = xb.read_outputs(xb.simulation.simulate(sample, one), sample)
+    attempts = xb.read_outputs(outputs_of("mine", ["schema_violation"]), sample)
     assert xb.extraction.repair_effect(attempts, sample)["forgiven"].item() == 0
     taken = xb.extraction.repair_effect(attempts, sample, failures="schema_violation")
     assert taken["forgiven"].item() == 14
     assert taken["gain"].item() > 0
 
 
-def test_several_runs_at_once(sample: Any, tmp_path: Path) -> None:
-    made = [xb.simulation.simulate(sample, model) for model in ("GPT-5", "Gemini 3 Pro")]
-    runs = [xb.extraction.Run.open(one.save(tmp_path / one.run)) for one in made]
-    together = xb.read_outputs([*made], sample)
-    assert xb.read_outputs(runs, sample)["failure"].tolist() == together["failure"].tolist()
-    assert together["run"].unique().tolist() == [one.run for one in made]
+def test_recorded_runs_and_runs_with_failed_calls_together(sample: Any) -> None:
+    names = ["kestrel-4b", "kestrel-4b structured"]
+    runs = [xb.extraction.Run.open(sample.root / "failures" / name) for name in names]
+    together = xb.read_outputs([sample.runs, *runs], sample)
+    assert together["run"].unique().tolist() == [*sample.runs["run"].unique(), *names]
+    alone = pd.concat([xb.read_outputs(one, sample) for one in (sample.runs, *runs)])
+    assert together["failure"].tolist() == alone["failure"].tolist()
+    table = xb.extraction.failure_modes(together)
+    recorded = {
+        "kestrel-4b": {
+            "empty_response": 3,
+            "trailing_comma": 2,
+            "page_limit": 2,
+            "truncated_json": 1,
+            "total": 8,
+        },
+        "kestrel-4b structured": {
+            "schema_rejected": 5,
+            "empty_response": 2,
+            "truncated_json": 2,
+            "total": 9,
+        },
+    }
+    assert {run: table.loc[table[run] > 0, run].to_dict() for run in names} == recorded
     with pytest.raises(InputError, match="outputs is str; expected a DataFrame, a run, or a list"):
-        xb.read_outputs([made[0], "more"], sample)
+        xb.read_outputs([sample.runs, "more"], sample)
 
 
 def test_lengths_are_characters(sample: Any) -> None:

@@ -4,6 +4,7 @@ import copy
 import json
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -408,6 +409,37 @@ def test_the_evaluator_finds_what_was_injected_and_nothing_else(name: str, rate:
     assert sorted(wrong["path"]) == sorted(found.record["path"])
 
 
+def test_several_corruptions_apply_one_after_another() -> None:
+    both = made({"drop_items": 1, "case": 1, "hallucinate": 1, "null_out": 1})
+    assert both.record["corruption"].unique().tolist() == [
+        *("hallucinate", "case", "null_out", "drop_items")
+    ]
+    assert both.value["title"] is both.value["note"] is None  # what was invented, too
+    assert (both.value["tags"], both.value["people"]) == ([], [])
+    for name in CORRUPTIONS:  # one of several is what it is alone
+        pd.testing.assert_frame_equal(
+            made({name: 0.5}, seed=3).record, made(name, 0.5, seed=3).record
+        )
+    assert made({}).value == GOLD
+    nested = made({"wrong_nesting": 1, "drop_items": 1})
+    assert nested.value["city"] == "New York"
+    assert nested.value["tags"] == []
+
+
+@given(
+    st.dictionaries(st.sampled_from(sorted(CORRUPTIONS)), st.floats(0, 1), max_size=8),
+    st.integers(0, 50),
+)
+@settings(max_examples=50)
+def test_what_several_corruptions_do_is_recorded(rates: dict[str, float], seed: int) -> None:
+    before = json.dumps(GOLD)
+    found = made(rates, seed=seed)
+    assert json.dumps(GOLD) == before
+    assert found.value == made(dict(reversed(rates.items())), seed=seed).value
+    assert set(found.record["corruption"]) <= set(rates)
+    assert found.record.empty == (json.dumps(found.value) == before)
+
+
 def test_the_list_of_corruptions() -> None:
     listed = corruptions()
     assert listed.columns.tolist() == CORRUPTION_COLUMNS.names
@@ -425,6 +457,9 @@ def test_the_list_of_corruptions() -> None:
         ({"rate": 1.1}, InputError, "rate=1.1; expected a number from 0 to 1"),
         ({"rate": float("nan")}, InputError, "rate=nan"),
         ({"rate": True}, InputError, "rate=True"),
+        ({"corruption": {"typos": 0.1}}, InputError, "did you mean 'typo'"),
+        ({"corruption": {"typo": 1.5}}, InputError, "rate=1.5; expected a number from 0 to 1"),
+        ({"corruption": {3: 0.1}}, InputError, "corruption is 3"),
         ({"strength": 0}, InputError, "strength=0; expected above 0, up to 1"),
         ({"gold": "{"}, InputError, "gold text is not JSON"),
         ({"gold": {"title": {1, 2}}}, InputError, r"gold at \$.title is a set"),

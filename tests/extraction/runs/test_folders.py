@@ -26,7 +26,7 @@ META: dict[str, Any] = {"finish_reason": "stop", "error": None}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    return RunFolder.create(tmp_path / "a" / "run", describe_run("simulation", "simulated quill"))
+    return RunFolder.create(tmp_path / "a" / "run", describe_run("extraction", "quill"))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -262,16 +262,15 @@ def put_sparse(path: Path, _: Path) -> None:
         file.truncate(2**40)
 
 
-NAMES = ["one.raw.txt", "one.meta.json", "run.json", "simulation.json"]
+NAMES = ["one.raw.txt", "one.meta.json", "run.json"]
 PUTS = [put_link, put_pipe, put_device, put_sparse]
 READ = """
 import json, pathlib, sys
 from extractbench_nb import InputError
 from extractbench_nb.extraction.folders import RunFolder
-from extractbench_nb.simulation.outputs import Simulation
 for path in map(pathlib.Path, sys.argv[1:]):
     try:
-        print(json.dumps(f"{RunFolder.open(path).read('one')} {Simulation.open(path)}"))
+        print(json.dumps(str(RunFolder.open(path).read("one"))))
     except InputError as error:
         print(json.dumps(str(error)))
 """
@@ -283,7 +282,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]
     folders = {}
     for name, put in itertools.product(NAMES, PUTS):
         place = tmp_path_factory.mktemp("run")
-        folder = RunFolder.create(place / "run", describe_run("simulation", "simulated quill"))
+        folder = RunFolder.create(place / "run", describe_run("extraction", "quill"))
         folder.write("one", "text", META)
         (folder.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # the file system has no such files
@@ -304,7 +303,7 @@ def test_only_ordinary_files_are_read(
     if (name, put.__name__) not in told:
         pytest.skip("the file system has no such files")
     message = told[name, put.__name__]
-    said = "no output for|no run in|no simulation|is not read|has more than 200,000,000 bytes"
+    said = "raw=None|no output for|no run in|is not read|has more than 200,000,000 bytes"
     assert re.search(said, message)
     assert "secret of" not in message
 
@@ -317,26 +316,24 @@ def test_an_output_that_is_not_there(folder: RunFolder) -> None:
 
 def test_a_folder_that_is_taken(folder: RunFolder, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds a run"):
-        RunFolder.create(folder.path, describe_run("simulation", "x"))
+        RunFolder.create(folder.path, describe_run("extraction", "x"))
     (tmp_path / "x.meta.json").write_text("{}")
     with pytest.raises(InputError, match="without a run"):
-        RunFolder.create(tmp_path, describe_run("simulation", "x"))
+        RunFolder.create(tmp_path, describe_run("extraction", "x"))
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is a file"):
-        RunFolder.create(tmp_path / "file", describe_run("simulation", "x"))
-    with pytest.raises(InputError, match="did you mean 'simulation'"):
-        describe_run("simulations", "x")
+        RunFolder.create(tmp_path / "file", describe_run("extraction", "x"))
+    with pytest.raises(InputError, match="did you mean 'extraction'"):
+        describe_run("extractions", "x")
 
 
-def test_a_simulation_says_so(folder: RunFolder) -> None:
+def test_a_simulation_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "old", describe_run("simulation", "simulated quill"))
     folder.write("one", "{}", META)
+    (folder.path / "simulation.json").write_text("{}")
     run = Run.open(folder.path)
-    assert repr(run).startswith("Simulation of 'simulated quill'\n")
-    assert "Simulation of" in run._repr_html_()
-    row = run.outputs.iloc[0]
-    assert (row["document"], row["raw_characters"]) == ("one", 2)
-    assert row["run"] == "simulated quill"
-    assert json.loads((folder.path / "run.json").read_text())["kind"] == "simulation"
+    assert repr(run).startswith("Run of 'simulated quill'\n")
+    assert run.outputs[["run", "document", "raw"]].iloc[0].tolist() == ["old", "one", "{}"]
 
 
 def test_an_empty_run_has_the_columns(folder: RunFolder) -> None:
