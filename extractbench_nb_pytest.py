@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from extractbench_nb.stats.goldens import GoldenCase
 
 _INI = "golden_folder"
-_GOLD, _SCHEMA = "gold.json", "schema.json"
-#: The property of a test that writes a baseline; and by which test each case was written.
-_UPDATED = "golden_updated"
-_WRITTEN = pytest.StashKey[dict[tuple[Path, str], tuple[str, str]]]()
-#: The property with the name of a case and the digest of its new baseline.
-_CONTENT = "golden_baseline"
-_MOST = 10
+_GOLD = "gold.json"
+#: Properties of a test that wrote a baseline, or could, and what the summary calls them.
+_NOTES = {
+    "golden_updated": "baselines written",
+    "golden_improved": "better than their baselines; --update-baseline keeps this",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,53 +52,13 @@ def _names(root: Path) -> list[str]:
     return sorted(file.parent.relative_to(root).as_posix() for file in root.rglob(_GOLD))
 
 
-def _without_gold(root: Path) -> list[Path]:
-    """List the folders that hold files, but are not a case, in one, or above one.
-
-    Folders whose name begins with ``.`` or ``_`` are for other things.
-    """
-    cases = {file.parent for file in root.rglob(_GOLD)}
-    above = {folder for case in cases for folder in case.parents}
-    found = {file.parent for file in root.rglob("*") if file.is_file()} - cases - above - {root}
-    return sorted(
-        folder
-        for folder in found
-        if not any(part[0] in "._" for part in folder.relative_to(root).parts)
-        and cases.isdisjoint(folder.parents)
-    )
-
-
-def _lacks_gold(folder: Path) -> str:
-    """Say that a folder is not a golden case, with the name that may be meant for its gold."""
-    from difflib import get_close_matches
-
-    names = {file.name.lower(): file.name for file in folder.iterdir()}
-    close = get_close_matches(_GOLD, names.keys() - {_SCHEMA}, n=1, cutoff=0.6)
-    found = f"; found {names[close[0]]!r}" if close else ""
-    return f"the golden folder {str(folder)!r} has no {_GOLD}{found}"
-
-
-def _no_case(name: str, root: Path) -> str:
-    """Say why the name of a folder is not that of a golden case."""
-    folder = root / name
-    if not (folder / _GOLD).is_file():
-        return _lacks_gold(folder)
-    own, all_ = folder.resolve(), root.resolve()
-    hint = f"; use {own.relative_to(all_).as_posix()!r}" if all_ in own.parents else ""
-    return f"golden case {name!r}: expected the path of its folder within {str(root)!r}{hint}"
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for ``golden_case`` once per case."""
     if "golden_case" in metafunc.fixturenames:
         root = _root(metafunc.definition.path, metafunc.config)
         names = _names(root)
         if not names:
-            pytest.fail(f"no folder in {str(root)!r} holds a gold.json", pytrace=False)
-        if lacking := _without_gold(root):
-            listed = "\n".join(map(_lacks_gold, lacking[:_MOST]))
-            hint = "add it, or begin the name of a folder that is not a case with '_'"
-            pytest.fail(f"{listed}\n{hint}", pytrace=False)
+            pytest.fail(f"no folder in {str(root)!r} holds a {_GOLD}", pytrace=False)
         metafunc.parametrize("golden_case", names, indirect=True)
 
 
@@ -108,7 +67,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], GoldenCase]:
     """Return a golden case by name: ``golden("invoice-17").check(output)``."""
     root = _root(request.path, request.config)
 
-    written = request.config.stash.setdefault(_WRITTEN, {})
+    def record(key: str, value: object) -> None:
+        # the fixture record_property warns of the default junit_family
+        request.node.user_properties.append((key, value))
 
     def case(name: str) -> GoldenCase:
         from extractbench_nb.errors import nearest
@@ -116,20 +77,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], GoldenCase]:
 
         names = _names(root)
         if name not in names:
-            if name and (root / name).is_dir():
-                pytest.fail(_no_case(name, root), pytrace=False)
             hint = nearest(name, names)
-            pytest.fail(f"no golden case {name!r} in {str(root)!r}; {hint}", pytrace=False)
-
-        def record(key: str, value: object) -> None:
-            if key == _CONTENT:  # said before the baseline is written
-                new = request.node.nodeid, str(value)
-                first = written.setdefault((root, name), new)
-                if first[1] != new[1]:
-                    pytest.fail(_twice(name, [first[0], new[0]]), pytrace=False)
-            # the fixture record_property warns of the default junit_family
-            request.node.user_properties.append((key, value))
-
+            pytest.fail(f"no folder {name!r} with a {_GOLD} in {str(root)!r}; {hint}", False)
         update = bool(request.config.getoption("--update-baseline"))
         return GoldenCase(name, root / name, root, update, record)
 
@@ -142,51 +91,10 @@ def golden_case(request: pytest.FixtureRequest, golden: Callable[[str], GoldenCa
     return golden(request.param)
 
 
-def _twice(name: str, tests: list[str]) -> str:
-    """Say that the last of several outputs would be the baseline."""
-    who = f"{tests[0]} twice" if len({*tests}) == 1 else " and ".join(sorted(tests))
-    return (
-        f"golden case {name!r}: its baseline is written by {who}, from different outputs or with "
-        "different settings; a baseline is of one output: make a case for each, or update with "
-        "one of them"
-    )
-
-
-def _said(terminal: pytest.TerminalReporter, key: str) -> Iterator[tuple[str, str]]:
-    """Yield the tests that recorded a property, and its value; a test may fail after it."""
-    for outcome in ("passed", "failed"):
-        for report in terminal.stats.get(outcome, []):
-            yield from (
-                (report.nodeid, str(v)) for name, v in report.user_properties if name == key
-            )
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail if workers of pytest-xdist wrote different baselines of a case.
-
-    Each knows only its own tests.
-    """
-    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is None or hasattr(session.config, "workerinput"):
-        return
-    tests: dict[tuple[Path, str], dict[str, str]] = {}
-    for test, said in _said(terminal, _CONTENT):
-        root = _root(session.config.rootpath / test.partition("::")[0], session.config)
-        name, _, digest = said.rpartition(" ")
-        tests.setdefault((root, name), {}).setdefault(digest, test)
-    for (_, name), writers in tests.items():
-        if len(writers) > 1:
-            terminal.write_line(f"ERROR {_twice(name, [*writers.values()])}", red=True)
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which baselines were written, and which could be."""
-    notes = {
-        _UPDATED: "baselines written: {}",
-        "golden_improved": "better than their baselines; --update-baseline keeps this: {}",
-    }
-    for key, text in notes.items():
-        found = {value for _, value in _said(terminalreporter, key)}
-        if found:
-            terminalreporter.write_line(text.format(", ".join(sorted(found))))
+    """Name the baselines that were written, and those that could be."""
+    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+    for key, text in _NOTES.items():
+        cases = {str(v) for report in reports for name, v in report.user_properties if name == key}
+        if cases:
+            terminalreporter.write_line(f"{text}: {', '.join(sorted(cases))}")

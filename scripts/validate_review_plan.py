@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 import extractbench_nb as xb
+from extractbench_nb.stats.confidences import Levels
 from extractbench_nb.stats.intervals import Drawing
-from extractbench_nb.stats.levels import Levels
 from extractbench_nb.stats.reviews import remaining_errors
 from extractbench_nb.stats.risk import accepted_errors, chosen_row
 

@@ -16,9 +16,8 @@ from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.breakdowns import known_columns, label, with_extra_columns
-from extractbench_nb.stats.confidences import JudgedValues, judged_values
+from extractbench_nb.stats.confidences import JudgedValues, Levels, judged_values
 from extractbench_nb.stats.intervals import Drawing, Numbers, number, with_range
-from extractbench_nb.stats.levels import Levels
 
 CALIBRATION_COLUMNS = FrameSpec(
     "scores",
@@ -31,16 +30,9 @@ CALIBRATION_COLUMNS = FrameSpec(
         Column("accuracy_high", "float64", "upper end", "0 to 1"),
         Column("confidence", "float64", "mean confidence", "0 to 1"),
         Column("gap", "float64", "mean confidence - accuracy; above 0: overconfident", "-1 to 1"),
-        Column("gap_low", "float64", "lower end of its interval", "-1 to 1"),
-        Column("gap_high", "float64", "upper end", "-1 to 1"),
         Column("ece", "float64", "expected calibration error; biased upward", "0 to 1"),
         Column("ece_debiased", "float64", "ece less its expected value by chance", "0 to 1"),
         Column("brier", "float64", "Brier score; lower is better", "0 to 1"),
-        Column("brier_low", "float64", "lower end of its interval", "0 to 1"),
-        Column("brier_high", "float64", "upper end", "0 to 1"),
-        Column("miscalibration", "float64", "part of brier; 0 if calibrated", "0 to 1"),
-        Column("discrimination", "float64", "part of brier that is subtracted", "0 to 0.25"),
-        Column("uncertainty", "float64", "part of brier: accuracy (1 - accuracy)", "0 to 0.25"),
         Column("auroc", "Float64", "P(right above wrong); missing: one class", "0 to 1", True),
         Column("auroc_low", "Float64", "lower end of its interval", "0 to 1", True),
         Column("auroc_high", "Float64", "upper end", "0 to 1", True),
@@ -128,7 +120,7 @@ class Calibration(DescribedFrames):
 
 def calibration(  # noqa: PLR0913 - options, all but the first by name
     evaluations: object,
-    confidences: pd.DataFrame | None = None,
+    confidences: pd.DataFrame | str | None = None,
     *,
     by: str | Iterable[str] | None = None,
     bins: int = 10,
@@ -142,11 +134,10 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     ----------
     evaluations : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with `fields`, evaluated against gold.
-    confidences : pandas.DataFrame, optional
+    confidences : pandas.DataFrame or str, optional
         Column confidence, from 0 to 1, and as far as needed run, document and path: the path in the
-        output. A row is also the confidence of the values below its path that have no row; without
-        a path, of all values of the output. Values that are missing from the output do not take
-        that of an array or object which has rows below it. None: the agreement between runs
+        output, as `fields` writes it. A row without a path is for all values of its output that
+        have no row. A text names a column of `fields`. None: the agreement between runs
         (`run_agreement`), which evaluates every pair of outputs of a document.
     by : str or iterable of str, optional
         Columns that define the groups, as for `breakdown`: ``"field"``, ``"run"``, ``"metric"``.
@@ -174,11 +165,9 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
 
     Notes
     -----
-    All rows of `fields` with a confidence and a verdict are used, also those inside array items
-    that are not counted. A node with several metrics is one value, right if all pass. An array or
-    object whose items or fields have rows of their own is not a value: its confidence is only that
-    of the values below it that have no row. A value without a confidence is not used;
-    `Calibration.without` counts these.
+    The counted rows of `fields` with a confidence and a verdict are used. A node with several
+    metrics is one value, right if all pass. A value without a confidence is not used;
+    `Calibration.without` counts these. A value that an item of an array lacks has none.
 
     *ECE* is the mean of ``abs(mean confidence - accuracy)`` over the bins, weighted by their size.
     It is biased upward: perfectly calibrated confidences have a positive ECE, because the accuracy
@@ -189,10 +178,7 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     calibrated confidences in 10 bins. ECE has no interval here: resampling adds the same bias a
     second time.
 
-    *Brier* is the mean squared difference of confidence and verdict (1 or 0), and equals
-    miscalibration - discrimination + uncertainty, the CORP decomposition by isotonic regression (T.
-    Dimitriadis, T. Gneiting, A. I. Jordan, PNAS 118, 2021). The first two are biased upward in
-    small samples.
+    *Brier* is the mean squared difference of confidence and verdict (1 or 0).
 
     *AUROC* is the probability that a right value has a higher confidence than a wrong one, ties
     count half.
@@ -324,45 +310,27 @@ def _scores(
     stated: Numbers, right: npt.NDArray[np.bool_], cluster: npt.NDArray[Any], drawing: Drawing
 ) -> dict[str, Any]:
     """Return all other scores of one group, and their intervals."""
-    from scipy.optimize import isotonic_regression
-
     levels = Levels.of(stated, cluster, np.ones(len(stated)), ~right)
     units, wrong = levels.totals()
-    size, accuracy, mean = len(stated), float(right.mean()), float(stated.mean())
-    brier = float(((stated - right) ** 2).mean())
-    recalibrated = isotonic_regression((units - wrong) / units, weights=units).x
-    ideal = float((wrong * recalibrated**2 + (units - wrong) * (1 - recalibrated) ** 2).sum())
-    ideal, uncertainty = ideal / size, accuracy * (1 - accuracy)
+    accuracy, mean = float(right.mean()), float(stated.mean())
     auroc = float(_auroc(units - wrong, wrong))
-    ends: dict[str, Any] = {}
 
     def measures(u: Numbers, w: Numbers, e: Numbers) -> tuple[Numbers, Numbers]:
-        low, high = _accuracies(levels, u, w, e)
-        extra = e * size / levels.documents  # of a document of mean size
-        total = u.sum(axis=1) + extra
-        means = (u @ levels.values + extra * mean) / total
-        squares = w @ levels.values**2 + (u - w) @ (1 - levels.values) ** 2
         aurocs = _auroc(u - w, w)
-        return (
-            np.stack([low, means - high, squares / total, aurocs], axis=1),
-            np.stack([high, means - low, (squares + extra) / total, aurocs], axis=1),
-        )
+        low, high = (np.stack([end, aurocs], axis=1) for end in _accuracies(levels, u, w, e))
+        return low, high
 
     low, high = levels.quantiles(measures, drawing)
-    for name, below, above in zip(("accuracy", "gap", "brier"), low, high, strict=False):
-        ends |= {f"{name}_low": float(below), f"{name}_high": float(above)}
+    ends = {"accuracy_low": float(low[0]), "accuracy_high": float(high[0])}
     if not np.isnan(auroc):
-        ends |= {"auroc": auroc, "auroc_low": float(low[3]), "auroc_high": float(high[3])}
+        ends |= {"auroc": auroc, "auroc_low": float(low[1]), "auroc_high": float(high[1])}
     return ends | {
-        "n": size,
+        "n": len(stated),
         "documents": levels.documents,
         "accuracy": accuracy,
         "confidence": mean,
         "gap": mean - accuracy,
-        "brier": brier,
-        "miscalibration": max(0.0, brier - ideal),
-        "discrimination": max(0.0, uncertainty - ideal),
-        "uncertainty": uncertainty,
+        "brier": float(((stated - right) ** 2).mean()),
     }
 
 

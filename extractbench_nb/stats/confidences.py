@@ -1,27 +1,26 @@
-"""Confidences of values: checked frames, agreement between runs, and values with their verdicts."""
+"""Confidences: checked frames, values with their verdicts, and the agreement between runs."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb._json import BRACKETED, member
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.evaluation.api import read_predicted
 from extractbench_nb.judges.base import Judge
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
-from extractbench_nb.stats.intervals import Numbers
+from extractbench_nb.stats.intervals import Drawing, Numbers, weights_drawn
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from extractbench_nb.batch.inputs import Documents
 
 CONFIDENCE_COLUMNS = FrameSpec(
@@ -31,98 +30,56 @@ CONFIDENCE_COLUMNS = FrameSpec(
         Column("run", "string", "run; missing if there is only one", nullable=True),
         Column("document", "string", "document; missing if there is only one", nullable=True),
         Column(
-            "path",
-            "string",
-            "instance path in the output, with its own indices; also of the values below it that "
-            "have no row; missing: the whole output",
-            nullable=True,
+            "path", "string", "instance path in the output; missing: the whole output", "", True
         ),
         Column("confidence", "float64", "probability that the value is right", "0 to 1"),
     ),
 )
 
-_IDS = ("run", "document", "path")
+_IDS = ["run", "document", "path"]
 _NEEDED = ("path", "predicted_path", "predicted_state", "field", "passed", "counted")
-#: The first step into an array, and the last step of a path.
-_INDEX = re.compile(r"\[\+?\d+\]")
-_LAST = re.compile(r"(?:\[\+?\d+\]|\['(?:[^'\\]|\\.)*'\]|\.[^.\[\]]+)\Z", re.DOTALL)
 _FEWEST_RUNS = 2
-_PERCENT = 100
 
 
 def read_confidences(source: object) -> pd.DataFrame:
-    """Check a user's confidences, and return them as `CONFIDENCE_COLUMNS` declares them.
+    """Check confidences, and return them as `CONFIDENCE_COLUMNS` declares them.
 
-    Paths are written as `fields` writes them, and ``$`` where there is none.
+    The path is ``$`` where there is none.
     """
     frame = as_pandas(source)
     refuse_missing(frame, ("confidence",), "confidences")
     if frame.empty:
         raise InputError("confidences has no rows")
-    ids = {name: frame[name].tolist() for name in _IDS if name in frame.columns}
-    columns: dict[str, list[Any]] = {
-        name: [None if _is_absent(cell) else str(cell) for cell in cells]
-        for name, cells in ids.items()
-    }
-    columns |= {name: [None] * len(frame) for name in _IDS if name not in columns}
-    columns["path"] = ["$" if path is None else plain_path(path) for path in columns["path"]]
-    keys = zip(*(columns[name] for name in _IDS), strict=True)
-    seen: set[tuple[Any, ...]] = set()
-    for number, (key, value) in enumerate(zip(keys, frame["confidence"].tolist(), strict=True)):
-        where = f"confidences, row {number} ({_named(key)})"
-        if not key[-1].startswith("$"):
-            raise InputError(f"{where}: expected a path as in fields, which begins with '$'")
-        if problem := _problem(value):
-            raise InputError(f"{where}: confidence is {value!r}; expected {problem}")
-        if key in seen:
-            raise InputError(f"{where}: there is an earlier row for it; expected one row each")
-        seen.add(key)
+    columns = {name: _texts(frame, name) for name in _IDS}
+    columns["path"] = [path or "$" for path in columns["path"]]
     columns["confidence"] = frame["confidence"].tolist()
+    again = pd.DataFrame(columns)[_IDS].duplicated()
+    for number, (repeated, *ids, value) in enumerate(zip(again, *columns.values(), strict=True)):
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= 1:
+            problem = f"confidence is {value!r}; expected a number from 0 to 1"
+        elif repeated:
+            problem = "there is an earlier row for it; expected one row each"
+        else:
+            continue
+        named = ", ".join(f"{n} {c!r}" for n, c in zip(_IDS, ids, strict=True) if c is not None)
+        raise InputError(f"confidences, row {number} ({named}): {problem}")
     return CONFIDENCE_COLUMNS.build(columns)
 
 
-def _is_absent(cell: Any) -> bool:
-    """Whether a cell is None or another missing value."""
-    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
-
-
-def _problem(value: Any) -> str | None:
-    """Say what is expected if a cell is not a number from 0 to 1."""
-    expected = "a number from 0 to 1"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
-        return expected
-    if 0 <= value <= 1:
-        return None
-    is_percentage = 1 < value <= _PERCENT
-    return f"{expected} (divide percentages by 100)" if is_percentage else expected
-
-
-def _named(key: tuple[Any, ...]) -> str:
-    """Name a row by its run, document and path."""
-    return ", ".join(f"{n} {c!r}" for n, c in zip(_IDS, key, strict=True) if c is not None)
-
-
-def plain_path(path: str) -> str:
-    r"""Write a path with the fewest quoted steps, so that equal places have equal texts.
-
-    Examples
-    --------
-    >>> plain_path("$.m['total'].lines[0]['unit price']")
-    "$.m.total.lines[0]['unit price']"
-    """
-    if "['" not in path:
-        return path
-    return BRACKETED.sub(lambda m: member(re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL)), path)
+def _texts(frame: pd.DataFrame, name: str) -> list[str | None]:
+    """Return a column of names as texts; None where it is missing."""
+    cells = frame[name].tolist() if name in frame.columns else [None] * len(frame)
+    return [None if pd.isna(cell) else str(cell) for cell in cells]
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedValues:
-    """Values with a verdict: rows of `fields`, one per node, and their confidences.
+    """Values with a verdict: counted rows of `fields`, one per node, and their confidences.
 
-    ``rows`` has all columns of `fields`, ``wrong`` (bool), ``container`` (bool: rows below it have
-    its values), ``confidence`` (float64, NaN without one) and ``cluster`` (the number of the
-    document). ``confidences`` is the checked frame. ``unused`` counts its rows that belong to no
-    row of `fields`.
+    ``rows`` has all columns of `fields`, ``wrong`` (bool), ``confidence`` (float64, NaN without
+    one) and ``cluster`` (the number of the document). ``confidences`` is the checked frame.
+    ``unused`` counts its rows that belong to no row of `fields`.
     """
 
     rows: pd.DataFrame
@@ -132,109 +89,73 @@ class JudgedValues:
     @property
     def known(self) -> pd.DataFrame:
         """The values that have a confidence."""
-        is_known = self.rows["confidence"].notna() & ~self.rows["container"]
-        return self.rows[is_known].reset_index(drop=True)
+        return self.rows.dropna(subset="confidence").reset_index(drop=True)
 
     @property
     def without(self) -> int:
         """Number of counted values without a confidence."""
-        values = self.rows[self.rows["counted"] & ~self.rows["container"]]
-        return int(values["confidence"].isna().sum())
+        return int(self.rows["confidence"].isna().sum())
 
 
 def judged_values(evaluations: object, confidences: object = None) -> JudgedValues:
     """Join confidences with verdicts; without any, the agreement between runs is computed."""
     fields = gather(evaluations, "fields")
     refuse_missing(fields, _NEEDED)
-    if confidences is None:
-        confidences = run_agreement(_outputs_of(evaluations))
-    read = read_confidences(confidences)
     rows = _nodes(fields)
     if rows.empty:
-        raise InputError("fields: no value has a verdict")
+        raise InputError("fields: no counted value has a verdict")
+    own_paths = _own_paths(rows)
+    if confidences is None:
+        outputs = _outputs_of(evaluations)
+        profile = getattr(evaluations, "meta", {}).get("profile", "strict")
+        confidences = run_agreement(outputs, profile=profile)
+    elif isinstance(confidences, str):
+        refuse_missing(rows, (confidences,))
+        stated = rows[["run", "document"]].assign(path=own_paths, confidence=rows[confidences])
+        confidences = stated.dropna(subset=["path", "confidence"])
+    read = read_confidences(confidences)
     for name in ("run", "document"):
         _align_ids(rows, read, name)
-    found: dict[tuple[Any, Any], dict[str, tuple[int, float]]] = {}
-    cells = (read[name].tolist() for name in (*_IDS, "confidence"))
-    for number, (run, document, path, confidence) in enumerate(zip(*cells, strict=True)):
-        found.setdefault((run, document), {})[path] = number, confidence
-    # a container is no value that a review can check, so it says nothing about what is missing
-    values = {key: dict(one) for key, one in found.items()}
-    for run, document, path in read.loc[are_containers(read), list(_IDS)].itertuples(index=False):
-        del values[run, document][path]
+    ids = [tuple(key) for key in read[_IDS].astype(object).fillna("").to_numpy()]
+    numbers = {key: number for number, key in enumerate(ids)}
+    outputs_of_rows = rows[["run", "document"]].astype(object).fillna("").to_numpy()
     matched = [
-        _nearest_above((values if state == "missing" else found).get((run, document), {}), path)
-        for run, document, state, path in zip(
-            rows["run"], rows["document"], rows["predicted_state"], _own_paths(rows), strict=True
-        )
+        numbers.get((run, document, path), numbers.get((run, document, "$"), -1))
+        for (run, document), path in zip(outputs_of_rows, own_paths, strict=True)
     ]
-    used = {number for number, _ in matched}
-    used.discard(-1)
+    used = set(matched) - {-1}
     if not used:
         path = next((path for path in read["path"] if path != "$"), "$")
-        hint = nearest(path, set(_own_paths(rows)))
+        hint = nearest(path, {path for path in own_paths if path is not None})
         raise InputError(f"confidences: none belongs to a value of fields; path {path!r}: {hint}")
-    rows["confidence"] = np.array([confidence for _, confidence in matched], dtype=np.float64)
+    stated = np.append(read["confidence"].to_numpy(), np.nan)  # the last one is that of -1
+    rows["confidence"] = stated[matched]
     rows["cluster"] = pd.factorize(rows["document"].astype(object), use_na_sentinel=False)[0]
     return JudgedValues(rows, read, len(read) - len(used))
 
 
 def _nodes(fields: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per node that has a verdict: it passes if all its metrics pass."""
-    rows = fields.reset_index(drop=True).copy(deep=False)
+    """Return one row per counted node that has a verdict: it passes if all its metrics pass."""
+    rows = fields[fields["counted"].astype(bool)].reset_index(drop=True)
     for name in ("run", "document"):
-        given = rows[name].tolist() if name in rows.columns else [None] * len(rows)
-        texts = [None if _is_absent(cell) else str(cell) for cell in given]
-        rows[name] = pd.array(texts, dtype=TEXT)
-    rows["container"] = are_containers(rows)
+        rows[name] = pd.array(_texts(rows, name), dtype=TEXT)
     keys = ["run", "document", "path", "predicted_path"]
     passed = rows["passed"].astype("boolean")
-    rows["wrong"] = ~passed.fillna(value=True)
-    rows["open"] = passed.isna()
-    again = rows.duplicated(keys, keep=False)
-    if again.any():
-        nodes = rows[again].groupby(keys, dropna=False, sort=False)[["wrong", "open"]]
-        rows.loc[again, ["wrong", "open"]] = nodes.transform("any")
-        rows = rows[~rows.duplicated(keys)]
-    rows = rows[rows["wrong"] | ~rows["open"]].drop(columns="open")
-    rows["counted"] = rows["counted"].astype(bool)
-    return rows.astype({"wrong": bool}).reset_index(drop=True)
+    rows = rows.assign(wrong=(passed == False).fillna(value=False), open=passed.isna())  # noqa: E712
+    nodes = rows.groupby(keys, dropna=False, sort=False)[["wrong", "open"]].transform("any")
+    rows[["wrong", "open"]] = nodes.astype(bool)
+    rows = rows[~rows.duplicated(keys) & (rows["wrong"] | ~rows["open"])]
+    return rows.drop(columns="open").reset_index(drop=True)
 
 
-def are_containers(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Say which rows of outputs have other rows of the same output below their path."""
-    above: dict[str, list[str]] = {}
-    for path in rows["path"].unique():
-        above[path], place = [], path
-        while step := _LAST.search(place):
-            place = place[: step.start()]
-            above[path].append(place)
-    keys = list(zip(*(rows[name].astype(object) for name in _IDS), strict=True))
-    inner = {(run, document, place) for run, document, path in keys for place in above[path]}
-    return np.array([key in inner for key in keys], dtype=bool)
+def _own_paths(rows: pd.DataFrame) -> list[str | None]:
+    """Return the path of each value in the output; None for a value that an array item lacks.
 
-
-def _own_paths(rows: pd.DataFrame) -> list[str]:
-    """Return where each value stands in the output; of one that is missing, the place above."""
-    places = []
-    for own, path, state in zip(
-        rows["predicted_path"], rows["path"], rows["predicted_state"], strict=True
-    ):
-        place = path if pd.isna(own) else own
-        index = _INDEX.search(place) if state == "missing" else None
-        # an index of gold says nothing about the output
-        places.append(plain_path(place[: index.start()] if index else place))
-    return places
-
-
-def _nearest_above(found: Mapping[str, tuple[int, float]], path: str) -> tuple[int, float]:
-    """Return number and value of the confidence at a path, or else at the nearest place above."""
-    while found and path:
-        if path in found:
-            return found[path]
-        step = _LAST.search(path)
-        path = path[: step.start()] if step else ("$" if path != "$" else "")
-    return -1, np.nan
+    The path of such a value has an index of gold, which does not say where the output lacks it.
+    """
+    own = rows["predicted_path"].fillna(rows["path"]).astype(object)
+    is_lacking = rows["predicted_state"].eq("missing") & own.str.contains(r"\[\+?\d+\]")
+    return [None if no else path for path, no in zip(own, is_lacking, strict=True)]
 
 
 def _align_ids(rows: pd.DataFrame, read: pd.DataFrame, name: str) -> None:
@@ -297,9 +218,9 @@ def run_agreement(
     Returns
     -------
     pandas.DataFrame
-        Confidences (`CONFIDENCE_COLUMNS`): one row per value of an output, and per array, for
-        items without a row of their own. The confidence is k / (runs - 1). Outputs that are not
-        JSON have no rows, and disagree with all others.
+        Confidences (`CONFIDENCE_COLUMNS`): one row per value of an output that `profile` counts.
+        The confidence is k / (runs - 1). Outputs that are not JSON have no rows, and disagree with
+        all others.
 
     Raises
     ------
@@ -334,7 +255,8 @@ def run_agreement(
     for document, group in runs.groupby("document", sort=False):
         cells = group.to_dict("records")
         for own in cells:
-            if _is_absent(own["predicted"]) or len(cells) < _FEWEST_RUNS:
+            is_absent = pd.api.types.is_scalar(own["predicted"]) and pd.isna(own["predicted"])
+            if is_absent or len(cells) < _FEWEST_RUNS:
                 continue
             value, problem = read_predicted(own["predicted"])
             if problem or value is None:
@@ -356,13 +278,12 @@ def run_agreement(
     options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
     evs = evaluate_runs(pd.DataFrame(pairs), dataset=dataset, progress=progress, **options)
     rows = _nodes(evs.fields)
-    inside = rows["path"].str.contains(_INDEX.pattern, regex=True)
+    inside = rows["path"].str.contains(r"\[\+?\d+\]")
     rows = rows[~(inside & rows["gold_state"].eq("missing"))]  # values of the other run alone
     rows = rows.assign(run=rows["run"].map(lambda pair: json.loads(pair)[0]), right=~rows["wrong"])
-    keys = list(_IDS)
-    agreeing = rows.groupby(keys, sort=False)["right"].sum().reset_index()
+    agreeing = rows.groupby(_IDS, sort=False)["right"].sum().reset_index()
     of = [others[pair] for pair in zip(agreeing["run"], agreeing["document"], strict=True)]
-    columns = {name: agreeing[name].tolist() for name in keys}
+    columns = {name: agreeing[name].tolist() for name in _IDS}
     shares: Numbers = agreeing["right"].to_numpy(dtype=np.float64) / np.array(of)
     return CONFIDENCE_COLUMNS.build({**columns, "confidence": shares.tolist()})
 
@@ -393,3 +314,74 @@ def _outputs_of(evaluations: Any) -> pd.DataFrame:
         rows.append(own)
     frame = pd.DataFrame(rows)
     return frame.assign(schema=frame["document"].map(schemas)).dropna(subset="schema")
+
+
+# --- amounts by document and confidence -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Amounts per document (rows) and distinct confidence (columns, ascending).
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        The distinct confidences.
+    units, wrong : scipy.sparse.csr_array
+        Amount of values, and of wrong ones.
+    """
+
+    values: Numbers
+    units: csr_array[Any, tuple[int, int]]
+    wrong: csr_array[Any, tuple[int, int]]
+
+    @classmethod
+    def of(cls, confidence: Any, cluster: Any, units: Any, wrong: Any) -> Levels:
+        """Add up amounts by document and confidence; `cluster` may be any labels."""
+        from scipy.sparse import csr_array
+
+        values, level = np.unique(np.asarray(confidence, dtype=np.float64), return_inverse=True)
+        codes, names = pd.factorize(np.asarray(cluster))
+        shape = len(names), len(values)
+
+        def table(amounts: Any) -> csr_array[Any, tuple[int, int]]:
+            summed = csr_array((np.asarray(amounts, dtype=np.float64), (codes, level)), shape=shape)
+            summed.sum_duplicates()
+            return summed
+
+        return cls(values, table(units), table(wrong))
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return int(self.units.shape[0])
+
+    def totals(self) -> tuple[Numbers, Numbers]:
+        """Return units and wrong ones by level, over all documents."""
+        return np.asarray(self.units.sum(axis=0)), np.asarray(self.wrong.sum(axis=0))
+
+    def resampled(self, drawing: Drawing) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+        """Yield units and wrong ones by level under random weights, some resamples at a time.
+
+        The weights are those of `weights_drawn`; that of the additional document comes third. They
+        are multiplied by the number of documents.
+        """
+        for drawn in weights_drawn(self.documents, drawing, len(self.values)):
+            weights = drawn[:, :-1] * self.documents
+            extra = drawn[:, -1] * self.documents
+            yield weights @ self.units, weights @ self.wrong, extra
+
+    def quantiles(
+        self,
+        measure: Callable[[Numbers, Numbers, Numbers], tuple[Numbers, Numbers]],
+        drawing: Drawing,
+    ) -> tuple[Numbers, Numbers]:
+        """Return the interval of a measure that has two versions, with the lowest and the highest.
+
+        `measure` takes what `resampled` yields, and returns both versions for each resample: with
+        the additional document as good and as bad as it can be.
+        """
+        parts = [measure(*parts) for parts in self.resampled(drawing)]
+        low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
+        below, above = drawing.tails
+        return np.quantile(low, below, axis=0), np.quantile(high, above, axis=0)

@@ -15,7 +15,7 @@ from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import (
     JudgedValues,
-    are_containers,
+    Levels,
     judged_values,
     read_confidences,
 )
@@ -27,7 +27,6 @@ from extractbench_nb.stats.intervals import (
     number,
     with_range,
 )
-from extractbench_nb.stats.levels import Levels
 
 REVIEW_COLUMNS = FrameSpec(
     "ranked",
@@ -155,7 +154,7 @@ class ReviewPlan(DescribedFrames):
 
 def review_plan(  # noqa: PLR0913 - options, all but the first by name
     evaluations: object,
-    confidences: pd.DataFrame | None = None,
+    confidences: pd.DataFrame | str | None = None,
     *,
     budget: float = 0.2,
     unit: str = "document",
@@ -173,7 +172,7 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     evaluations : results of a batch, pandas.DataFrame, mapping or list
         Results with `fields` of two documents or more, evaluated against gold. Several runs of a
         document are averaged; pass those of one run for a plan for that run.
-    confidences : pandas.DataFrame, optional
+    confidences : pandas.DataFrame or str, optional
         See `calibration`.
     budget : float, optional
         Share of documents or values that can be checked, 0 to 1.
@@ -204,10 +203,9 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     Outputs without a confidence are left out; those that are not JSON are known to be wrong. The
     error of a document is the share of its values that are wrong: of all counted values with
     ``unit="document"``, of the values that have a confidence with ``unit="field"`` (nobody can
-    check an omitted value by its confidence). As for `calibration`, an array or object with rows
-    below it is not a value, neither here nor in `ReviewPlan.apply`. The remaining error is the mean
-    over documents of what is wrong and not checked. It is the long-run mean for documents from the
-    same source, and not a bound for one small batch.
+    check an omitted value by its confidence). The remaining error is the mean over documents of
+    what is wrong and not checked. It is the long-run mean for documents from the same source, and
+    not a bound for one small batch.
 
     The order depends on the confidences alone, so verdicts are not used twice. The interval
     resamples documents with random weights, and chooses what is checked anew each time, because the
@@ -284,10 +282,8 @@ def _levels_of_fields(values: JudgedValues) -> Levels:
 def _levels_of_documents(values: JudgedValues) -> Levels:
     """Return each output as a unit; its error is its share of the outputs of its document."""
     keys = ["run", "document"]
-    own = values.confidences[~are_containers(values.confidences)]
-    stated = own.groupby(keys, dropna=False)["confidence"].mean()
-    counted = values.rows[values.rows["counted"]]
-    outputs = counted.groupby(keys, dropna=False).agg(
+    stated = values.confidences.groupby(keys, dropna=False)["confidence"].mean()
+    outputs = values.rows.groupby(keys, dropna=False).agg(
         cluster=("cluster", "first"), wrong=("wrong", "mean")
     )
     outputs = outputs.join(stated, how="inner")
@@ -336,9 +332,8 @@ def _with_extra(
     return left / documents, (left + worst) / documents
 
 
-def _ranked(read: pd.DataFrame, unit: str, budget: float, seed: int) -> pd.DataFrame:
+def _ranked(rows: pd.DataFrame, unit: str, budget: float, seed: int) -> pd.DataFrame:
     """Order outputs or values by confidence; equal ones in an order that the seed decides."""
-    rows = read[~are_containers(read)]
     if unit == "document":
         keys = ["run", "document"]
         rows = rows.groupby(keys, dropna=False, sort=False)["confidence"].mean().reset_index()

@@ -13,9 +13,8 @@ from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.confidences import judged_values
+from extractbench_nb.stats.confidences import Levels, judged_values
 from extractbench_nb.stats.intervals import Drawing, Numbers, check_share, number
-from extractbench_nb.stats.levels import Levels
 
 RISK_COLUMNS = FrameSpec(
     "curve",
@@ -110,7 +109,7 @@ class RiskCoverage(DescribedFrames):
 
 def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     evaluations: object,
-    confidences: pd.DataFrame | None = None,
+    confidences: pd.DataFrame | str | None = None,
     *,
     target: float = 0.05,
     exchangeable: str = "document",
@@ -124,7 +123,7 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     ----------
     evaluations : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with `fields`, evaluated against gold.
-    confidences : pandas.DataFrame, optional
+    confidences : pandas.DataFrame or str, optional
         See `calibration`.
     target : float, optional
         Share of accepted values that may be wrong, between 0 and 1.
