@@ -8,7 +8,7 @@ from extractbench_nb.tables.curves import keep_curves, made_up_tables, pubtables
 from extractbench_nb.tables.detection import detection_scores
 from extractbench_nb.tables.drawing import GriTS
 from extractbench_nb.tables.grid_similarity import dilate, grits
-from extractbench_nb.tables.images import evaluate_images, load_images, locate_cells
+from extractbench_nb.tables.images import evaluate_images, load_images
 from extractbench_nb.tables.models import detect, page_tables
 from extractbench_nb.tables.objects import STRUCTURE_LABELS, crop, read_objects, to_objects
 from extractbench_nb.tables.quality import align_texts, check_tables
@@ -36,7 +36,6 @@ __all__ = [
     "grits",
     "keep_curves",
     "load_images",
-    "locate_cells",
     "made_up_tables",
     "page_tables",
     "pubtables",

@@ -11,7 +11,6 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from extractbench_nb._concurrency import worker_count
@@ -26,11 +25,11 @@ from extractbench_nb.tables.batches import (
     table_scores,
     unreadable,
 )
-from extractbench_nb.tables.cells import Indices, Table, is_share
+from extractbench_nb.tables.cells import is_share
 from extractbench_nb.tables.comparing import TABLE_METRICS, checked_options
 from extractbench_nb.tables.curves import pubtables
 from extractbench_nb.tables.detection import score_detections, task_labels
-from extractbench_nb.tables.grid_similarity import boundaries, checked_names, row_extents
+from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.models import read_image
 from extractbench_nb.tables.objects import (
     STRUCTURE_LABELS,
@@ -41,7 +40,6 @@ from extractbench_nb.tables.objects import (
     read_objects,
     read_words,
 )
-from extractbench_nb.tables.quality import align_texts
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.resolution import from_objects, raw_grid
 
@@ -402,8 +400,8 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     -----
     Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2022). The true table is made of the
     true objects by the same steps as the predicted one. ``grits_rawloc`` compares the boxes of rows
-    and columns before conflicts are resolved. Cells that come without boxes get those of their
-    words, see `locate_cells`; they have no ``grits_rawloc``, and no objects to detect.
+    and columns before conflicts are resolved. A table without objects has no ``grits_rawloc``, and
+    without boxes no ``grits_loc``.
     """
     known: Any = images
     if isinstance(images, dict):
@@ -482,7 +480,6 @@ def _score_image(
             rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
         else:
             predicted = read_table(given, name=f"{image.id}, predicted")
-            predicted = locate_cells(predicted, image.words)
     except InputError as error:
         return unreadable(true, names, error), sides or (objects, _NO_OBJECTS)
     scored = score_pair(image.id, true, predicted, others, variant, None)
@@ -526,114 +523,3 @@ def _are_objects(given: Any) -> bool:
         and ("bbox" in item or "x0" in item or item["label"] in STRUCTURE_LABELS)
         for item in given
     )
-
-
-def locate_cells(table: Any, words: Any) -> Table:
-    """Give the cells of a table boxes, by the words of the image that they were read from.
-
-    Parameters
-    ----------
-    table : Table, or an input of `read_table`
-        The table; cells that have boxes keep them.
-    words : pandas.DataFrame or list of dict
-        Words with their boxes, as `from_objects` takes them.
-
-    Returns
-    -------
-    Table
-        The same cells, each with the box of its rows and columns, which are as tight as the words
-        in them. If these contradict the order of rows or columns, a cell has the box around its own
-        words, or without words a box without area.
-
-    Raises
-    ------
-    InputError
-        The table cannot be read, or `words` is not a list of words.
-
-    Notes
-    -----
-    The texts of the cells, row by row, and the words are aligned as sequences of characters without
-    white space (Needleman and Wunsch, see `align_texts`), as section 4 of Smock, Pesala and
-    Abraham, "PubTables-1M" (2022), connects the text of an XML file with that of a PDF. A word
-    belongs to the cell that has most of its characters, if these are at least half. Two orders of
-    the words are tried: the one they are given in, and the one of their middles, in lines from top
-    to bottom; the one with more characters in common is taken. Words and cells that are left are
-    aligned again, until nothing is found.
-
-    Examples
-    --------
-    >>> words = [
-    ...     {"text": "Year", "bbox": [0, 0, 20, 10]},
-    ...     {"text": "2024", "bbox": [2, 12, 20, 22]},
-    ... ]
-    >>> [cell.box for cell in locate_cells("<table><tr><td>Year<tr><td>2024</table>", words).cells]
-    [(0.0, 0.0, 20.0, 10.0), (0.0, 12.0, 20.0, 22.0)]
-    """
-    found = read_table(table).rebuilt()
-    if found.has_boxes:
-        return found
-    listed = detected_words(words, "words")
-    owners = _owners(found, listed)
-    cells = list(found.cells)
-    for number in {*owners.tolist()} - {-1}:
-        own = listed.boxes[owners == number]
-        low, high = own[:, :2].min(axis=0).tolist(), own[:, 2:].max(axis=0).tolist()
-        cells[number] = cells[number]._replace(box=(*low, *high))
-    located = replace(found, cells=tuple(cells))
-    try:
-        across, down = _tight(located.transposed(), "column", 0), _tight(located, "row", 1)
-    except InputError:
-        flat = (0.0, 0.0, 0.0, 0.0)
-        return replace(found, cells=tuple(cell._replace(box=cell.box or flat) for cell in cells))
-    for number, cell in enumerate(cells):
-        (left, right), (top, bottom) = (
-            (lines[numbers[0]][0], lines[numbers[-1]][1])
-            for lines, numbers in ((across, cell.columns), (down, cell.rows))
-        )
-        cells[number] = cell._replace(box=(left, top, right, bottom))
-    return replace(found, cells=tuple(cells))
-
-
-def _owners(table: Table, listed: Words) -> Indices:
-    """Return the number of the cell that each word belongs to, or -1."""
-    by_word = ["".join(text.split()) for text in listed.texts]
-    across, down = ((listed.boxes[:, :2] + listed.boxes[:, 2:]) / 2).T
-    heights = listed.boxes[:, 3] - listed.boxes[:, 1]
-    # a line ends where the next word is half a word lower
-    from_top = down.argsort()
-    lower = np.diff(down[from_top], prepend=-np.inf) > (np.median(heights) / 2 if by_word else 0)
-    lines = np.empty(len(by_word), dtype=np.intp)
-    lines[from_top] = lower.cumsum()
-    orders = np.lexsort(listed.order[:, 2::-1].T), np.lexsort((across, lines))
-    places = list(dict.fromkeys(table.grid.ravel().tolist()))
-    owners = np.full(len(by_word), -1, dtype=np.intp)
-    while True:
-        free = [n for n in places if n not in owners]
-        texts = ["".join(table.cells[n].text.split()) for n in free]
-        rest = [text if cell < 0 else "" for text, cell in zip(by_word, owners, strict=True)]
-        common = max((_common(texts, rest, order) for order in orders), key=np.sum)
-        sizes = np.array(list(map(len, rest)), dtype=np.intp)
-        fits = (sizes > 0) & (2 * common.max(axis=0, initial=0) >= sizes)
-        if not free or not fits.any():
-            return owners
-        owners[fits] = np.array(free)[common.argmax(axis=0)[fits]]
-
-
-def _common(by_cell: list[str], by_word: list[str], order: Indices) -> Indices:
-    """Count the characters that each cell and word have in common, if words are in that order."""
-    cells = np.repeat(np.arange(len(by_cell)), list(map(len, by_cell)))
-    words = np.repeat(order, [len(by_word[n]) for n in order])
-    aligned = align_texts("".join(by_cell), "".join(by_word[n] for n in order))
-    places = aligned.loc[aligned["kind"] == "match", ["a_at", "b_at"]].to_numpy(dtype=np.intp)
-    common = np.zeros((len(by_cell), len(by_word)), dtype=np.intp)
-    np.add.at(common, (cells[places[:, 0]], words[places[:, 1]]), 1)
-    return common
-
-
-def _tight(table: Table, name: str, axis: int) -> list[tuple[float, float]]:
-    """Return the extent of each row; one without a box fills the space between its neighbours."""
-    starts = boundaries(table, name, axis)
-    return [
-        (starts[n], starts[n + 1]) if np.isnan(low) else (float(low), float(high))
-        for n, (low, high) in enumerate(row_extents(table, axis))
-    ]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 
 import extractbench_nb as xb
-from extractbench_nb.tables import Table, locate_cells
+from extractbench_nb.tables import Table
 from extractbench_nb.tables.images import IMAGE_COLUMNS, PAPER_COLUMNS, TableImages
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
@@ -250,77 +247,6 @@ def test_unknown_image(dataset: Path) -> None:
     assert "T9" not in images
 
 
-# --- cells without boxes ----------------------------------------------------------------------
-
-
-def bare(table: Table) -> Table:
-    return replace(table, cells=tuple(cell._replace(box=None) for cell in table.cells))
-
-
-@pytest.mark.parametrize("order", ["as given", "shuffled", "uneven"])
-def test_cells_are_found_by_their_words(order: str) -> None:
-    """In the order of the page, or in any: then the places of the words decide."""
-    rng = random.Random(0)
-    scores = []
-    for table in xb.tables.made_up_tables(40, seed=1, rows=9, columns=6):
-        words = words_of(table)
-        if order != "as given":
-            rng.shuffle(words)
-            words = [word | {"line_num": n} for n, word in enumerate(words)]
-        if order == "uneven":  # a row is 14 high, a word 10
-            for word in words:
-                x0, y0, x1, y1 = word["bbox"]
-                dy = rng.uniform(-1, 1)
-                word["bbox"] = [x0, y0 + dy, x1, y1 + dy]
-        found = locate_cells(bare(table), words)
-        assert found.texts == table.texts
-        score = xb.tables.grits(xb.tables.dilate(table), xb.tables.dilate(found), "loc")
-        scores.append(score.scores.loc["loc", "fscore"])
-    # "n" may be taken for the end of "Mean" where a header cell is two rows high
-    assert min(scores) > 0.7
-    assert sum(scores) / len(scores) > (0.95 if order == "uneven" else 0.99)
-
-
-@given(st.integers(0, 10**6), st.data())
-def test_every_cell_gets_a_box(seed: int, data: Any) -> None:
-    """Whatever the words are: of this table or of another, all of them or a few."""
-    table, other = xb.tables.made_up_tables(2, seed=seed, rows=5, columns=4)
-    words = data.draw(st.lists(st.sampled_from(words_of(table) + words_of(other)), max_size=30))
-    found = locate_cells(bare(table), words)
-    assert found.has_boxes
-    assert [cell._replace(box=None) for cell in found.cells] == [*bare(table).cells]
-
-
-def test_boxes_of_cells_are_those_of_their_lines() -> None:
-    words = [
-        {"text": "Item", "bbox": [0, 0, 20, 10]},
-        {"text": "Net", "bbox": [30, 1, 40, 11]},
-        {"text": "sales", "bbox": [42, 1, 60, 11]},
-        {"text": "Paper", "bbox": [0, 14, 25, 24]},
-        {"text": "(note)", "bbox": [0, 40, 25, 50]},
-    ]
-    table = [["Item", "Net sales"], ["Paper", ""]]
-    found = locate_cells(table, words)
-    assert [cell.box for cell in found.cells] == [
-        (0, 0, 25, 11),
-        (30, 0, 60, 11),
-        (0, 14, 25, 24),
-        (30, 14, 60, 24),
-    ]
-
-
-def test_words_out_of_order_leave_cells_their_own_boxes() -> None:
-    words = [{"text": "low", "bbox": [0, 50, 9, 60]}, {"text": "high", "bbox": [0, 0, 9, 10]}]
-    found = locate_cells([["low"], ["high"], ["unknown"]], words)
-    assert [cell.box for cell in found.cells] == [(0, 50, 9, 60), (0, 0, 9, 10), (0, 0, 0, 0)]
-    nothing = locate_cells([["a"], ["b"]], [])
-    assert [cell.box for cell in nothing.cells] == [(0, 0, 0, 0)] * 2
-
-
-def test_boxes_that_are_there_stay() -> None:
-    assert locate_cells(TABLES[0], []).cells == TABLES[0].cells
-
-
 # --- scores -----------------------------------------------------------------------------------
 
 
@@ -394,7 +320,7 @@ def test_what_is_right_scores_1(dataset: Path) -> None:
 
 
 def test_other_forms_of_predictions(dataset: Path) -> None:
-    """A function for a dict; frames; tables as text, whose cells are found by their words."""
+    """A function for a dict; frames; tables as text, which have no location."""
     images = xb.tables.load_images(dataset)
     expected = xb.tables.evaluate_images(images, perfect())
     for form in (
@@ -409,11 +335,13 @@ def test_other_forms_of_predictions(dataset: Path) -> None:
     assert found.means([]).set_index("metric")["mean"].fillna(-1).to_dict() == {
         "grits_top": 1,
         "grits_con": 1,
-        "grits_loc": pytest.approx(1),
+        "grits_loc": -1,
         "grits_rawloc": -1,
         "exact": 1,
     }
-    assert set(found.scores["note"]) == {"", "no objects"}
+    notes = found.scores.drop_duplicates("metric").set_index("metric")["note"]
+    assert notes["grits_rawloc"] == "no objects"
+    assert "has no bbox" in notes["grits_loc"]
     assert found.detection["objects"].tolist() == [0]
 
 
