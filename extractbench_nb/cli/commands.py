@@ -153,7 +153,7 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
     Compares PREDICTED with GOLD by the metrics that SCHEMA declares, and writes report.html,
     report.json, summary.txt, fields.csv and fields.md. Prints the folder that holds them.
     """
-    from extractbench_nb.report.builder import ReportBuilder, ReportConfig
+    from extractbench_nb.compat.reports import ReportBuilder, ReportConfig
 
     builder = ReportBuilder(ReportConfig(output_dir=output, output_name=name))
     built = builder.from_evaluation(_evaluated(**inputs))

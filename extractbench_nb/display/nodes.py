@@ -7,7 +7,7 @@ live page; nothing that comes from a document is ever parsed as HTML.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
@@ -111,8 +111,13 @@ def _wired(node: Node, parts: Mapping[str, str]) -> list[Any]:
     return [node.tag, attributes, *inside]
 
 
-def static_html(node: Node, parts: Mapping[str, Node] | None = None) -> str:
-    """Write a tree as HTML that needs no script: without controls, and with all parts in place."""
+def static_html(
+    node: Node, parts: Mapping[str, Node] | None = None, *, also: Container[str] = ()
+) -> str:
+    """Write a tree as HTML that needs no script: without controls, and with all parts in place.
+
+    A page of its own keeps attributes that a cell's output does without, as `also` says.
+    """
     attributes = node.attributes
     if "live" in attributes or (node.tag in _CONTROLS and "keep" not in attributes):
         return ""
@@ -121,12 +126,16 @@ def static_html(node: Node, parts: Mapping[str, Node] | None = None) -> str:
     written = "".join(
         f' {name}="{escape(str(value))}"' if value is not True else f" {name}"
         for name, value in attributes.items()
-        if name in _STATIC or (name in ("role", "aria-label") and attributes.get("role") == "img")
+        if name in _STATIC
+        or name in also
+        or (name in ("role", "aria-label") and attributes.get("role") == "img")
     )
     if node.tag in _VOID:
         return f"<{node.tag}{written}>"
     inside = "".join(
-        escape(clean(child), quote=False) if isinstance(child, str) else static_html(child, parts)
+        escape(clean(child), quote=False)
+        if isinstance(child, str)
+        else static_html(child, parts, also=also)
         for child in children
     )
     tag = "span" if node.tag in _CONTROLS else node.tag

@@ -251,7 +251,7 @@ def _shown(value: Any, quoted: bool) -> str:
 
 #: What writes an `Evaluation`: reports and Parquet files stand above it, so they are named here.
 _WRITERS = {
-    "report": "extractbench_nb.report.builder:write_evaluation",
+    "report": "extractbench_nb.report.writing:write_report",
     "parquet": "extractbench_nb.batch.storage:write_evaluation",
 }
 

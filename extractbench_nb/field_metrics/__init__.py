@@ -5,16 +5,12 @@ from extractbench_nb.field_metrics import (  # noqa: F401 - importing them fills
     numbers,
     strings,
 )
-from extractbench_nb.field_metrics.classes import BaseMetric, MetricResult, global_metric_registry
 from extractbench_nb.field_metrics.registry import REGISTRY, MetricScore, metric, metrics
 
 REGISTRY.built_in.update(REGISTRY.entries)
 
 __all__ = [
-    "BaseMetric",
-    "MetricResult",
     "MetricScore",
-    "global_metric_registry",
     "metric",
     "metrics",
 ]

@@ -1,7 +1,5 @@
-"""Reports on a document or on built tables: JSON, text, CSV, Markdown and one HTML page."""
+"""Reports on an evaluation or on built tables: JSON, text, CSV, Markdown and one HTML page."""
 
-from extractbench_nb.report.builder import ReportBuilder, ReportConfig
-from extractbench_nb.report.models import EvaluationReport
-from extractbench_nb.report.tables import TableReport
+from extractbench_nb.report.writing import write_report
 
-__all__ = ["EvaluationReport", "ReportBuilder", "ReportConfig", "TableReport"]
+__all__ = ["write_report"]

@@ -227,6 +227,6 @@ def test_variables_of_both_themes_have_the_same_names() -> None:
 
 
 def test_the_report_uses_only_what_is_declared() -> None:
-    style = files("extractbench_nb.report").joinpath("templates", "report.css").read_text("utf-8")
+    style = files("extractbench_nb.report").joinpath("report.css").read_text("utf-8")
     declared = set(re.findall(r"(--[\w-]+):", style + css_variables(LIGHT)))
     assert set(re.findall(r"var\((--[\w-]+)\)", style)) <= declared

@@ -1,0 +1,1 @@
+"""The package ``extract_bench.evaluation``: `metrics` is all that the README imports from it."""
