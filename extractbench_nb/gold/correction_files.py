@@ -1,13 +1,12 @@
-"""Corrections in files: CSV for spreadsheets, and JSON Patch (RFC 6902) for programs."""
+"""Corrections: their columns, CSV files for spreadsheets, and how they change a document."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,16 +15,7 @@ import pandas as pd
 
 from extractbench_nb._files import reading
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import (
-    PATH_STEP,
-    canonical,
-    escape_pointer,
-    json_type,
-    member,
-    read_text,
-    step_key,
-    unescape_pointer,
-)
+from extractbench_nb._json import PATH_STEP, step_key
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 
@@ -54,8 +44,8 @@ HISTORY = FrameSpec(
     ),
 )
 
-#: Where a corrected dataset keeps its log and its patches.
-LOG_FOLDER, LOG, PATCH_SUFFIX = "corrections", "log.csv", ".patch.json"
+#: Where a corrected dataset keeps its log.
+LOG_FOLDER, LOG = "corrections", "log.csv"
 REMARKS = ("who", "when", "why")
 #: The index behind the last item of an array.
 END = -1
@@ -164,66 +154,7 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-# --- JSON Patch -------------------------------------------------------------------------------
-
-
-def patch_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read the operations of a JSON Patch as rows; all paths are those before the first."""
-    name, document = f"patch {path.name!r}", path.name.removesuffix(PATCH_SUFFIX)
-    try:
-        patch = json.loads(read_text(path, "patch"), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is not JSON: {error}") from None
-    if not isinstance(patch, list):
-        raise InputError(f"{name} is of type {json_type(patch)}; expected an array of operations")
-    tested: dict[str, Any] = {}
-    removed: dict[str, int] = {}
-    for at, operation in enumerate(patch):
-        where = f"{name} operation {at}"
-        if not isinstance(operation, dict) or not isinstance(operation.get("path"), str):
-            raise InputError(f"{where} is {one_line(canonical(operation))}; expected op and path")
-        op, pointer = operation.get("op"), operation["path"]
-        if op not in (*OPS, "test"):
-            raise InputError(f"{where}: op is {op!r}; {nearest(op, (*OPS, 'test'))}")
-        if (op != "remove") != ("value" in operation):
-            raise InputError(f"{where}: {op!r} {'needs a' if op != 'remove' else 'has no'} value")
-        if op == "test":
-            tested[pointer] = operation["value"]
-            continue
-        yield (
-            where,
-            {
-                "document": document,
-                "path": _instance_path(pointer, removed, where),
-                "op": op,
-                "old": tested.pop(pointer, pd.NA),
-                "new": operation.get("value", pd.NA),
-                **{key: operation.get(key) for key in REMARKS},
-            },
-        )
-        above, _, last = pointer.rpartition("/")
-        if op == "remove" and last.isdecimal():
-            removed[above] = int(last)
-    if tested:
-        raise InputError(f"{name}: the test of {next(iter(tested))!r} has no operation after it")
-
-
-def _instance_path(pointer: str, removed: Mapping[str, int], where: str) -> str:
-    """Write a JSON Pointer as an instance path."""
-    if pointer and not pointer.startswith("/"):
-        raise InputError(f"{where}: path is {pointer!r}; expected a JSON Pointer, '/items/2/name'")
-    path, above = "$", ""
-    for token in pointer.split("/")[1:]:
-        key = unescape_pointer(token)
-        is_index = key == "-" or (key.isascii() and key.isdecimal())
-        if key.isdecimal() and int(key) >= removed.get(above, math.inf):
-            raise InputError(
-                f"{where}: {pointer!r} may have moved, as {above}/{removed[above]} was removed "
-                "before; remove items from the last to the first, after all other operations"
-            )
-        path += f"[{key}]" if is_index else member(key)
-        above += f"/{token}"
-    return path
+# --- what they do -----------------------------------------------------------------------------
 
 
 def in_patch_order(rows: Iterable[tuple[Steps, Correction]]) -> list[tuple[Steps, Correction]]:
@@ -237,42 +168,21 @@ def in_patch_order(rows: Iterable[tuple[Steps, Correction]]) -> list[tuple[Steps
     return [row for row in rows if row[1].op != "remove"] + removals
 
 
-def operations(steps: Steps, row: Correction) -> Iterator[dict[str, Any]]:
-    """Write a correction as operations of a JSON Patch."""
-    tokens = ("-" if step == END else escape_pointer(str(step)) for step in steps)
-    path = "".join(f"/{token}" for token in tokens)
-    if row.old is not pd.NA and row.op != "add":
-        yield {"op": "test", "path": path, "value": row.old}
-    value = {} if row.op == "remove" else {"value": row.new}
-    remarks = {name: getattr(row, name) for name in REMARKS}
-    told = {name: text for name, text in remarks.items() if text is not pd.NA}
-    yield {"op": row.op, "path": path, **value, **told}
-
-
-def patched(document: Any, patch: Iterable[Mapping[str, Any]]) -> Any:
-    """Return a document to which operations of corrections, which fit it, are applied."""
+def patched(document: Any, rows: Iterable[tuple[Steps, Correction]]) -> Any:
+    """Return a document to which corrections, which fit it and are in order, are applied."""
     document = deepcopy(document)
-    for operation in patch:
-        if not operation["path"]:
-            document = operation.get("value", document)
+    for steps, row in rows:
+        if not steps:
+            document = row.new
             continue
-        *above, last = map(unescape_pointer, operation["path"].split("/")[1:])
-        target = document
+        *above, last = steps
+        target: Any = document
         for step in above:
-            target = target[int(step) if isinstance(target, list) else step]
-        key: Any = last
-        if isinstance(target, list):
-            key = len(target) if last == "-" else int(last)
-        if operation["op"] == "remove":
-            del target[key]
-        elif operation["op"] == "add" and isinstance(target, list):
-            target.insert(key, operation["value"])
-        elif operation["op"] in ("add", "replace"):
-            target[key] = operation["value"]
+            target = target[step]
+        if row.op == "remove":
+            del target[last]
+        elif last == END and isinstance(target, list):
+            target.append(row.new)
+        else:
+            target[last] = row.new
     return document
-
-
-def patch_text(operations: Sequence[Mapping[str, Any]]) -> str:
-    """Write one operation per line."""
-    lines = ",\n".join(json.dumps(operation, ensure_ascii=False) for operation in operations)
-    return f"[\n{lines}\n]\n"

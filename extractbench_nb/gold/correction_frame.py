@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -13,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._files import make_folder, reading, write_texts
+from extractbench_nb._files import write_texts
 from extractbench_nb._json import (
     PATH_STEP,
     canonical,
@@ -25,17 +24,12 @@ from extractbench_nb.gold.correction_files import (
     CORRECTIONS,
     END,
     OPS,
-    PATCH_SUFFIX,
     REMARKS,
     Correction,
     Steps,
     adds,
     csv_rows,
     csv_text,
-    in_patch_order,
-    operations,
-    patch_rows,
-    patch_text,
 )
 
 
@@ -47,8 +41,7 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
     source : view, pandas.DataFrame, str or pathlib.Path
         The view of `show_evidence`, with its edits. A frame with columns document, path, new, and
         optionally op, old, who, when, why; a frame of `suspects` is one. A CSV file that
-        `save_corrections` wrote. A JSON Patch (RFC 6902) named ``{document}.patch.json``, or a
-        folder of them. Other columns are ignored.
+        `save_corrections` wrote, or the log of a corrected dataset. Other columns are ignored.
     who, why : str, optional
         Author and reason of the corrections for which `source` states none.
 
@@ -70,8 +63,7 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
     Paths are those of ``Evaluation.fields``; all refer to gold before the corrections. ``add``
     adds a key (``$.address.city``), or an item after the last one (``$.items[-]``, or the path of
     a spurious item in ``fields``, ``$.items[+3]``). The default op is ``add`` for a path that ends
-    in such an index, else ``replace``. In a JSON Patch, numbers are read as indices; where gold
-    has an object, `apply` takes them as keys.
+    in such an index, else ``replace``.
 
     Examples
     --------
@@ -85,25 +77,24 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
 
 
 def save_corrections(source: Any, path: str | Path) -> Path:
-    """Write corrections to files that people can review and `corrections` reads again.
+    """Write corrections to a CSV file that people can review and `corrections` reads again.
 
     Parameters
     ----------
     source : view, pandas.DataFrame, str or pathlib.Path
         What `corrections` takes.
     path : str or pathlib.Path
-        A file that ends in ``.csv``, or a folder for one JSON Patch per document,
-        ``{document}.patch.json``. Files of these names are replaced.
+        A file that ends in ``.csv``. It is replaced if it exists.
 
     Returns
     -------
     pathlib.Path
-        The file or folder.
+        The file.
 
     Raises
     ------
     InputError
-        The corrections are not valid.
+        The corrections are not valid, or the name of the file does not end in ``.csv``.
     OutputError
         A file cannot be written; what was there before is unchanged.
 
@@ -111,9 +102,7 @@ def save_corrections(source: Any, path: str | Path) -> Path:
     -----
     In the CSV file ``old`` and ``new`` are JSON: ``"12"`` is a text and ``12`` a number, ``null``
     is null, and an empty cell states nothing. Other cells that a spreadsheet would take for a
-    formula begin with an apostrophe, which is removed when the file is read. A patch has a ``test``
-    of the old value before each change, and the members who, when and why, which RFC 6902 lets
-    other programs ignore.
+    formula begin with an apostrophe, which is removed when the file is read.
 
     Examples
     --------
@@ -125,23 +114,10 @@ def save_corrections(source: Any, path: str | Path) -> Path:
     >>> corrections(file)["new"].tolist()
     ['8']
     """
-    rows, target = read_corrections(source, None, None), Path(path)
-    if target.suffix.lower() == ".csv":
-        write_texts({target: csv_text(CORRECTIONS, rows)})
-        return target
-    by_document: dict[str, list[tuple[Steps, Correction]]] = defaultdict(list)
-    for row in rows:
-        if row.document in (".", "..") or re.search(r"[/\\\0]", row.document):
-            raise InputError(f"document {row.document!r} cannot be the name of a file")
-        by_document[row.document].append((row.steps, row))
-    texts = {
-        target / f"{document}{PATCH_SUFFIX}": patch_text(
-            [op for row in in_patch_order(found) for op in operations(*row)]
-        )
-        for document, found in by_document.items()
-    }
-    make_folder(target)
-    write_texts(texts)
+    target = Path(path)
+    if target.suffix.lower() != ".csv":
+        raise InputError(f"path is {str(path)!r}; expected the name of a .csv file")
+    write_texts({target: csv_text(CORRECTIONS, read_corrections(source, None, None))})
     return target
 
 
@@ -197,19 +173,10 @@ def _rows(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         path = Path(source)
         if path.suffix.lower() == ".csv":
             yield from csv_rows(path, CORRECTIONS)
-        elif path.is_dir():
-            with reading(f"folder {str(path)!r}"):
-                files = sorted(file for file in path.iterdir() if file.name.endswith(PATCH_SUFFIX))
-            if not files:
-                raise InputError(f"folder {str(path)!r} has no *{PATCH_SUFFIX}")
-            for file in files:
-                yield from patch_rows(file)
-        elif path.name.endswith(PATCH_SUFFIX):
-            yield from patch_rows(path)
         else:
             raise InputError(
-                f"corrections {str(path)!r}: expected a .csv file, a *{PATCH_SUFFIX} file or a "
-                "folder of these"
+                f"corrections {str(path)!r}: expected a .csv file (a JSON Patch of an earlier "
+                "version is not read; the log beside it, corrections/log.csv, has the same rows)"
             )
     else:
         raise InputError(

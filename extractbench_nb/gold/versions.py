@@ -19,7 +19,7 @@ import pandas as pd
 
 from extractbench_nb._files import make_folder, new_folder, write_texts
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import PATH_STEP, canonical, equality_key, read_document, read_text
+from extractbench_nb._json import PATH_STEP, canonical, equality_key, read_text
 from extractbench_nb.benchmark.dataset import (
     ACCEPTED_FILES,
     LICENCE_FILES,
@@ -35,14 +35,11 @@ from extractbench_nb.gold.correction_files import (
     HISTORY,
     LOG,
     LOG_FOLDER,
-    PATCH_SUFFIX,
     Correction,
     Steps,
     csv_rows,
     csv_text,
     in_patch_order,
-    operations,
-    patch_text,
     patched,
 )
 from extractbench_nb.gold.correction_frame import checked, read_corrections, remarks_of
@@ -97,8 +94,7 @@ def apply(
     -------
     Dataset
         The new version. Its folder has schemas, gold files, PDFs, licence and recorded runs of the
-        dataset, and a folder ``corrections``: ``log.csv``, see `history`, and for each corrected
-        document a JSON Patch that turns its first gold into the present one.
+        dataset, and ``corrections/log.csv``, see `history`.
 
     Raises
     ------
@@ -144,7 +140,6 @@ def apply(
     if not by_document:
         raise InputError("there are no corrections to apply")
     texts: dict[str, str] = {}
-    patches: dict[str, list[dict[str, Any]]] = {}
     applied: list[Correction] = []
     problems: list[str] = []
     breaks: list[str] = []
@@ -159,8 +154,7 @@ def apply(
             except InputError as error:
                 problems.append(f"document {document!r}, {one_line(row.path)}: {error}")
         if not problems:
-            patches[document] = list(_patch(gold, fitting))
-            corrected = patched(gold, patches[document])
+            corrected = patched(gold, _in_order(gold, fitting))
             breaks += _new_violations(document, ds.schema(schemas[document]), gold, corrected)
             texts[document] = _written_like(read_text(golds[document], "gold"), corrected)
             applied += [row for _, row in fitting]
@@ -175,10 +169,6 @@ def apply(
         make_folder(new / LOG_FOLDER)
         files = {new / golds[name].relative_to(ds.root): text for name, text in texts.items()}
         files[new / LOG_FOLDER / LOG] = csv_text(HISTORY, log)
-        for document, patch in patches.items():
-            name = f"{document}{PATCH_SUFFIX}"
-            before = _earlier_patch(ds.root / LOG_FOLDER / name)
-            files[new / LOG_FOLDER / name] = patch_text([*before, *patch])
         write_texts(files)
     if breaks:
         problem = "corrected gold does not fit its schema, where it did before"
@@ -315,8 +305,8 @@ def _with_old(row: Correction, found: Any) -> Correction:
     return row._replace(op="replace" if row.op == "add" else row.op, old=found)
 
 
-def _patch(gold: Any, rows: list[tuple[Steps, Correction]]) -> Iterator[dict[str, Any]]:
-    """Write corrections that fit gold as one JSON Patch.
+def _in_order(gold: Any, rows: list[tuple[Steps, Correction]]) -> list[tuple[Steps, Correction]]:
+    """Order corrections that fit gold such that none moves the place of a later one.
 
     What is added to an object or array that is missing or null is put together first: the outermost
     one is added as a whole.
@@ -339,8 +329,7 @@ def _patch(gold: Any, rows: list[tuple[Steps, Correction]]) -> Iterator[dict[str
         else:
             others.append((steps, row))
     others += [(steps, row._replace(new=value)) for steps, (row, value) in whole.items()]
-    for steps, row in in_patch_order(others):
-        yield from operations(steps, row)
+    return in_patch_order(others)
 
 
 def _with_added(value: Any, steps: Steps, new: Any) -> Any:
@@ -358,15 +347,6 @@ def _written_like(text: str, value: Any) -> str:
     indent = re.search(r"^[{[]\s*?\n( +|\t+)", text)
     lines = json.dumps(value, ensure_ascii=False, indent=indent[1] if indent else 2)
     return lines + "\n"
-
-
-def _earlier_patch(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    found = read_document(path, "patch")
-    if not isinstance(found, list):
-        raise InputError(f"patch {str(path)!r} is damaged; expected an array of operations")
-    return found
 
 
 def _moved_alternatives(ds: Dataset, applied: Sequence[Correction]) -> Iterator[str]:
@@ -398,9 +378,8 @@ def _copy_files(ds: Dataset, new: Path) -> None:
                 os.link(path.resolve(), copied)
         if not copied.exists():
             shutil.copyfile(path, copied)
-    for name in (RUN_FOLDER, LOG_FOLDER):
-        if (ds.root / name).is_dir():
-            shutil.copytree(ds.root / name, new / name, copy_function=shutil.copyfile)
+    if (ds.root / RUN_FOLDER).is_dir():
+        shutil.copytree(ds.root / RUN_FOLDER, new / RUN_FOLDER, copy_function=shutil.copyfile)
 
 
 # --- scores before and after ------------------------------------------------------------------
