@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from extractbench_nb._json import canonical, canonical_unordered
-from extractbench_nb.engine.accepted import Alternatives, Item, plain
 from extractbench_nb.engine.bounds import Indices, Pairs, Worth, Worths, solve
 from extractbench_nb.engine.proxy import Estimate, proxy_matrix
 from extractbench_nb.engine.scoring import Scorer
@@ -63,14 +62,12 @@ class OptimalAligner(ItemComparer):
     ----------
     scorer : Scorer
         Scores item fields by the metrics of the schema and the rules of a profile.
-    accepted : Alternatives, optional
-        Accepted alternatives to values of gold.
     """
 
     name = "optimal"
 
-    def __init__(self, scorer: Scorer, accepted: Alternatives | None = None) -> None:
-        super().__init__(scorer, accepted)
+    def __init__(self, scorer: Scorer) -> None:
+        super().__init__(scorer)
         self._known: dict[tuple[Node, int, int], Pairs] = {}
         self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
@@ -78,8 +75,6 @@ class OptimalAligner(ItemComparer):
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         """Align the items of one array."""
-        if self.accepted is not None:
-            gold = self.accepted.wrapped(gold)
         key = (node, id(gold), id(predicted))  # the caller keeps the items alive
         known = self._known.get(key)
         if known is not None:
@@ -122,12 +117,12 @@ class OptimalAligner(ItemComparer):
         if pairs <= limit and self._comparisons(node, one, two) <= limit:
             return self._solve_exactly(node, one, two)
         if pairs > DENSE_PAIRS:
-            return _solve_greedily(node, plain(one), two)
+            return _solve_greedily(node, one, two)
         return self._look_again(node, one, two)
 
     def _look_again(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
         """Compare the estimated pairs; what did not match is solved anew, now on its metrics."""
-        worth = _estimated(node, plain(one), two)
+        worth = _estimated(node, one, two)
         chosen = worth.best_pairs()
         a_pair = self._comparisons(node, one, two) / (len(one) * len(two))
         if a_pair > LARGE_PAIR:
@@ -154,7 +149,7 @@ class OptimalAligner(ItemComparer):
         bonus = _bonus(one, two)
         count = min(count, max(worth.values.shape))
         # the estimate does not know of accepted alternatives
-        known = {a for a, item in enumerate(one) if type(item) is Item}
+        known = {a for a, item in enumerate(one) if self.scorer.accepted.of_scalars(item)}
         if len(known) * len(two) > ALTERNATIVE_PAIRS:
             known.clear()
         compared = [(a, b) for a in sorted(known) for b in range(len(two))]
@@ -208,7 +203,7 @@ class Side:
         self.keys = [_key(item, texts) for item in items]
         tie = list(self.keys)
         if len(set(tie)) < len(tie):  # equal but for the order of arrays inside them
-            tie = [k + canonical(x) for k, x in zip(tie, plain(items), strict=True)]
+            tie = [k + canonical(x) for k, x in zip(tie, items, strict=True)]
         self.order = sorted(range(len(tie)), key=tie.__getitem__)
         self.leaves = _leaves(items, counts)
 
@@ -222,8 +217,6 @@ def _key(item: Any, texts: dict[int, str]) -> str:
         return "s" + item
     if isinstance(item, MapItem):
         return repr(item.key) + canonical_unordered(item.item, texts)
-    if type(item) is Item:
-        return _key(item.value, texts)
     return canonical_unordered(item, texts)
 
 
@@ -261,7 +254,7 @@ def _at_most(copies: int, indices: list[int], side: Side) -> list[int]:
 
 
 def _are_long(items: list[Any]) -> bool:
-    texts = [item for item in plain(items) if isinstance(item, str)]
+    texts = [item for item in items if isinstance(item, str)]
     return len(texts) == len(items) and sum(map(len, texts)) > LONG_TEXT * len(texts)
 
 
@@ -286,8 +279,6 @@ def _exact_limit(node: Node) -> int:
 
 
 def _leaves(value: Any, counts: dict[int, int]) -> int:
-    if type(value) is Item:
-        return _leaves(value.value, counts)
     if not isinstance(value, dict | list | tuple):
         return 1
     found = counts.get(id(value))

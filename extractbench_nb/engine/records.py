@@ -28,10 +28,7 @@ class Paths(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Leaf:
-    """A scored pair of values that is not an array: node, paths, values and verdicts.
-
-    ``accepted`` is JSON text: gold's value in the accepted alternative that scored, if one did.
-    """
+    """A scored pair of values that is not an array: node, paths, values and verdicts."""
 
     node: Node
     paths: Paths
@@ -39,7 +36,6 @@ class Leaf:
     predicted: Any
     counted: bool
     verdicts: Sequence[Scored | Pending]
-    accepted: str | None = None
 
     def put(self, position: int, verdict: Scored) -> None:
         """Replace one verdict; records with equal verdicts share the sequence."""
@@ -54,8 +50,8 @@ class ArrayRecord(Leaf):
 
     If a side is absent or broken, or a metric takes the array as a whole, its verdicts are known
     from the start; `roll_up` fills in the verdict of an alignment. ``unaligned`` is the verdict of
-    an alignment that failed, because a model gave no answer. ``own_items`` is the number of items
-    in gold itself where the items are those of an accepted alternative.
+    an alignment that failed, because a model gave no answer. ``readings`` are the accepted
+    alternatives that were aligned in place of gold's items, by index.
     """
 
     gold_items: list[Any] = field(default_factory=list)
@@ -67,18 +63,13 @@ class ArrayRecord(Leaf):
     score: float | None = None
     passed: bool | None = None
     unaligned: Scored | None = None
-    own_items: int | None = None
+    readings: dict[int, Any] = field(default_factory=dict)
 
     @property
     def has_two_sides(self) -> bool:
         """Whether there are items to align, and both sides are arrays or both maps of arrays."""
         same_kind = isinstance(self.gold, dict) == isinstance(self.predicted, dict)
         return bool(self.gold_items and self.predicted_items and same_kind)
-
-    @property
-    def weighed_items(self) -> int:
-        """The number of items in gold itself, the weight of the array in ``overall_score``."""
-        return len(self.gold_items) if self.own_items is None else self.own_items
 
     def item_paths(self, i: int | None, j: int | None) -> Paths:
         """Return the paths of an item; ``[+3]`` is predicted item 3, which gold does not have."""

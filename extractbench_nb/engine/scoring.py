@@ -22,6 +22,7 @@ from extractbench_nb._json import (
     json_type,
     private_copy,
 )
+from extractbench_nb.engine.accepted import Alternatives, class_members
 from extractbench_nb.engine.profiles import Profile
 from extractbench_nb.errors import ConfigError, UnavailableError
 from extractbench_nb.field_metrics.numbers import (
@@ -73,7 +74,8 @@ class Scored(NamedTuple):
     """The verdict of one metric on one pair of values.
 
     ``result`` is the object that a metric with ``details`` returned, or of a metric that failed a
-    dict with ``error`` and ``error_type``; ``calls`` are the calls of models behind the verdict.
+    dict with ``error`` and ``error_type``; ``calls`` are the calls of models behind the verdict;
+    ``accepted`` is JSON text, the alternative that was compared in place of gold's value.
     """
 
     metric: str
@@ -85,6 +87,7 @@ class Scored(NamedTuple):
     weight: float = 1.0
     result: Any = None
     calls: tuple[JudgeCall, ...] = ()
+    accepted: str | None = None
 
 
 class Pending(NamedTuple):
@@ -114,9 +117,12 @@ class _Rules(NamedTuple):
 class Scorer:
     """Scores pairs of values under one profile, with one judge."""
 
-    def __init__(self, profile: Profile, judge: Judge) -> None:
+    def __init__(
+        self, profile: Profile, judge: Judge, accepted: Alternatives | None = None
+    ) -> None:
         self.profile = profile
         self.judge = judge
+        self.accepted = Alternatives() if accepted is None else accepted
         #: Whether the judge takes a whole `Question`, which is then awaited.
         self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
@@ -149,6 +155,25 @@ class Scorer:
         if predicted_state == "missing" and node.required and gold_state == PRESENT:
             absent = _REQUIRED_MISSING
         return self.resolved(node, gold, absent)
+
+    def best_reading(
+        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
+    ) -> Verdicts:
+        """Score a value that has accepted alternatives: the best one counts, gold's own if equal.
+
+        A judge that is awaited is asked about gold first, about an alternative only if nothing
+        before it passes, and not at all if the prediction equals one of them.
+        """
+        readings = [self.verdicts(node, gold, predicted)]
+        is_present = state_of(gold, node) == PRESENT
+        for other in (*others, *class_members(node, gold)):
+            verdicts = self.verdicts(node, other, predicted)
+            readings.append(accept(verdicts, canonical(other), is_present=is_present))
+        known = [verdicts for verdicts in readings if Pending not in map(type, verdicts)]
+        best = max(known, key=_rank, default=readings[0])
+        if len(known) == len(readings) or (known and _rank(best)[0] == 1.0):
+            return best
+        return tuple(_first_that_passes(verdicts) for verdicts in zip(*readings, strict=False))
 
     def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
         """Return a fast comparison of texts at a node, for alignments; None if there is none."""
@@ -277,7 +302,7 @@ class Scorer:
             self._rules[node] = rules
         return rules
 
-    def _bind(self, spec: MetricSpec, node: Node) -> Run:  # noqa: PLR0911 - one per kind of metric
+    def _bind(self, spec: MetricSpec, node: Node) -> Run:
         """Bind one metric to its params: a function that never raises."""
         metric_id, params = spec.metric_id, dict(spec.params)
         try:
@@ -468,6 +493,58 @@ class Scorer:
         details = {"error": str(error), "error_type": type(error).__name__}
         verdict = Scored(spec.metric_id, None, None, "judge_error", "metric_error", problem)
         return verdict._replace(weight=spec.weight, result=details)
+
+
+def accept(verdicts: Verdicts, text: str, *, is_present: bool = True) -> Verdicts:
+    """Say in verdicts which alternative they are about; `is_present` tells whether gold has one.
+
+    If it has, a value that is rightly absent is correct.
+    """
+
+    def accepted(verdict: Scored) -> Scored:
+        if is_present and verdict.outcome == "both_absent":
+            verdict = verdict._replace(outcome="correct", reason="accepted_absent")
+        return verdict._replace(accepted=text)
+
+    def finished(pending: Pending) -> Pending:
+        return pending._replace(finish=lambda result: accepted(pending.finish(result)))
+
+    return tuple(accepted(v) if isinstance(v, Scored) else finished(v) for v in verdicts)
+
+
+def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
+    """Rank readings: those that pass, those without a verdict, the others; then by score."""
+    score, passed = point_score(verdicts)
+    return 0.5 if passed is None else float(passed), score or 0.0
+
+
+def _first_that_passes(verdicts: Sequence[Scored | Pending]) -> Pending:
+    """Await the verdicts of several readings, until one passes; the best counts, with all calls."""
+
+    async def ask() -> Scored:
+        settled: list[Scored] = []
+        for verdict in verdicts:
+            if isinstance(verdict, Pending):
+                try:
+                    result = await verdict.call()
+                except Exception as error:  # noqa: BLE001 - it becomes a verdict
+                    result = error
+                settled.append(verdict.finish(result))
+            else:
+                settled.append(verdict)
+            if settled[-1].passed:
+                break
+        best = max(settled, key=lambda verdict: _rank([verdict]))
+        return best._replace(calls=tuple(call for v in settled for call in v.calls))
+
+    def finish(result: Any) -> Scored:
+        if isinstance(result, BaseException):
+            raise result
+        scored: Scored = result
+        return scored
+
+    first = next(v for v in verdicts if isinstance(v, Pending))
+    return Pending(first.spec, ask, finish)
 
 
 def _own(value: Any) -> Any:

@@ -6,11 +6,12 @@ item, and verdicts are cached by field, so that comparing all pairs of a small a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
-from extractbench_nb.engine.accepted import Alternatives, Item, class_members
+from extractbench_nb.engine.accepted import class_members, normal_path
 from extractbench_nb.engine.pairing import pair_up, resolve_union
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.field_metrics.strings import string_normalized
@@ -61,10 +62,6 @@ class MapItem(_KeyAndItem):
         other = MapItem(self.key, item)
         other.siblings = self.siblings
         return other
-
-
-#: Items that are not regular values.
-_WRAPPED = (MapItem, Item)
 
 
 class PairScore(NamedTuple):
@@ -146,14 +143,14 @@ class ItemComparer:
     arrays inside the items.
     """
 
-    def __init__(self, scorer: Scorer, accepted: Alternatives | None = None) -> None:
+    def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
-        self.accepted = accepted
         self._pairs: dict[tuple[Node, int, int], PairScore] = {}
         self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
         self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
         self._memos: dict[tuple[int, int], Memo] = {}
         self._flattened: dict[int, list[MapItem]] = {}
+        self._kept: list[Any] = []
 
     def __call__(self, node: Node, gold: Any, predicted: Any) -> list[tuple[int, int]]:
         """Pair the items of two arrays."""
@@ -200,15 +197,13 @@ class ItemComparer:
         """Return the items' values by field; nothing if any is irregular."""
         rows = []
         for item in items:
-            row = None if isinstance(item, _WRAPPED) else self._row(node, item)
+            row = None if isinstance(item, MapItem) else self._row(node, item)
             if row is None:
                 return []
             rows.append(row)
         return rows
 
     def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
-        if type(gold) is Item:
-            return self._best_reading(node, gold, predicted)
         if isinstance(gold, MapItem):
             same = same_key(gold, predicted)
             inner = self.compare(node, gold.item, predicted.item)
@@ -218,34 +213,46 @@ class ItemComparer:
             return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
         if never_match(gold, predicted):
             return PairScore(unlike_similarity(gold, predicted), False)
-        points = pair_up(node, gold, predicted)
-        results = [self._point(at, one, two) for at, one, two, _ in points]
+        others = self.scorer.accepted.of_scalars(gold)
+        results = [
+            self._point(at, one, two, others.get(normal_path(suffix), ()) if others else ())
+            for at, one, two, suffix in pair_up(node, gold, predicted)
+        ]
         return _mean(results, gold, predicted)
 
-    def _best_reading(self, node: Node, gold: Item, predicted: Any) -> PairScore:
-        """Compare an item with accepted alternatives: a match first, then the most similar."""
-        inside = [place for place in gold.places if place.suffix]
-        if not inside or never_match(gold.value, predicted):
-            own = self.compare(node, gold.value, predicted)
-        else:
-            results = self._results(node, gold.value, predicted)
-            for place in reversed(inside):  # inner places before outer ones
-                best = [result for result in results if place.holds(result[0])]
-                others = [result for result in results if not place.holds(result[0])]
-                for reading in place.readings:
-                    found = self._results(node, reading, predicted)
-                    best = max(best, [f for f in found if place.holds(f[0])], key=_rank)
-                results = [*others, *best]
-            own = _mean([result for _, result in results], gold.value, predicted)
-        whole = [value for place in gold.places if not place.suffix for value in place.values]
-        pairs = [own, *(self.compare(node, value, predicted) for value in whole)]
-        return max(pairs, key=lambda pair: (pair.matched, pair.similarity))
+    def readings(
+        self, node: Node, array: Any, gold: Sequence[Any], predicted: Sequence[Any]
+    ) -> dict[int, Any]:
+        """Choose accepted alternatives to put in the place of gold's items, by index.
 
-    def _results(
-        self, node: Node, gold: Any, predicted: Any
-    ) -> list[tuple[str, tuple[float, bool, bool]]]:
-        """Compare the fields of two items, by their paths in the item."""
-        return [(p.suffix, self._point(*p[:3])) for p in pair_up(node, gold, predicted)]
+        One is chosen if it is nearer than gold's own item to a predicted item that no other item
+        of gold matches: a match first, then the most similar.
+        """
+        chosen: dict[int, Any] = {}
+        for i, values in self.scorer.accepted.of_items(array).items():
+            at, own = node.item(i), gold[i]
+            if at is None:
+                continue
+            partners = predicted[i : i + 1] if i < len(node.children.prefix) else predicted
+            others = [chosen.get(k, item) for k, item in enumerate(gold) if k != i]
+            best = self._nearest(at, own, partners, others)
+            readings = [own.replaced(v) if isinstance(own, MapItem) else v for v in values]
+            self._kept.append(readings)  # results are remembered by identity
+            for reading in readings if not best[0] else ():
+                nearest = self._nearest(at, reading, partners, others)
+                if nearest > best:
+                    best, chosen[i] = nearest, reading
+        return chosen
+
+    def _nearest(
+        self, node: Node, gold: Any, partners: Sequence[Any], others: Sequence[Any]
+    ) -> tuple[bool, float]:
+        """Return how near an item is to the nearest partner that none of the others matches."""
+        results = [self.compare(node, gold, partner) for partner in partners]
+        for j in sorted(range(len(partners)), key=lambda j: (-results[j].matched, -results[j][0])):
+            if not any(self.compare(node, other, partners[j]).matched for other in others):
+                return results[j].matched, results[j].similarity
+        return False, -1.0
 
     def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
         """Return an item's values by field; None if its schema or the item is irregular."""
@@ -262,7 +269,8 @@ class ItemComparer:
                     for f in flat
                 )
             fields = self._fields[node]
-            self._rows[key] = None if fields is None else _values(fields, item)
+            irregular = fields is None or self.scorer.accepted.of_scalars(item)
+            self._rows[key] = None if irregular else _values(fields or (), item)
         return self._rows[key]
 
     def _flat_items(
@@ -338,11 +346,11 @@ class ItemComparer:
         return found
 
     def _point(
-        self, node: Node, gold: Any, predicted: Any, *, is_member: bool = False
+        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
     ) -> tuple[float, bool, bool]:
         """Return score, verdict, and whether the field is present on either side.
 
-        Of values that the schema declares to mean the same as gold's, the best one counts.
+        The best one of gold and its accepted alternatives counts, as in `Scorer.best_reading`.
         """
         node = resolve_union(node, gold, predicted) if node.kind == "union" else node
         score_it = self.scorer.whole_array if node.kind == "array" else self.scorer.verdicts
@@ -350,10 +358,13 @@ class ItemComparer:
         score, passed = point_score(settled)
         present = PRESENT in (state_of(gold, node), state_of(predicted, node))
         found = (score or 0.0, bool(passed), present)
-        if node.config is not None and node.config.accepted and not is_member:
-            members = class_members(node, gold)
-            others = [self._point(node, other, predicted, is_member=True) for other in members]
-            return max([found, *others], key=lambda result: (result[1], result[0]))
+        if not others and (node.config is None or not node.config.accepted):
+            return found
+        for other in (*others, *class_members(node, gold)):
+            score, passed = point_score(
+                [self._settled(v, node, other, predicted) for v in score_it(node, other, predicted)]
+            )
+            found = max(found, (score or 0.0, bool(passed), present), key=itemgetter(1, 0))
         return found
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
@@ -367,16 +378,18 @@ class ItemComparer:
         return verdict._replace(score=score, passed=passed)
 
     def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
+        array = gold
         if isinstance(gold, dict):  # maps of arrays; the same items each time
             gold, predicted = (
                 self._flattened.setdefault(id(value), map_items(value))
                 for value in (gold, predicted)
             )
         matched = 0
-        pairs = self(node, gold, predicted)
-        if self.accepted is not None:
-            gold = self.accepted.wrapped(gold)
-        for i, j in pairs:
+        readings = self.readings(node, array, gold, predicted)
+        if readings:
+            gold = [readings.get(i, item) for i, item in enumerate(gold)]
+            self._kept.append(gold)
+        for i, j in self(node, gold, predicted):
             at = node.item(i)
             if at is not None:
                 matched += self.compare(at, gold[i], predicted[j]).matched
@@ -410,14 +423,6 @@ def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) ->
     present = [score for score, _, is_present in results if is_present]
     similarity = sum(present) / len(present) if present else 1.0
     return PairScore(similarity, all(passed for _, passed, _ in results))
-
-
-def _rank(results: list[tuple[str, tuple[float, bool, bool]]]) -> tuple[bool, float, int]:
-    """Rank the fields of a place in one reading: all pass, then the mean score."""
-    fields = [result for _, result in results]
-    mean = sum(score for score, _, _ in fields) / len(fields) if fields else 1.0
-    passed = sum(passes for _, passes, _ in fields)
-    return passed == len(fields), mean, passed
 
 
 #: A field that stands on one side only, by the table of states.

@@ -15,16 +15,10 @@ from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from extractbench_nb._json import canonical_unordered, json_type
-from extractbench_nb.engine.accepted import (
-    Alternatives,
-    Place,
-    class_members,
-    normal_path,
-)
+from extractbench_nb._json import canonical, canonical_unordered, json_type
+from extractbench_nb.engine.accepted import normal_path
 from extractbench_nb.engine.assignment import OptimalAligner
-from extractbench_nb.engine.choices import Choice
-from extractbench_nb.engine.pairing import Point, pair_up
+from extractbench_nb.engine.pairing import pair_up
 from extractbench_nb.engine.records import (
     ROOT,
     ArrayRecord,
@@ -32,9 +26,8 @@ from extractbench_nb.engine.records import (
     Pair,
     Paths,
     array_items,
-    in_records,
 )
-from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer
+from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, accept
 from extractbench_nb.engine.similarity import (
     MapItem,
     is_aligned,
@@ -44,7 +37,7 @@ from extractbench_nb.engine.similarity import (
 )
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeCall, JudgeError
-from extractbench_nb.schema.nodes import Node
+from extractbench_nb.schema.nodes import MISSING, Node
 
 if TYPE_CHECKING:
     from extractbench_nb.engine.llm_alignment import LLMAligner
@@ -65,18 +58,12 @@ class Traversal:
     """Compares two documents; the result is a tree of records.
 
     ``top`` stands for the two documents; its children are the records outside of arrays.
-    ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited;
-    ``choices`` are the places where gold has accepted alternatives, outer before inner.
+    ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited.
     """
 
-    def __init__(
-        self, scorer: Scorer, alignment: str | Aligner, accepted: Alternatives | None = None
-    ) -> None:
+    def __init__(self, scorer: Scorer, alignment: str | Aligner) -> None:
         self.scorer = scorer
         self.alignment = alignment
-        self.accepted = accepted
-        self.choices: list[Choice] = []
-        self.has_choices = False
         self.top = Pair(0, 0)
         self.arrays: list[ArrayRecord] = []
         self.pending: list[tuple[Leaf, int, Pending]] = []
@@ -85,7 +72,12 @@ class Traversal:
     @cached_property
     def align(self) -> Align | AwaitedAlign:
         """The function that pairs the items of an array; made for the first array."""
-        return choose_aligner(self.alignment, self.scorer, self.accepted)
+        return choose_aligner(self.alignment, self.comparer)
+
+    @cached_property
+    def comparer(self) -> OptimalAligner:
+        """Compares items, whoever aligns them."""
+        return OptimalAligner(self.scorer)
 
     @cached_property
     def waits(self) -> bool:
@@ -94,109 +86,49 @@ class Traversal:
 
     def descend(self, root: Node, gold: Any, predicted: Any) -> None:
         """Record everything outside of arrays, then array by array, outer before inner."""
-        places = self.accepted.root if self.accepted is not None else ()
-        self.enter(self.top, root, gold, predicted, ROOT, places)
-        self._align_open()
-        while self.choices and not self.is_open and self._try_next():
-            pass
-
-    def _align_open(self) -> None:
-        """Align the arrays that are open, unless alignments must be awaited."""
+        self.enter(self.top, root, gold, predicted, ROOT)
         while self._aligned < len(self.arrays) and not self.waits:
             array = self.arrays[self._aligned]
             self._aligned += 1
             if not array.has_two_sides:
                 continue
             try:
-                pairs: Any = self.align(array.node, array.gold_items, array.predicted_items)
+                pairs: Any = self.align(array.node, self._readings(array), array.predicted_items)
             except JudgeError as error:
                 self._fail(array, error)
             else:
                 self._accept(array, pairs)
 
     def enter(
-        self,
-        parent: Pair,
-        node: Node,
-        gold: Any,
-        predicted: Any,
-        paths: Paths,
-        places: Sequence[Place] = (),
+        self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths, own: Any = MISSING
     ) -> None:
-        """Record every leaf and array below two values; inside of arrays comes after alignment."""
+        """Record every leaf and array below two values; inside of arrays comes after alignment.
+
+        `own` is gold's item if `gold` is an alternative to it; the records show its values.
+        """
         counted = parent is self.top
-        for place in places:
-            if not place.suffix and not counted:
-                continue  # of the item as a whole: its pair is a choice
-
-            def compare(at: int, place: Place = place) -> Pair:
-                reading = place.readings[at]
-                below = [p for p in pair_up(node, reading, predicted) if place.holds(p.suffix)]
-                return self._recorded(Pair(None, None), below, paths, counted)
-
-            own = normal_path(paths.gold) + place.suffix
-            self.choices.append(Choice.of_records(own, place.values, compare, parent))
-        self._recorded(parent, pair_up(node, gold, predicted), paths, counted)
-
-    def _recorded(self, parent: Pair, points: Iterable[Point], paths: Paths, counted: bool) -> Pair:
-        """Add the records of points to a pair."""
-        for child, ours, theirs, suffix in points:
+        others = self.scorer.accepted.of_scalars(gold)
+        own_points = pair_up(node, own, predicted) if own is not MISSING else ()
+        own_values = {point.suffix: point.gold for point in own_points}
+        for child, ours, theirs, suffix in pair_up(node, gold, predicted):
             record: Leaf
             at = paths.below(suffix)
             if child.kind == "array":
                 record = self._array(child, ours, theirs, at, counted)
             else:
-                verdicts = self.scorer.verdicts(child, ours, theirs)
-                record = Leaf(child, at, ours, theirs, counted, verdicts)
-                if child.config is not None and child.config.accepted:
-                    self._choose_in_class(record, parent)
+                some = others.get(normal_path(suffix), ()) if others else ()
+                if some or (child.config is not None and child.config.accepted):
+                    verdicts = self.scorer.best_reading(child, ours, theirs, some)
+                else:
+                    verdicts = self.scorer.verdicts(child, ours, theirs)
+                if own is not MISSING:
+                    verdicts = accept(verdicts, canonical(None if ours is MISSING else ours))
+                shown = ours if own is MISSING else own_values.get(suffix, MISSING)
+                record = Leaf(child, at, shown, theirs, counted, verdicts)
             parent.children.append(record)
             for position, verdict in enumerate(record.verdicts):
                 if type(verdict) is Pending:
                     self.pending.append((record, position, verdict))
-        return parent
-
-    def _choose_in_class(self, leaf: Leaf, parent: Pair) -> None:
-        """Open a choice where the schema declares values that mean the same as gold's."""
-        members = class_members(leaf.node, leaf.gold)
-
-        def compare(at: int) -> Pair:
-            verdicts = self.scorer.verdicts(leaf.node, members[at], leaf.predicted)
-            found = Leaf(leaf.node, leaf.paths, members[at], leaf.predicted, leaf.counted, verdicts)
-            self.pending += [(found, n, v) for n, v in enumerate(verdicts) if type(v) is Pending]
-            return Pair(None, None, [found])
-
-        if members:
-            own = normal_path(leaf.paths.gold)
-            self.choices.append(Choice.of_records(own, members, compare, parent))
-
-    def _try_next(self) -> bool:
-        """Compare the next alternatives; return whether there were any.
-
-        An outer choice waits for those inside of it.
-        """
-        self.has_choices = True
-        waiting: list[str] = []
-        for choice in reversed(self.choices):
-            if not choice.is_open or any(choice.contains(path) for path in waiting):
-                continue
-            if choice.advance(self.scorer.profile):
-                waiting.append(choice.path)
-        self.choices = [choice for choice in self.choices if choice.is_open]
-        self._align_open()
-        return bool(waiting)
-
-    def _take_identical(self) -> None:
-        """Use an alternative that the prediction equals, in place of asking a model about gold."""
-        for choice in reversed(self.choices):
-            dropped = choice.take_identical(self.scorer.profile)
-            if dropped:
-                self.pending = [entry for entry in self.pending if entry[0] is not dropped]
-
-    def drop_unused(self) -> None:
-        """Forget the arrays of readings that are not used; call it before `roll_up`."""
-        used = {id(record) for record in in_records(self.top.children)}
-        self.arrays = [array for array in self.arrays if id(array) in used]
 
     def _array(self, node: Node, gold: Any, predicted: Any, paths: Paths, counted: bool) -> Leaf:
         """Record an array; if a side is absent or broken, its verdict is known at once."""
@@ -220,17 +152,22 @@ class Traversal:
         self.arrays.append(record)
         return record
 
+    def _readings(self, array: ArrayRecord) -> list[Any]:
+        """Return gold's items as they are aligned: alternatives replace some of them."""
+        array.readings = self.comparer.readings(
+            array.node, array.gold, array.gold_items, array.predicted_items
+        )
+        if not array.readings:
+            return array.gold_items
+        return [array.readings.get(i, item) for i, item in enumerate(array.gold_items)]
+
     def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
         """Record the pairs of an alignment."""
-        places = self.accepted.of_items(array.gold) if self.accepted is not None else {}
         array.pairs = []
         for i, j in pairs:
             pair = Pair(i, j)
             array.pairs.append(pair)
-            for place in places.get(i, ()):
-                if not place.suffix:
-                    self._choose_item(array, pair, place)
-            self._fill(pair, array, array.gold_items[i], places.get(i, ()))
+            self._fill(pair, array, i, j)
         if calls:
             self._change(array, {"calls": calls})
 
@@ -247,39 +184,28 @@ class Traversal:
                 array.put(position, verdict._replace(**{**change, **unchanged}))
                 change = {**change, "calls": ()}  # the calls are counted once
 
-    def _choose_item(self, array: ArrayRecord, pair: Pair, place: Place) -> None:
-        """Open a choice between the readings of an item as a whole."""
-
-        def compare(at: int) -> Pair:
-            gold, value = array.gold_items[pair.gold_index or 0], place.values[at]
-            if isinstance(gold, MapItem):
-                value = gold.replaced(value)
-            found = Pair(pair.gold_index, pair.predicted_index)
-            return self._fill(found, array, value, ())
-
-        own = normal_path(array.item_paths(pair.gold_index, pair.predicted_index).gold)
-        self.choices.append(Choice.of_item(own, place.values, compare, array, pair))
-
-    def _fill(self, pair: Pair, array: ArrayRecord, gold: Any, places: Sequence[Place]) -> Pair:
+    def _fill(self, pair: Pair, array: ArrayRecord, i: int, j: int) -> None:
         """Record what is below a pair of items."""
-        i, j = pair.gold_index or 0, pair.predicted_index or 0
-        node = array.node.item(i)
-        predicted = array.predicted_items[j]
+        node, own = array.node.item(i), array.gold_items[i]
+        gold, predicted = array.readings.get(i, own), array.predicted_items[j]
+        is_alternative = gold is not own
         if isinstance(gold, MapItem):
             if not same_key(gold, predicted):
                 pair.failed_fields = (array.node.field + ".*",)
-            gold, predicted = gold.item, predicted.item
+            gold, own, predicted = gold.item, own.item, predicted.item
+        if is_alternative:
+            pair.accepted = canonical(gold)
         if node is None or never_match(gold, predicted):
             pair.similarity = unlike_similarity(gold, predicted)
             gold_type = json_type(gold)
             gold_fits = node is None or not node.types or gold_type in node.types
             pair.reason = "type_mismatch" if gold_fits else "gold_type_mismatch"
             pair.failed_fields += (array.node.field + "[]",)
-            return pair
-        self.enter(pair, node, gold, predicted, array.item_paths(i, j), places)
+            return
+        paths = array.item_paths(i, j)
+        self.enter(pair, node, gold, predicted, paths, own if is_alternative else MISSING)
         if not pair.children and canonical_unordered(gold) != canonical_unordered(predicted):
             pair.failed_fields += (array.node.field + "[]",)
-        return pair
 
     @property
     def is_open(self) -> bool:
@@ -299,11 +225,10 @@ class Traversal:
         async def aligned(array: ArrayRecord) -> Any:
             if not array.has_two_sides:
                 return [], ()
-            alignment: Any = self.align(array.node, array.gold_items, array.predicted_items)
+            alignment: Any = self.align(array.node, self._readings(array), array.predicted_items)
             return await alignment
 
-        while self.is_open or (self.choices and self._try_next()):
-            self._take_identical()
+        while self.is_open:
             pending, arrays = self.pending, self.arrays[self._aligned :]
             self.pending, self._aligned = [], len(self.arrays)
             calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
@@ -319,16 +244,14 @@ class Traversal:
                     self._accept(array, *result)
 
 
-def choose_aligner(
-    alignment: str | Aligner, scorer: Scorer, accepted: Alternatives | None = None
-) -> Align | AwaitedAlign:
+def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align | AwaitedAlign:
     """Return the function that aligns the items of an array; `alignment` is valid."""
     if isinstance(alignment, str):
-        return OptimalAligner(scorer, accepted)
+        return optimal
     from extractbench_nb.engine.llm_alignment import LLMAligner
 
     if isinstance(alignment, LLMAligner):
-        aligner, optimal = alignment, OptimalAligner(scorer, accepted)
+        aligner = alignment
 
         async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
             if is_aligned(node):

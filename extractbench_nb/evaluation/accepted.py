@@ -24,7 +24,7 @@ from extractbench_nb._json import (
     read_document,
 )
 from extractbench_nb.display.text import one_line
-from extractbench_nb.engine.accepted import Alternatives, Steps
+from extractbench_nb.engine.accepted import Alternatives
 from extractbench_nb.engine.pairing import resolve_union
 from extractbench_nb.engine.similarity import is_aligned
 from extractbench_nb.errors import InputError, nearest
@@ -43,6 +43,9 @@ ACCEPTED_COLUMNS = FrameSpec(
 _NAMES = ACCEPTED_COLUMNS.names
 _LONGEST = 60
 _MOST_SHOWN = 3
+
+
+_Steps = tuple[str | int, ...]
 
 
 class Alternative(NamedTuple):
@@ -200,22 +203,29 @@ def of_one_document(rows: tuple[Alternative, ...]) -> tuple[Alternative, ...]:
 _STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|" + BRACKETED.pattern, re.DOTALL)
 
 
-def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> Alternatives | None:
-    """Find the places of alternatives in gold; what equals gold or is there twice is ignored."""
-    values: dict[Steps, list[Any]] = defaultdict(list)
+def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> Alternatives:
+    """Find the scalars and items of gold that rows are for; repeated values are ignored."""
+    scalars: dict[_Steps, list[Any]] = defaultdict(list)
+    items: dict[_Steps, list[Any]] = defaultdict(list)
     for row in rows:
         steps = _steps(row)
-        own, node = _place(row, steps, schema.root, gold)
-        _check_type(row, steps, own, node)
-        _check_keys(row, row.value, node, [own], row.path)
-        known = [equality_key(value) for value in (own, *values[steps])]
-        if equality_key(row.value) not in known:
-            values[steps].append(row.value)
-    found = {steps: some for steps, some in values.items() if some}
-    return Alternatives(gold, found) if found else None
+        own, node, is_item = _place(row, steps, schema.root, gold)
+        if not is_item and isinstance(own, dict | list):
+            kind = json_type(own)
+            article = "an" if kind in ("array", "object") else "a"
+            raise InputError(
+                f"{row.name}: gold has {article} {kind} there; expected the path of a single value "
+                "or of an array item"
+            )
+        _check_value(row, own, node, is_item)
+        values = items[steps] if is_item else scalars[steps]
+        if equality_key(row.value) not in [equality_key(value) for value in (own, *values)]:
+            values.append(row.value)
+    scalars, items = ({s: some for s, some in side.items() if some} for side in (scalars, items))
+    return Alternatives(gold, scalars, items)
 
 
-def _steps(row: Alternative) -> Steps:
+def _steps(row: Alternative) -> _Steps:
     """Read a path; `$` is the document."""
     steps: list[str | int] = []
     at = 1
@@ -232,22 +242,24 @@ def _steps(row: Alternative) -> Steps:
     return tuple(steps)
 
 
-def _place(row: Alternative, steps: Steps, root: Node, gold: Any) -> tuple[Any, Node]:
-    """Return gold's value at a path and its node; the key of a declared property may be missing."""
+def _place(row: Alternative, steps: _Steps, root: Node, gold: Any) -> tuple[Any, Node, bool]:
+    """Return gold's value at a path, its node, and whether it is an array item.
+
+    The key of a declared property may be missing.
+    """
     node: Node | None = root
-    value, path = gold, "$"
+    value, path, is_item = gold, "$", False
     for number, step in enumerate(steps):
         if node is not None and node.kind == "union":
             node = resolve_union(node, value, MISSING)
         below = _below(node, step)
-        if isinstance(value, list) and isinstance(step, int) and step < len(value):
-            if node is not None and node.kind == "array" and not is_aligned(node):
-                raise InputError(
-                    f"{row.name}: the metric of {path} compares the array as a whole; expected an "
-                    "alternative for the whole array"
-                )
-            value = value[step]
-        elif isinstance(value, dict) and isinstance(step, str) and step in value:
+        is_item = isinstance(value, list) and isinstance(step, int) and step < len(value)
+        if is_item and node is not None and node.kind == "array" and not is_aligned(node):
+            raise InputError(
+                f"{row.name}: the metric of {path} compares the array as a whole, so its items "
+                "have no alternatives"
+            )
+        if is_item or (isinstance(value, dict) and isinstance(step, str) and step in value):
             value = value[step]
         elif isinstance(value, dict) and number == len(steps) - 1 and below is not None:
             value = MISSING  # a declared property that gold leaves out
@@ -257,7 +269,7 @@ def _place(row: Alternative, steps: Steps, root: Node, gold: Any) -> tuple[Any, 
         node = below
     if node is None:
         raise InputError(f"{row.name}: the schema does not declare this path, so it is not scored")
-    return value, node
+    return value, node, is_item
 
 
 def _near(wanted: str, path: str, value: Any) -> str:
@@ -280,48 +292,25 @@ def _below(node: Node | None, step: str | int) -> Node | None:
     return node.children.properties.get(step) or node.children.entry(step)
 
 
-def _check_type(row: Alternative, steps: Steps, own: Any, node: Node) -> None:
-    """Refuse a value of a type that neither the schema nor gold has there."""
+def _check_value(row: Alternative, own: Any, node: Node, is_item: bool) -> None:
+    """Refuse a value of a type that neither the schema nor gold has, and a misspelt key."""
     kind = json_type(row.value)
+    fits = not node.types or kind in node.types or kind == json_type(own)
     if kind == "null":
-        if steps and isinstance(steps[-1], int) and not node.nullable:
-            raise InputError(
-                f"{row.name}: value is null, but items are not nullable; expected the array "
-                "without the item, as an alternative of the array"
-            )
-        return
-    if node.types and kind not in node.types and kind != json_type(own):
+        fits = node.nullable or not is_item
+    elif kind in ("array", "object"):
+        fits = fits and is_item
+    if not fits:
         shown = one_line(repr(row.value), _LONGEST)
         article = "an" if kind in ("array", "object") else "a"
         raise InputError(f"{row.name}: value is {shown}, {article} {kind}; expected {node.label}")
-
-
-def _check_keys(
-    row: Alternative, value: Any, node: Node | None, golds: Sequence[Any], path: str
-) -> None:
-    """Refuse a key that neither the schema declares nor gold has there: it would not be scored.
-
-    `golds` are gold's values at the place; in an array, all of its items.
-    """
-    if node is not None and node.kind == "union":
-        node = resolve_union(node, value, MISSING)
-    if node is None or node.kind not in ("object", "array"):
-        return
-    if isinstance(value, list):
-        inner = [item for gold in golds if isinstance(gold, list) for item in gold]
-        for index, item in enumerate(value):
-            _check_keys(row, item, node.item(index), inner, f"{path}[{index}]")
-    if not isinstance(value, dict):
-        return
-    objects = [gold for gold in golds if isinstance(gold, dict)]
-    is_open = node.keywords.get("additionalProperties") is True
-    for key, member_value in value.items():
-        below = _below(node, key)
-        if below is None and not is_open and all(key not in gold for gold in objects):
-            known = [*node.children.properties, *{key: None for gold in objects for key in gold}]
+    if node.kind == "union":
+        node = resolve_union(node, row.value, MISSING)
+    known = {**node.children.properties, **(own if isinstance(own, dict) else {})}
+    is_open = node.kind != "object" or node.keywords.get("additionalProperties") is True
+    for key in row.value if isinstance(row.value, dict) and not is_open else ():
+        if key not in known and node.children.entry(key) is None:
             raise InputError(
                 f"{row.name}: value has the key {one_line(key, _LONGEST)!r}, which the schema does "
-                f"not declare at {one_line(path, _LONGEST)}; {nearest(key, dict.fromkeys(known))}"
+                f"not declare; {nearest(key, known)}"
             )
-        inner = [gold[key] for gold in objects if key in gold]
-        _check_keys(row, member_value, below, inner, path + member(key))

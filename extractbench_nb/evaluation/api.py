@@ -111,8 +111,8 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         The schema cannot be read, or names an unknown metric or a bad param.
     InputError
         Gold is not JSON, a prediction holds a dataclass, a file cannot be read, or an option is
-        unknown. Or an alternative is for a path that gold does not have, or of a type that neither
-        the schema nor gold has there.
+        unknown. Or an alternative is for a path that is neither a scalar nor an array item of gold,
+        or of a type that neither the schema nor gold has there.
 
     See Also
     --------
@@ -125,11 +125,11 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     The semantics follow sections 3.2 to 3.4 of the ExtractBench paper. It works the same in a
     script and in a notebook cell, where an event loop is running.
 
-    An accepted alternative may stand for a value, an array item, an object or a whole array; null
-    means that the value may be absent. An object or item is read as gold or as one alternative,
-    never as a mix of both. The reading in which all fields pass is used, then the one with the
-    highest mean score; gold precedes its alternatives. Alternatives count in the alignment of
-    items. ``accepted_as`` in ``fields`` and ``matches`` says which one scored. In the schema,
+    An accepted alternative is for a scalar or for a whole array item. A scalar may be absent if
+    null is an alternative. The value that passes is used, then the one with the highest score;
+    gold precedes its alternatives. An item is read as gold or as one alternative, never as a mix of
+    both, and this is decided before the array is aligned. ``accepted_as`` in ``fields`` and
+    ``matches`` says which alternative scored. In the schema,
     ``evaluation_config: {"accepted": [["USA", "United States"]]}`` lists values that mean the same.
 
     Examples
@@ -209,13 +209,13 @@ class Run:
         if self.problem is None:
             predicted_levels = refuse_non_json(self.predicted, "predicted", self.notes)
             chosen = judge_of_document(chosen, self.gold, self.predicted)
-        self.scorer = Scorer(self.profile, chosen)
         self.alignment = choose_alignment(alignment, chosen)
         if not checked:
             check_models(chosen, self.alignment, self.schema)
         rows = accepted if self.problem is None else ()
-        self.accepted = alternatives_of(rows, self.schema, self.gold) if rows else None
-        self.traversal = Traversal(self.scorer, self.alignment, self.accepted)
+        alternatives = alternatives_of(rows, self.schema, self.gold) if rows else None
+        self.scorer = Scorer(self.profile, chosen, alternatives)
+        self.traversal = Traversal(self.scorer, self.alignment)
         self.schema_file = schema.name if isinstance(schema, Path) else None
         if self.problem is None:
             self._descend(levels, predicted_levels)
@@ -237,7 +237,7 @@ class Run:
         for limit in limits:
             if limit is not None:
                 self.predicted = cut(self.predicted, limit)
-                self.traversal = Traversal(self.scorer, self.alignment, self.accepted)
+                self.traversal = Traversal(self.scorer, self.alignment)
                 message = f"cut below {limit} levels"
                 self.notes = [n for n in self.notes if n[2] != "too_deep"]
                 self.notes.append(("predicted", "$", "too_deep", message, None))
@@ -256,8 +256,6 @@ class Run:
     def finish(self) -> Evaluation:
         """Build the result, once no verdict is open."""
         if self.problem is None:
-            if self.traversal.has_choices:
-                self.traversal.drop_unused()
             roll_up(self.traversal.arrays, self.profile)
             if self.profile.count_array_leaves:
                 count_leaves(self.traversal)

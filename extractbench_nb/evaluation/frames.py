@@ -268,7 +268,7 @@ def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
         for verdict in leaf.verdicts:
             if isinstance(verdict, Pending):
                 continue
-            metric, score, passed, outcome, reason, reasoning, *_ = verdict
+            metric, score, passed, outcome, reason, reasoning, *_, accepted = verdict
             rows.append(
                 (
                     paths.gold,
@@ -289,7 +289,7 @@ def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
                     leaf.counted,
                     node.weight,
                     node.required,
-                    leaf.accepted,
+                    accepted,
                 )
             )
     return rows
@@ -401,7 +401,7 @@ def summarise(counted: Iterable[Leaf]) -> dict[str, Any]:
     for leaf in counted:
         verdicts = settled(leaf)
         weight = leaf.node.weight
-        items = leaf.weighed_items if isinstance(leaf, ArrayRecord) else 1
+        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
         score, passed = point_score(verdicts)
         outcomes[node_outcome(verdicts)] += 1
         scores.append((score or 0.0, weight))

@@ -81,24 +81,6 @@ CASES: dict[str, tuple[Any, str, Any, dict[str, tuple[str, str | None]]]] = {
         None,
         {"$.total": ("incorrect", None)},
     ),
-    "an object": (
-        changed(vendor={"name": "B", "city": "Y"}),
-        "$.vendor",
-        {"name": "B", "city": "Y"},
-        {"$.vendor.name": ("correct", '"B"'), "$.vendor.city": ("correct", '"Y"')},
-    ),
-    "no mix of readings": (
-        changed(vendor={"name": "B", "city": "X"}),
-        "$.vendor",
-        {"name": "B", "city": "Y"},
-        {"$.vendor.name": ("incorrect", None), "$.vendor.city": ("correct", None)},
-    ),
-    "an object may be absent": (
-        changed(vendor=None),
-        "$.vendor",
-        None,
-        {"$.vendor.name": ("correct", "null"), "$.vendor.city": ("correct", "null")},
-    ),
     "a scalar item": (
         changed(tags=["blue", "crimson"]),
         "$.tags[0]",
@@ -123,31 +105,12 @@ CASES: dict[str, tuple[Any, str, Any, dict[str, tuple[str, str | None]]]] = {
         "r",
         {"$.lines": ("correct", None), "$.lines[0].codes[1]": ("correct", '"r"')},
     ),
-    "a whole array": (
-        changed(tags=["red and blue"]),
-        "$.tags",
-        ["red and blue"],
-        {"$.tags": ("correct", '["red and blue"]')},
-    ),
-    "an array that a metric takes whole": (
-        changed(words=["c"]),
-        "$.words",
-        ["c"],
-        {"$.words": ("correct", '["c"]')},
-    ),
-    "another branch of a union": (
-        changed(either={"low": 6, "high": 8}),
-        "$.either",
-        {"low": 6, "high": 8},
-        {"$.either.low": ("correct", "6"), "$.either.high": ("correct", "8")},
-    ),
     "an entry of a map": (
         changed(prices={"in store": 6, "web": 4}),
         "$.prices['in store']",
         6,
         {"$.prices['in store']": ("correct", "6"), "$.prices['web']": ("correct", None)},
     ),
-    "the document": ({"country": "UK"}, "$", {"country": "UK"}, {"$.country": ("correct", '"UK"')}),
 }
 
 
@@ -180,18 +143,6 @@ def test_gold_stays_gold_in_the_row() -> None:
     assert "1 field read as an accepted alternative" in repr(ev)
 
 
-def test_details_compare_with_the_reading_that_scored() -> None:
-    fuzzy = {"metric_id": "string_fuzzy", "params": {"threshold": 1.0}}
-    schema = obj(a={"type": "string", "evaluation_config": fuzzy})
-    sides = {"a": "xylitol"}, {"a": "500 Aspirin"}
-    accepted = [{"path": "$.a", "value": "Aspirin 500"}]
-    details = [
-        xb.evaluate(schema, *sides, accepted=some).fields["reason_detail"][0]
-        for some in (None, accepted)
-    ]
-    assert details == ["other", "word_order"]
-
-
 def test_an_item_as_a_whole_is_named_in_matches() -> None:
     predicted, path, value, _ = CASES["an item"]
     ev = xb.evaluate(SCHEMA, GOLD, predicted, accepted=[{"path": path, "value": value}])
@@ -199,16 +150,6 @@ def test_an_item_as_a_whole_is_named_in_matches() -> None:
     assert json.loads(rows.accepted_as[0]) == value
     assert rows.accepted_as[1] is pd.NA
     assert rows.status.tolist() == ["matched", "matched"]
-
-
-def test_an_array_keeps_the_weight_of_gold() -> None:
-    accepted = [{"path": "$.tags", "value": ["one"]}]
-    schema = obj(tags=SCHEMA["properties"]["tags"], country=EXACT)
-    ev = xb.evaluate(
-        schema, {"tags": ["a", "b", "c"], "country": "X"}, {"tags": ["one"]}, accepted=accepted
-    )
-    assert ev.summary["overall_score"] == 3 / 4
-    assert ev.arrays.loc[0, ["gold_items", "matched", "score"]].tolist() == [1, 1, 1.0]
 
 
 def test_alternatives_count_in_large_arrays() -> None:
@@ -303,7 +244,13 @@ ERRORS = {
         [{"path": "$.total", "value": []}],
         r"value is \[\], an array; expected number",
     ),
-    "null item": ([{"path": "$.tags[0]", "value": None}], "expected the array without the item"),
+    "null item": ([{"path": "$.tags[0]", "value": None}], "value is None, a null; expected string"),
+    "an object": (
+        [{"path": "$.vendor", "value": {"name": "B"}}],
+        "row 0 .*'\\$.vendor'.*an object",
+    ),
+    "a whole array": ([{"path": "$.tags", "value": ["a"]}], "gold has an array there; expected"),
+    "the document": ([{"path": "$", "value": {}}], "gold has an object there; expected the path"),
     "set_f1": ([{"path": "$.words[0]", "value": "c"}], "compares the array as a whole"),
     "no path": ([{"value": 3}], "row 0 is .*; expected an object with path and value"),
     "not JSON": ([{"path": "$.total", "value": object()}], "value is a object; expected a JSON"),
@@ -312,21 +259,9 @@ ERRORS = {
         [{"document": d, "path": "$.total", "value": 1} for d in "ab"],
         r"rows for 2 documents \('a', 'b'\)",
     ),
-    "misspelt key": (
-        [{"path": "$.vendor", "value": {"name": "A", "town": "B"}}],
-        r"has the key 'town', which the schema does not declare at \$\.vendor; expected one of",
-    ),
     "misspelt key of an item": (
         [{"path": "$.lines[1]", "value": {"what": "ink", "amuont": 2}}],
-        r"key 'amuont', .* at \$\.lines\[1\]; did you mean 'amount'",
-    ),
-    "misspelt key in an array": (
-        [{"path": "$.lines", "value": [{"what": "ink"}, {"waht": "pen"}]}],
-        r"key 'waht', .* at \$\.lines\[1\]; did you mean 'what'",
-    ),
-    "misspelt key in a union": (
-        [{"path": "$.either", "value": {"low": 1, "hihg": 2}}],
-        r"key 'hihg', .* at \$\.either; did you mean 'high'",
+        r"key 'amuont', .*; did you mean 'amount'",
     ),
     "NaN": (pd.DataFrame({"path": ["$.total"], "value": [float("nan")]}), "value is nan; expected"),
     "NA": (
@@ -353,12 +288,13 @@ def test_one_clear_error(name: str) -> None:
         ({}, {"town": "A"}),  # an alternative may be a changed copy of gold
     ],
 )
-def test_other_keys_are_taken_where_the_schema_or_gold_has_them(more: Any, gold: Any) -> None:
-    schema = obj(vendor={**obj(name=EXACT), **more}, lines=arr({**obj(name=EXACT), **more}))
-    golds = {"vendor": {"name": "A", **gold}, "lines": [{"name": "A", **gold}]}
+def test_other_keys_are_taken_if_the_schema_or_gold_has_them(more: Any, gold: Any) -> None:
+    schema = obj(lines=arr({**obj(name=EXACT), **more}))
     value = {"name": "B", "town": "C"}
-    accepted = [{"path": "$.vendor", "value": value}, {"path": "$.lines", "value": [value, value]}]
-    ev = xb.evaluate(schema, golds, {"vendor": value, "lines": [value] * 2}, accepted=accepted)
+    accepted = [{"path": "$.lines[0]", "value": value}]
+    ev = xb.evaluate(
+        schema, {"lines": [{"name": "A", **gold}]}, {"lines": [value]}, accepted=accepted
+    )
     assert ev.summary["pass_rate"] == 1.0
 
 
@@ -397,15 +333,17 @@ def test_frames_records_and_files_are_the_same(tmp_path: Path) -> None:
         {"document": "d", "path": "$.total", "value": None, "note": None},
         {
             "document": "d",
-            "path": "$.lines",
-            "value": [{"what": 'a "b"', "amount": 1.5}],
+            "path": "$.lines[0]",
+            "value": {"what": 'a "b"', "amount": 1.5},
             "note": "",
         },
     ]
     (tmp_path / "a.json").write_text(json.dumps(rows))
     frame = pd.DataFrame(rows)
     frame.assign(value=frame["value"].map(json.dumps)).to_csv(tmp_path / "a.csv", index=False)
-    predicted = changed(country="UK", total=None, lines=[{"what": 'a "b"', "amount": 1.5}])
+    predicted = changed(
+        country="UK", total=None, lines=[GOLD["lines"][1], {"what": 'a "b"', "amount": 1.5}]
+    )
     first = xb.evaluate(SCHEMA, GOLD, predicted, accepted=rows)
     assert first.summary["pass_rate"] == 1.0
     for other in (frame, tmp_path / "a.json", str(tmp_path / "a.csv")):
@@ -490,15 +428,6 @@ RANDOM = obj(a=EXACT, b=NUMBER, o=obj(x=EXACT, t=arr(EXACT)), t=arr(EXACT), r=ar
 SCORES = ["overall_score", "field_score", "pass_rate"]
 
 
-def scores(ev: Any, rows: list[dict[str, Any]]) -> pd.Series[float]:
-    """Return the scores that alternatives cannot lower.
-
-    Objects are read by the mean of their fields; an array in them weighs more in ``overall_score``.
-    """
-    whole = any(row["path"] in ("$", "$.o") for row in rows)
-    return ev.summary[["field_score"] if whole else SCORES]
-
-
 def places(value: Any, path: str = "$") -> list[tuple[str, Any]]:
     found = [(path, value)]
     if isinstance(value, dict):
@@ -513,12 +442,19 @@ def places(value: Any, path: str = "$") -> list[tuple[str, Any]]:
 @st.composite
 def trials(draw: st.DrawFn) -> tuple[Any, Any, list[dict[str, Any]]]:
     gold, predicted, other = draw(DOCUMENTS), draw(DOCUMENTS), draw(DOCUMENTS)
-    known = {re.sub(r"\d+", "", path): [] for path, _ in places(gold)}  # type: ignore[var-annotated]
+    known: dict[str, list[Any]] = {}
     for path, value in [*places(predicted), *places(other)]:
         known.setdefault(re.sub(r"\d+", "", path), []).append(value)
+    able = [
+        path
+        for path, value in places(gold)
+        if path[-1] == "]" or not isinstance(value, dict | list)
+    ]
     rows = []
-    for path, _ in draw(st.lists(st.sampled_from(places(gold)), max_size=3)):
-        values = [v for v in known[re.sub(r"\d+", "", path)] if v is not None or path[-1] != "]"]
+    for path in draw(st.lists(st.sampled_from(able), max_size=3)):
+        values = [
+            v for v in known.get(re.sub(r"\d+", "", path), []) if v is not None or path[-1] != "]"
+        ]
         if values:
             rows.append({"path": path, "value": draw(st.sampled_from(values))})
     return gold, predicted, rows
@@ -530,7 +466,7 @@ def test_an_alternative_lowers_no_score(trial: tuple[Any, Any, list[dict[str, An
     before = xb.evaluate(RANDOM, gold, predicted)
     for count in range(len(rows) + 1):
         ev = xb.evaluate(RANDOM, gold, predicted, accepted=rows[:count])
-        assert (scores(ev, rows) >= scores(before, rows) - 1e-9).all()
+        assert (ev.summary[SCORES] >= before.summary[SCORES] - 1e-9).all()
         if not count:
             pd.testing.assert_frame_equal(ev.fields, before.fields)
         before = ev
@@ -546,7 +482,7 @@ def test_the_order_of_alternatives_changes_no_score(
         xb.evaluate(RANDOM, gold, predicted, accepted=some, profile=profile)
         for some in (rows, shuffled)
     )
-    pd.testing.assert_series_equal(scores(first, rows), scores(second, rows))
+    pd.testing.assert_series_equal(first.summary[SCORES], second.summary[SCORES])
 
 
 @given(trials())

@@ -154,10 +154,19 @@ def test_undeclared_key_that_gold_keeps_everything_under() -> None:
 
 def test_profiles_are_one_table_of_rules() -> None:
     table = xb.profiles()
-    released = ["extract-bench-0.1.0", "extract-bench-readme"]
-    assert table.columns.tolist() == ["paper", "strict", *released, "meaning"]
+    assert table.columns.tolist() == ["paper", "strict", "meaning"]
+    assert len(table) == 3
     assert table.loc["array_score", ["paper", "strict"]].tolist() == ["recall", "f1"]
     assert not table["meaning"].isna().any()
+
+
+@pytest.mark.parametrize(
+    "name, instead",
+    [("extract-bench-0.1.0", "install extract-bench"), ("extract-bench-readme", "use 'paper'")],
+)
+def test_a_profile_that_was_removed_names_what_to_use(name: str, instead: str) -> None:
+    with pytest.raises(xb.ConfigError, match=instead):
+        xb.evaluate(SCHEMA, {}, {}, profile=name)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

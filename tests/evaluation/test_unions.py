@@ -479,7 +479,7 @@ CAUSED = [
 ]
 
 
-@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-readme"])
+@pytest.mark.parametrize("profile", ["paper", "strict"])
 @pytest.mark.parametrize("schema, gold, predicted, added", CAUSED)
 def test_absences_that_only_the_prediction_causes_raise_no_rate(
     schema: Any, gold: Any, predicted: Any, added: Any, profile: str
@@ -494,7 +494,7 @@ BRANCHES = {"anyOf": [{"type": "array"}, {"evaluation_config": "skip"}]}
 
 
 @pytest.mark.parametrize("value", [{}, {"k": 1}, [], ["x"]], ids=str)
-@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-readme"])
+@pytest.mark.parametrize("profile", ["paper", "strict"])
 def test_a_skipped_branch_is_no_metric(value: Any, profile: str) -> None:
     ev = xb.evaluate(obj(p=BRANCHES), {"p": value}, {"p": value}, profile=profile)
     assert set(ev.fields["outcome"]) <= {"correct", "both_absent"}

@@ -21,7 +21,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.engine.profiles import PROFILES
 
 _SPEC = importlib.util.spec_from_file_location(
     "documents", Path(__file__).with_name("documents.py")
@@ -32,7 +31,7 @@ documents = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(documents)
 
 RATES = ["pass_rate", "pass_rate_judged", "field_score", "overall_score"]
-OURS = ("paper", "strict")
+PROFILES = ("paper", "strict")
 EPSILON = 1e-9
 #: Cases per property; more of them for a longer search.
 EXAMPLES = int(os.environ.get("EXTRACTBENCH_FUZZ", "30"))
@@ -65,7 +64,7 @@ def check_gold_against_itself(case: Case) -> None:
 
 def check_additions_where_gold_has_nothing(case: Case) -> None:
     extended = case.extended()
-    for profile in OURS:
+    for profile in PROFILES:
         before, after = (case.evaluate(p, profile) for p in (case.predicted, extended))
         assert (after.summary[RATES] <= before.summary[RATES] + EPSILON).all(), profile
         columns = ["precision", "recall", "f1", "score"]
@@ -89,7 +88,7 @@ def weights(ev: xb.evaluation.Evaluation) -> tuple[float, float, float]:
 
 def check_additions_anywhere(case: Case) -> None:
     extended = case.extended(items=True)
-    for profile in OURS:
+    for profile in PROFILES:
         before, after = (case.evaluate(p, profile) for p in (case.predicted, extended))
         (absent, others, _), (absent_after, _, right) = map(weights, (before, after))
         assert absent_after <= absent + EPSILON, profile

@@ -227,8 +227,6 @@ def test_a_metric_that_cannot_apply_is_refused(node: Any, problem: str) -> None:
         xb.parse_schema(schema)
     assert raised.value.pointer == "/properties/a/evaluation_config"
     assert problem in str(raised.value)
-    published = xb.evaluate(schema, {}, {}, profile="extract-bench-0.1.0")
-    assert published.summary["passed"] >= 0, "the published package checks nothing"
 
 
 CAN = [

@@ -127,7 +127,7 @@ def test_a_second_change_keeps_the_first() -> None:
     assert metrics_of(once)["tax"] == "number_exact"
 
 
-@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
+@pytest.mark.parametrize("profile", ["paper", "strict"])
 def test_evaluate_takes_functions_under_each_profile(profile: str) -> None:
     @xb.metric("halves", applies_to="number")
     def halves(gold: float, predicted: float, *, threshold: float = 0.4) -> float:

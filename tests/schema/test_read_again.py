@@ -55,16 +55,6 @@ def test_what_is_written_otherwise_is_read_itself(other: Any) -> None:
     assert list(found.root.children.properties) == list(other["properties"])
 
 
-def test_rules_of_a_profile_are_part_of_it() -> None:
-    schema = obj(site={"type": "string", "format": "uri", "evaluation_config": "string_exact"})
-    gold, predicted = {"site": "https://www.a.org"}, {"site": "a.org"}
-    passed = {
-        profile: xb.evaluate(schema, gold, predicted, profile=profile).summary["passed"]
-        for profile in ("paper", "extract-bench-0.1.0", "paper")
-    }
-    assert passed == {"paper": 1, "extract-bench-0.1.0": 0}
-
-
 def test_metrics_are_looked_up_as_they_are_now() -> None:
     config = {"metric_id": "same_start", "params": {"letters": 2}}
     schema = obj(name={"type": "string", "evaluation_config": config})
