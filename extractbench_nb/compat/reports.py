@@ -13,6 +13,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import member, read_document
+from extractbench_nb.compat.structured import with_absolute_tolerances
 from extractbench_nb.display.html import document_text
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.errors import InputError
@@ -210,9 +211,8 @@ class ReportBuilder:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        return self.from_evaluation(
-            evaluate(json_schema, gold_json, extracted_json, **self._options)
-        )
+        schema = with_absolute_tolerances(json_schema)
+        return self.from_evaluation(evaluate(schema, gold_json, extracted_json, **self._options))
 
     async def build_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
@@ -229,7 +229,8 @@ class ReportBuilder:
         EvaluationReport
             The report.
         """
-        ev = await evaluate_async(json_schema, gold_json, extracted_json, **self._options)
+        schema = with_absolute_tolerances(json_schema)
+        ev = await evaluate_async(schema, gold_json, extracted_json, **self._options)
         return self.from_evaluation(ev)
 
     @property

@@ -19,6 +19,7 @@ from extractbench_nb.judges.base import Judge
 from extractbench_nb.report.contents import full_path, published_reason
 from extractbench_nb.schema.config import PRESETS
 from extractbench_nb.schema.nodes import MISSING, Schema, Unusable, resolve_states
+from extractbench_nb.schema.parse import SchemaSource, parse_schema
 
 
 @dataclass
@@ -88,7 +89,8 @@ class StructuredEvaluator:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        return _published(evaluate(json_schema, gold_json, extracted_json, **self._options))
+        schema = with_absolute_tolerances(json_schema)
+        return _published(evaluate(schema, gold_json, extracted_json, **self._options))
 
     async def evaluate_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
@@ -105,13 +107,37 @@ class StructuredEvaluator:
         dict
             The same as `evaluate` returns.
         """
-        ev = await evaluate_async(json_schema, gold_json, extracted_json, **self._options)
+        schema = with_absolute_tolerances(json_schema)
+        ev = await evaluate_async(schema, gold_json, extracted_json, **self._options)
         return _published(ev)
 
     @property
     def _options(self) -> dict[str, Any]:
         c = self.config
         return {"judge": c.judge, "alignment": c.alignment, "profile": "paper"}
+
+
+def with_absolute_tolerances(schema: SchemaSource) -> Schema:
+    """Make the tolerances that a schema declares absolute, as extract-bench reads them.
+
+    The default of `number_tolerance`, 0.1 % of gold, and a param ``mode`` stay.
+    """
+
+    def rewritten(part: Any) -> Any:
+        if isinstance(part, list):
+            return [rewritten(item) for item in part]
+        if not isinstance(part, Mapping):
+            return part
+        part = {key: rewritten(value) for key, value in part.items()}
+        params = part.get("params")
+        declares = isinstance(params, dict) and "tolerance" in params
+        if declares and part.get("metric_id") == "number_tolerance":
+            part["params"] = {"mode": "absolute", **params}
+        return part
+
+    parsed = parse_schema(schema)
+    document = rewritten(parsed.document)
+    return parsed if document == parsed.document else parse_schema(document)
 
 
 # --- results ----------------------------------------------------------------------------------
@@ -174,22 +200,24 @@ def _results(leaf: Leaf) -> Iterator[tuple[str, MetricResult]]:
 def _details(leaf: Leaf, verdict: Scored, params: Mapping[str, Any]) -> dict[str, Any]:
     """Say why two values were not compared, or what was compared with which params."""
     resolution = resolve_states(*states(leaf))
-    if verdict.outcome == "both_absent" and resolution is not None:
-        return {"reason": published_reason(resolution.reason)}
+    if verdict.outcome == "structural":
+        reason: str | None = verdict.reason
+    else:
+        reason = None if resolution is None else published_reason(resolution.reason)
+    if verdict.outcome == "both_absent":
+        return {"reason": reason}
     gold, extracted = _value(leaf.gold), _value(leaf.predicted)
     details: dict[str, Any] = {"gold": gold, "extracted": extracted}
-    if verdict.outcome == "structural" or resolution is not None:
-        reason = verdict.reason if resolution is None else resolution.reason
-        if verdict.outcome == "structural":
-            reason = verdict.reason
-        return {**details, "reason": published_reason(reason)}
+    if reason is not None:
+        return {**details, "reason": reason}
     entry = REGISTRY.entries.get(verdict.metric)
     details |= {**(entry.defaults if entry is not None else {}), **params}
     if verdict.metric == "string_url":
         details["gold_normalized"] = normal_url(json_text(gold))
         details["extracted_normalized"] = normal_url(json_text(extracted))
-    if isinstance(leaf, ArrayRecord) and verdict.metric == "array_llm":
-        details["structured_output"] = _alignment(leaf)
+    if verdict.metric == "array_llm" or (entry is not None and entry.judged):
+        counts = _alignment(leaf) if isinstance(leaf, ArrayRecord) else {}
+        details["structured_output"] = {"score": verdict.score, **counts}
     if verdict.reasoning is not None:
         details["reasoning"] = verdict.reasoning
     return details

@@ -1,5 +1,12 @@
-"""LiteLLM where extract-bench's own tests replace its client."""
+"""LiteLLM under the name by which extract-bench's own tests replace its client."""
 
-import litellm
+from typing import Any
 
-__all__ = ["litellm"]
+from extractbench_nb.errors import needs
+
+
+def __getattr__(name: str) -> Any:
+    """Import LiteLLM on first use; it belongs to an extra."""
+    if name == "litellm":
+        return needs("litellm", "llm")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
