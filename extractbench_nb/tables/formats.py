@@ -8,10 +8,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import unescape
 from io import StringIO
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree as ET
 
@@ -35,13 +34,11 @@ def check_size(rows: int, columns: int, name: str) -> None:
         )
 
 
-def table_of_rows(
-    rows: Sequence[Sequence[str]], name: str, notes: Sequence[str] = (), headers: int = 1
-) -> Table:
-    """Make a table of texts, row by row; rows may be of unequal length."""
+def table_of_rows(rows: Sequence[Sequence[str]], name: str, notes: Sequence[str] = ()) -> Table:
+    """Make a table of texts, of which the first row is the header; rows may differ in length."""
     check_size(len(rows), max(map(len, rows), default=0), name)
     cells = (
-        Cell((r,), (c,), text, None, r < headers)
+        Cell((r,), (c,), text, None, r == 0)
         for r, row in enumerate(rows)
         for c, text in enumerate(row)
     )
@@ -582,25 +579,22 @@ _BAR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
 _LONG_RULE = re.compile(r":?-{2,}:?")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_QUOTE = re.compile(r" {0,3}(?:> ?)+")
 _FENCES = ("```", "~~~")
-_MARK = re.compile(
-    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
-    r"|(?<!`)(?P<ticks>`++)(?P<code>[^`]++)(?P=ticks)(?!`)"
-    r"|</?(?:(?P<block>br|div|hr|li|ol|p|ul)|a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|q|s"
-    r"|samp|small|span|strike|strong|sub|sup|tt|u|var)(?:\s[^<>]*+|/)?>"
-    r"|(?P<emphasis>\*++|_++)",
+_TAG = re.compile(
+    r"</?(?:(?P<block>br|div|hr|li|ol|p|ul)|a|b|code|del|em|i|mark|s|small|span|strong|sub|sup|u)"
+    r"(?:\s[^<>]*+|/)?>",
     re.IGNORECASE,
 )
+_EMPHASIS = re.compile(r"(?<![\w\\])([*_]{1,3}|`)(?=[^\s*_`])([^*_`]*+)(?<=\S)\1(?!\w)")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 class _PipeTable(NamedTuple):
-    """A pipe table: its rows, the number of header rows, the numbers of its lines, and a note."""
+    """A pipe table: its rows, the numbers of its lines, and a note."""
 
     rows: list[list[str]]
-    headers: int
     lines: list[int]
-    note: str
+    note: str = ""
 
 
 def looks_like_markdown(text: str) -> bool:
@@ -610,7 +604,7 @@ def looks_like_markdown(text: str) -> bool:
 
 def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one pipe table in a Markdown text."""
-    lines, tables, is_quoted = _pipe_tables(text)
+    lines, tables = _pipe_tables(text)
     if not tables:
         raise InputError(
             f"{name}: no pipe table in {one_line(text, 40)!r}; expected a header row such as "
@@ -618,128 +612,68 @@ def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
         )
     if len(tables) > 1:
         raise InputError(f"{name} holds {len(tables)} tables; expected one")
-    rows, headers, used, note = tables[0]
-    notes = list(filter(None, ("table in a quote" * is_quoted, note)))
-    within = [lines[n] for n in sorted({*range(used[0], used[-1])} - {*used})]
-    parts = (("before", lines[: used[0]]), ("within", within), ("after", lines[used[-1] + 1 :]))
-    for where, part in parts:
+    rows, used, note = tables[0]
+    notes = [note] if note else []
+    for where, part in (("before", lines[: used[0]]), ("after", lines[used[-1] + 1 :])):
         words = " ".join(line.strip() for line in part if _has_words(line))
         if words:
             notes.append(f"left out {where} the table: {one_line(words, 60)!r}")
     if tidy:
         rows = [list(map(_shown, row)) for row in rows]
-    return table_of_rows(rows, name, notes, headers)
+    return table_of_rows(rows, name, notes)
 
 
 def _has_words(line: str) -> bool:
     return any(map(str.isalnum, line)) and not line.lstrip().startswith(_FENCES)
 
 
-def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable], bool]:
-    """Return the lines, the tables of the first kind found, and whether they are in a quote."""
+def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable]]:
+    """Return the lines and the tables in them; rows without dashes count only if no other do."""
     lines = _LINE_END.split(text)
     if not any("|" in line for line in lines):
-        return lines, [], False
-    plain = [_QUOTE.sub("", line, count=1) for line in lines]
-    kinds = (partial(_ruled, headed=True), partial(_ruled, headed=False), _without_rule)
-    for kind in kinds:
-        for is_quoted, some in ((False, lines), (True, plain)):
-            tables = list(kind(some))
-            if tables:
-                return some, tables, is_quoted
-    return lines, [], False
+        return lines, []
+    return lines, list(_ruled(lines)) or list(_without_rule(lines))
 
 
-def _ruled(lines: list[str], *, headed: bool) -> Iterator[_PipeTable]:
-    """Find tables with a row of dashes below a header, or (not headed) as the first row."""
-    ranges: list[tuple[int, int]] = []  # of each table: its row of dashes, the line after it
-    for rule in range(headed, len(lines) - (not headed)):
-        if ranges and rule <= ranges[-1][1]:
+def _ruled(lines: list[str]) -> Iterator[_PipeTable]:
+    """Find tables with a row of dashes below a header."""
+    end = -1
+    for rule in range(1, len(lines)):
+        if rule <= end or not _is_rule(lines[rule], lines[rule - 1]):
             continue
-        is_first = rule == 0 or "|" not in lines[rule - 1]
-        if headed:
-            is_rule = _is_rule(lines[rule], lines[rule - 1])
-        else:
-            is_rule = is_first and "|" in lines[rule + 1] and _is_long_rule(lines[rule])
-        if is_rule:
-            is_end = (n for n in range(rule + 1, len(lines)) if "|" not in lines[n])
-            ranges.append((rule, next(is_end, len(lines))))
-    stops = [rule - headed for rule, _ in ranges[1:]] + [len(lines)]
-    for (rule, after), stop in zip(ranges, stops, strict=False):
-        first = rule - 1 if headed else rule + 1
-        used = [*range(rule - headed, after), *_later_rows(lines, first, range(after, stop))]
+        end = next((n for n in range(rule + 1, len(lines)) if "|" not in lines[n]), len(lines))
+        used = [*range(rule - 1, end)]
         rows = [_fields(lines[n]) for n in used if n != rule]
         columns, wanted = len(_fields(lines[rule])), len(rows[0])
-        note = "" if headed else "no header above the row of dashes"
-        if headed and columns != wanted:
-            note = f"row of dashes with {columns} columns below a header with {wanted}"
-        yield _PipeTable(rows, int(headed), used, note)
-
-
-def _later_rows(lines: list[str], first: int, candidates: Iterable[int]) -> Iterator[int]:
-    """Find rows of a table below a line that interrupts it.
-
-    They begin with a bar if the `first` row does, and have as many fields.
-    """
-    is_barred, width = lines[first].lstrip().startswith("|"), len(_fields(lines[first]))
-    for n in candidates:
-        bare = lines[n].strip()
-        if "|" not in bare or _is_long_rule(bare) or bare.startswith("|") != is_barred:
-            continue
-        is_sentence = not is_barred and bare.endswith((".", "!", "?", ":"))
-        if len(_fields(bare)) == width and not is_sentence:
-            yield n
+        note = f"row of dashes with {columns} columns below a header with {wanted}"
+        yield _PipeTable(rows, used, note if columns != wanted else "")
 
 
 def _without_rule(lines: list[str]) -> Iterator[_PipeTable]:
+    """Find rows between bars, of which the first two have the same width."""
     is_only = len(list(islice(filter(_has_words, lines), 2))) == 1
-    note = "no row of dashes: the first row is taken for the header"
-    for used in _groups(lines):
+    for is_barred, group in groupby(range(len(lines)), lambda n: _is_barred(lines[n])):
+        used = list(group) if is_barred else []
         rows = [_fields(lines[n]) for n in used]
         widths = {len(row) for row in rows[:2]}
-        first = lines[used[0]].strip()
-        is_padded = first[1].isspace() and first[-2].isspace()  # as written for people to read
-        if (len(rows) > 1 or is_padded or is_only) and len(widths) == 1 and widths != {1}:
-            yield _PipeTable(rows, 1, used, note)
+        if (len(rows) > 1 or is_only) and len(widths) == 1 and widths != {1}:
+            note = "no row of dashes: the first row is taken for the header"
+            yield _PipeTable(rows, used, note)
 
 
-def _groups(lines: list[str]) -> Iterator[list[int]]:
-    """Group consecutive lines between bars; empty lines may separate lines of equal width."""
-    group: list[int] = []
-    for n, line in enumerate(lines):
-        bare = line.strip()
-        if not (len(bare) > 1 and bare[0] == bare[-1] == "|"):
-            if bare and group:
-                yield group
-                group = []
-            continue
-        if group and group[-1] < n - 1 and len(_fields(line)) != len(_fields(lines[group[0]])):
-            yield group
-            group = []
-        group.append(n)
-    if group:
-        yield group
+def _is_barred(line: str) -> bool:
+    bare = line.strip()
+    return len(bare) > 1 and bare[0] == bare[-1] == "|"
 
 
 def _is_rule(line: str, header: str) -> bool:
     """Whether a line is the row of dashes below a header, of the same width or unmistakable."""
-    if "|" not in header or not _is_drawn(line):
+    if "|" not in header or "-" not in line or line.strip("-|: \t"):
         return False
     dashes = _fields(line)
     if len(dashes) == len(_fields(header)):
         return all(_RULE.fullmatch(field) for field in dashes)
-    return _is_long_rule(line)
-
-
-def _is_drawn(line: str) -> bool:
-    return "-" in line and not line.strip("-|: \t")
-
-
-def _is_long_rule(line: str) -> bool:
-    """Whether a line is a row of dashes by itself: bars, and two dashes in each field."""
-    if "|" not in line or not _is_drawn(line):
-        return False
-    return all(_LONG_RULE.fullmatch(field) for field in _fields(line))
+    return "|" in line and all(_LONG_RULE.fullmatch(field) for field in dashes)
 
 
 def _fields(line: str) -> list[str]:
@@ -752,27 +686,14 @@ def _fields(line: str) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """Resolve the markup within a cell."""
-    pieces: list[str] = []
-    opened: list[tuple[str, int]] = []  # marks of emphasis, and their indices in the pieces
-    end = 0
-    for found in _MARK.finditer(text):
-        pieces.append(unescape(text[end : found.start()]))
-        end = found.end()
-        mark = found["emphasis"]
-        if mark is None:
-            pieces.append(found["escaped"] or found["code"] or " " * bool(found["block"]))
-            continue
-        before, after = text[max(found.start() - 1, 0) : found.start()], text[end : end + 1]
-        may_close = before.strip() and not after.isalnum()
-        may_open = after.strip() and not before.isalnum()
-        if may_close and any(mark == other for other, _ in opened):
-            while opened[-1][0] != mark:
-                opened.pop()
-            pieces[opened.pop()[1]] = mark = ""
-        elif may_open:
-            opened = [(other, n) for other, n in opened if other != mark]
-            opened.append((mark, len(pieces)))
-        pieces.append(mark)
-    pieces.append(unescape(text[end:]))
-    return "".join(pieces).strip()
+    """Remove the markup of a cell: tags, then emphasis from the inside out."""
+    text = _TAG.sub(lambda tag: " " * bool(tag["block"]), text)
+    for _ in range(_MOST_NESTED):
+        text, count = _EMPHASIS.subn(r"\2", text)
+        if not count:
+            break
+    return unescape(_ESCAPED.sub(r"\1", text)).strip()
+
+
+#: Bold, italic and code at once.
+_MOST_NESTED = 3

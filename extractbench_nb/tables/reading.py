@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -166,10 +165,12 @@ def is_row(item: Any) -> bool:
 
 
 def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
-    """Return the objects or rows within an object."""
+    """Return the objects or rows within an object, or in an object within it."""
     items = _rows_in(value, name)
     if items is None:
-        items = _rows_below(value, name)
+        below = {key: m for key, m in value.items() if isinstance(m, Mapping)}
+        arrays = {key: rows for key, m in below.items() if (rows := _rows_in(m, name)) is not None}
+        items = _picked(arrays, name)
     if items is None:
         items = _columns_in(value)
     if items is not None:
@@ -185,27 +186,15 @@ def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]
 def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
     """Return the member with objects or rows, after the header from another member."""
     key, header = _header(value)
-    others = {other: list(m) for other, m in value.items() if other != key and is_row(m)}
-    arrays = {other: items for other, items in others.items() if not any(map(_is_single, items))}
-    is_apart = key is None and not any(arrays.values()) and not {*_ROWS} & {*arrays}
-    if is_apart and len(others) == len(value) and any(others.values()):
-        return None  # columns, some of them empty
+    lists = {other: list(m) for other, m in value.items() if other != key and is_row(m)}
+    arrays = {
+        other: items
+        for other, items in lists.items()
+        if not any(map(_is_single, items)) and (items or other in _ROWS)
+    }
     rows = _picked(arrays, name)
-    if rows:
-        return [header, *rows] if header and is_row(rows[0]) else rows
-    return [header] if header and (rows is not None or not others) else rows
-
-
-def _rows_below(value: Mapping[Any, Any], name: str) -> list[Any] | None:
-    arrays: dict[Any, list[Any]] = {}
-    for key, member in value.items():
-        if isinstance(member, Mapping):
-            items = _rows_in(member, name)
-            if items is None and (key in _ROWS or len(value) == 1):
-                items = _columns_in(member)
-            if items is not None:
-                arrays[key] = items
-    return _picked(arrays, name)
+    is_headed = header and rows is not None and (not rows or is_row(rows[0]))
+    return [header, *(rows or [])] if is_headed else rows
 
 
 def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
@@ -225,11 +214,9 @@ def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
         items = list(value[key]) if is_row(value.get(key)) else []
         if items and all(map(_is_single, items)):
             return key, items
-        if items and any(is_row(member) for other, member in value.items() if other != key):
-            if all(isinstance(item, Mapping) and "name" in item for item in items):
-                return key, [item["name"] for item in items]
-            if len(items) == 1 and is_row(items[0]):
-                return key, list(items[0])
+        is_beside = any(is_row(member) for other, member in value.items() if other != key)
+        if items and is_beside and all(isinstance(m, Mapping) and "name" in m for m in items):
+            return key, [item["name"] for item in items]
     return None, []
 
 
@@ -330,8 +317,6 @@ _JSON_LINE = re.compile(
     re.MULTILINE,
 )
 _SPACE = re.compile(r"\s*")
-#: The first key of an object, where the text ends with it.
-_FIRST_KEY = re.compile(r"\{\s*\"(?:[^\"\\]|\\.){0,200}\"?\Z")
 #: Formats by the label of a code fence.
 _LABELS = {
     "csv": "csv",
@@ -423,20 +408,24 @@ def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ..
 
 def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
     """Return the JSON values that follow one another in a text, and notes."""
-    found = None if _JSON.match(text) else _JSON_LINE.search(text)
-    start = found.start("json") if found else 0
-    before = _left_out("before", text[:start])
+    beginning = None if _JSON.match(text) else _JSON_LINE.search(text)
+    start = beginning.start("json") if beginning else 0
+    notes = _left_out("before", text[:start])
     values: list[Any] = []
     try:
         stop = _decode(text, start, values)
     except json.JSONDecodeError as error:
-        mended = _mended(text[start:], values)
-        if mended is None:
+        lines = [line for line in text[start:].splitlines() if line.strip()]
+        if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines):
+            mended = [v for line in lines for v in _repaired(line) if isinstance(v, dict)]
+        else:
+            mended = values if len(values) > 1 else _repaired(text[start:])
+        if not mended:
             raise InputError(f"{where} is not JSON: {parser_problem(error, text)}") from None
-        return mended, (*before, "JSON mended")
+        return mended, (*notes, "JSON mended")
     except (RecursionError, ValueError) as error:
         raise InputError(f"{where} is not readable JSON: {error}") from None
-    return values, (*before, *_left_out("after", text[stop:]))
+    return values, (*notes, *_left_out("after", text[stop:]))
 
 
 def _left_out(where: str, text: str) -> tuple[str, ...]:
@@ -446,7 +435,7 @@ def _left_out(where: str, text: str) -> tuple[str, ...]:
 
 def _decode(text: str, place: int, values: list[Any]) -> int:
     """Append the values from a position on to the list, and return where they end."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(strict=False)
     while True:
         after = _SPACE.match(text, place)
         stop = after.end() if after else place
@@ -459,33 +448,17 @@ def _decode(text: str, place: int, values: list[Any]) -> int:
     return place
 
 
-def _mended(text: str, known: list[Any]) -> list[Any] | None:
-    """Return the values of JSON that is cut off or slightly off; None if there are none."""
-    if not _is_bracketed(text):
-        return None
-    lines = [line for line in text.splitlines() if line.strip()]
-    is_lines = len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines)
-    if len(known) > 1 and not is_lines:
-        return None
-    may_guess = len(text) <= _MOST_GUESSED
-    values = [_repaired(line, may_guess) for line in (lines if is_lines else [text])]
-    if is_lines and values[-1] == {}:  # only its beginning is in the text
-        del values[-1]
-    return values if all(values) else None
-
-
-def _repaired(text: str, may_guess: bool) -> Any:
-    """Repair one JSON value; complete parts stay unchanged, unless the repair is a guess."""
-    bare = text.strip().removesuffix(",")
-    ways: list[Callable[[str], Any]] = [partial(json.loads, strict=False), read_cut_off]
-    if may_guess:  # an object with only its beginning is left out
-        ways.append(lambda begun: repaired(_FIRST_KEY.sub("", begun).rstrip(" \t\r\n,{")))
-    for way in ways:
+def _repaired(text: str) -> list[Any]:
+    """Return the value of JSON that is cut off or slightly off; nothing if there is none."""
+    ways: list[Callable[[str], Any]] = [json.loads, read_cut_off]
+    if len(text) <= _MOST_GUESSED:
+        ways.append(repaired)
+    for way in ways if _is_bracketed(text) else ():
         with suppress(RecursionError, ValueError):
-            value = way(bare)
-            if isinstance(value, dict | list):
-                return value
-    return None
+            value = way(text.strip().removesuffix(","))
+            if value and isinstance(value, dict | list):
+                return [value]
+    return []
 
 
 #: Formats of texts, files and lists.
