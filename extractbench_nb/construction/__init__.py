@@ -10,7 +10,7 @@ from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.profiles import rules_of
 from extractbench_nb.construction.reading import read_answer
 from extractbench_nb.construction.result import TableComparison
-from extractbench_nb.construction.retrieval import Retriever, retrieve, split_documents
+from extractbench_nb.construction.retrieval import Retriever, split_documents
 from extractbench_nb.construction.runs import construct
 from extractbench_nb.construction.statistics import level_statistics
 
@@ -29,7 +29,6 @@ __all__ = [
     "load",
     "losses",
     "read_answer",
-    "retrieve",
     "rules_of",
     "split_documents",
 ]

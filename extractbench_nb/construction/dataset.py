@@ -53,18 +53,6 @@ TABLE_COLUMNS = FrameSpec(
     ),
 )
 
-SOURCE_COLUMNS = FrameSpec(
-    "documents",
-    "one row per table and document, in the order of the dataset",
-    (
-        _ID,
-        Column("document", "string", "name of the document, unique in the table"),
-        Column("kind", "string", "how it is read", ", ".join((*DOCUMENT_KINDS.values(), "text"))),
-        Column("path", "object", "file; missing where the text is in the dataset", "Path", True),
-        Column("bytes", "Int64", "size of the file or text; missing without a file", "", True),
-    ),
-)
-
 DISAGREEMENT_COLUMNS = FrameSpec(
     "disagreements",
     "one row per planted disagreement and document",
@@ -119,16 +107,6 @@ class SourceDocument:
     path: Path | None = None
     _text: str | None = None
     problem: tuple[str, str] | None = None
-
-    @property
-    def size(self) -> int | None:
-        """Bytes of the file or of the text in UTF-8; None without a file."""
-        if self._text is not None:
-            return len(self._text.encode("utf-8", "surrogatepass"))
-        try:
-            return self.path.stat().st_size if self.path is not None else None
-        except OSError:
-            return None
 
     @cached_property
     def text(self) -> str:
@@ -362,15 +340,6 @@ class TableDataset:
                 *(len(t.documents), t.average_length, len(t.disagreements)),
             )
             for t in self._tasks
-        )
-
-    @property
-    def documents(self) -> pd.DataFrame:
-        """One row per table and document; no document is read (see `SOURCE_COLUMNS`)."""
-        return SOURCE_COLUMNS.from_rows(
-            (task.id, document.name, document.kind, document.path, document.size)
-            for task in self._tasks
-            for document in task.documents
         )
 
     @property

@@ -20,7 +20,6 @@ from extractbench_nb.construction.result import (
     SUMMARY,
     TableComparison,
 )
-from extractbench_nb.construction.statistics import level_statistics
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest
@@ -302,37 +301,6 @@ class TableEvaluations:
             for one in self._scored
             for row in losses(one.comparison, known.get(one.labels.document)).to_dict("records")
         )
-
-    def statistics(
-        self,
-        *,
-        by: str | Sequence[str] = ("run", "domain"),
-        metrics: Sequence[str] = ("cell_f1", "row_f1", "column_recall", "direct", "mapped"),
-        **options: Any,
-    ) -> pd.DataFrame:
-        """Average scores by number of documents, length of documents and number of gold rows.
-
-        Parameters
-        ----------
-        by : str or sequence of str, optional
-            Columns of `summary` that form groups.
-        metrics : sequence of str, optional
-            Columns of `summary` to average.
-        **options : object
-            See `level_statistics`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per group, measure, level and metric.
-        """
-        groups = [by] if isinstance(by, str) else list(by)
-        summary = self.summary.assign(rows=self._summary["gold_rows"])
-        names = [*groups, "documents", "average_length", "rows", *metrics]
-        for name in names:
-            if name not in summary.columns:
-                raise InputError(f"no column {name!r}; {nearest(name, map(str, summary.columns))}")
-        return level_statistics(summary[list(dict.fromkeys(names))], by=groups, **options)
 
     @staticmethod
     def describe() -> pd.DataFrame:

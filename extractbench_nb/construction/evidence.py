@@ -7,7 +7,6 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
@@ -245,7 +244,6 @@ def _select(
 #: Thousands separators.
 _SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_WORD = re.compile(rf"[^\W_{UNSPACED}]+")
 _BREAK = "\n"
 
 
@@ -262,53 +260,20 @@ def plain(text: str) -> str:
 
 
 class Holders:
-    """Texts in which values are looked up; ``of(value)`` has the places of those that hold it.
-
-    The words of a value are words of the text that holds it, so that a value is compared at the
-    places of its rarest word; values without words are searched.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The texts.
-    """
+    """Texts in which values are looked up; ``of(value)`` has the places of those that hold it."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         parts = list(map(plain, texts))
         self._whole = _BREAK.join(["", *parts, ""])  # a value has no line break
         self._starts = [0, *accumulate(len(part) + 1 for part in parts)]
 
-    @cached_property
-    def _words(self) -> Mapping[str, list[int]]:
-        """Return the places of each word."""
-        places: dict[str, list[int]] = {}
-        for word in _WORD.finditer(self._whole):
-            places.setdefault(word[0], []).append(word.start())
-        return places
-
     def of(self, value: str) -> list[int]:
-        """Return the places of the texts that hold a value, ascending.
-
-        Parameters
-        ----------
-        value : str
-            The value; case, width, white space and thousands separators do not count.
-
-        Returns
-        -------
-        list of int
-            Places in the given texts.
-        """
+        """Return the places of the texts that hold a value, ascending."""
         value = plain(value)
-        places = [(self._words.get(word[0], []), word.start()) for word in _WORD.finditer(value)]
-        at: Iterable[int] = self._search(value)
-        if places:
-            rarest, offset = min(places, key=lambda one: len(one[0]))
-            at = (place - offset for place in rarest)
         found = (
             bisect_right(self._starts, place - 1) - 1
-            for place in at
-            if place > 0 and self._whole.startswith(value, place) and self._is_bounded(place, value)
+            for place in self._search(value)
+            if self._is_bounded(place, value)
         )
         return list(dict.fromkeys(found))
 

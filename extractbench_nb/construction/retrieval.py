@@ -1,4 +1,4 @@
-"""`retrieve`: the chunks of documents that a query finds, by words or by embeddings."""
+"""`Retriever`: the chunks of documents that a query finds, by words or by embeddings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -18,7 +18,6 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.construction.dataset import DOCUMENT_KINDS, SourceDocument, TableTask
-from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError, nearest, needs
 
 METHODS = ("bm25", "embedding")
@@ -26,7 +25,6 @@ METHODS = ("bm25", "embedding")
 PROFILES = ("strict", "aoe")
 #: Chunks per table in AOE's runs.
 DEFAULT_K = 50
-_SHOWN = 5
 #: AOE's sizes, in characters (README, RAG configuration).
 CHUNK_SIZE, OVERLAP = 512, 100
 
@@ -219,64 +217,6 @@ def words(text: str) -> list[str]:
 # --- searching them --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
-class Retrieved:
-    """The chunks that a query found.
-
-    Attributes
-    ----------
-    query : str
-        The query.
-    chunks : pandas.DataFrame
-        One row per chunk (see `CHUNK_COLUMNS`).
-    searched : int
-        Number of chunks that were searched.
-    asked_for : int
-        Number of best chunks that were considered.
-    """
-
-    query: str
-    chunks: pd.DataFrame
-    searched: int
-    asked_for: int
-
-    @property
-    def context(self) -> str:
-        """The text for a model: each chunk with its document and a running number."""
-        counts: Counter[str] = Counter()
-        parts = []
-        for document, text in zip(self.chunks["document"], self.chunks["text"], strict=True):
-            counts[document] += 1
-            parts.append(f"[Source: {document}, {counts[document]} chunks]\n{text}\n\n")
-        return "".join(parts)
-
-    @property
-    def by_document(self) -> pd.Series[int]:
-        """Number of retrieved chunks by document."""
-        counts = self.chunks["document"].value_counts(sort=False)
-        return counts.rename("chunks")
-
-    def __repr__(self) -> str:
-        """Return counts and the first chunks."""
-        lines = [f"Retrieved {len(self.chunks)} of {plural(self.searched, 'chunk')}: {self._query}"]
-        for row in self.chunks.head(_SHOWN).to_dict("records"):
-            text = one_line(row["text"], 60)
-            lines.append(f"  {row['rank']:>3} {row['score']:8.3f}  {row['document']}: {text}")
-        more = len(self.chunks) - _SHOWN
-        return "\n".join([*lines, f"  and {more} more"] if more > 0 else lines)
-
-    @property
-    def _query(self) -> str:
-        return one_line(self.query, 80)
-
-
-class Ranked(NamedTuple):
-    """A chunk with its score."""
-
-    chunk: Chunk
-    score: float
-
-
 @dataclass(frozen=True)
 class Retriever:
     r"""A way to find chunks; call it with documents and a query, or `index` the documents once.
@@ -322,7 +262,8 @@ class Retriever:
         model: object = self.model
         if self.method == "bm25" and model is not None:
             raise InputError("model= goes with method='embedding'")
-        if self.method == "embedding" and not (callable(model) or hasattr(model, "encode")):
+        is_model = callable(model) or hasattr(model, "encode")
+        if self.method == "embedding" and (isinstance(model, str) or not is_model):
             raise InputError(
                 f"method='embedding' needs model=, an object with encode() or a function from "
                 f"texts to vectors; found {model!r}"
@@ -336,23 +277,7 @@ class Retriever:
         return {name: getattr(self, name) for name in names} | {"model": model}
 
     def vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the model's vector of each text, scaled to length 1; zeros are not changed.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts.
-
-        Returns
-        -------
-        numpy.ndarray
-            One row per text.
-
-        Raises
-        ------
-        InputError
-            The model does not return one vector of finite numbers per text.
-        """
+        """Return the model's vector of each text as a row of length 1; zeros are not changed."""
         model: Any = self.model
         found = model.encode(list(texts)) if hasattr(model, "encode") else model(list(texts))
         name = type(model).__name__
@@ -372,92 +297,67 @@ class Retriever:
 
     def __call__(self, documents: Documents, query: str) -> Retrieved:
         """Return the chunks of documents that a query finds."""
-        return self.index(documents).search(query, self.k)
+        return self.index(documents).search(query)
 
     def index(self, documents: Documents) -> Index:
-        """Cut documents into chunks and make them searchable.
-
-        Parameters
-        ----------
-        documents : TableTask, dict, list, str or path
-            A task; texts by name; texts or files; a folder; one text.
-
-        Returns
-        -------
-        Index
-            The chunks, for ``index.search(query, k)``.
-        """
+        """Cut documents into chunks that can be searched again and again with ``search``."""
         chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
         return Index(self, tuple(chunks))
 
 
-@dataclass(frozen=True, repr=False)
-class Index:
-    """Chunks that can be searched; made by `Retriever.index`.
+class Ranked(NamedTuple):
+    """A chunk with its score."""
+
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The chunks that a query found: made by a `Retriever`.
 
     Attributes
     ----------
-    retriever : Retriever
-        The retriever that searches them.
-    chunks : tuple of Chunk
-        All chunks, in the order of the documents.
+    query : str
+        The query.
+    chunks : pandas.DataFrame
+        One row per chunk (see `CHUNK_COLUMNS`).
+    searched : int
+        Number of chunks that were searched.
     """
+
+    query: str
+    chunks: pd.DataFrame
+    searched: int
+
+    @property
+    def context(self) -> str:
+        """The text for a model: each chunk with its document and a running number."""
+        counts: Counter[str] = Counter()
+        parts = []
+        for document, text in zip(self.chunks["document"], self.chunks["text"], strict=True):
+            counts[document] += 1
+            parts.append(f"[Source: {document}, {counts[document]} chunks]\n{text}\n\n")
+        return "".join(parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Index:
+    """Chunks that can be searched; made by `Retriever.index`."""
 
     retriever: Retriever
     chunks: tuple[Chunk, ...]
 
-    def __repr__(self) -> str:
-        """Return the number of chunks and the method."""
-        documents = len({chunk.document for chunk in self.chunks})
-        counts = f"{plural(len(self.chunks), 'chunk')} of {plural(documents, 'document')}"
-        return f"Index of {counts}, {self.retriever.method}"
-
-    def search(self, query: str, k: int | None = None) -> Retrieved:
-        """Return the chunks that a query finds.
-
-        Parameters
-        ----------
-        query : str
-            The query.
-        k : int, optional
-            Number of chunks; the retriever's by default.
-
-        Returns
-        -------
-        Retrieved
-            Chunks with equal scores are in the order of the documents.
-        """
-        if not isinstance(query, str):
-            raise InputError(f"query is {type(query).__name__}; expected a text")
-        if not query.strip():
-            raise InputError("query is empty; expected words to look for")
-        k = self.retriever.k if k is None else check_k(k)
-        asked_for = k if self.retriever.profile == "strict" else released_count(k)
-        kept = self.select(query, k)
-        rows = ((n, *one.chunk[:4], one.score, one.chunk.text) for n, one in enumerate(kept, 1))
-        return Retrieved(query, CHUNK_COLUMNS.from_rows(rows), len(self.chunks), asked_for)
+    def search(self, query: str) -> Retrieved:
+        """Return the chunks that a query finds."""
+        if not isinstance(query, str) or not query.strip():
+            raise InputError(f"query is {query!r}; expected words to look for")
+        ranked = self.select(query, self.retriever.k)
+        rows = ((n, *one.chunk[:4], one.score, one.chunk.text) for n, one in enumerate(ranked, 1))
+        return Retrieved(query, CHUNK_COLUMNS.from_rows(rows), len(self.chunks))
 
     def select(self, query: str, k: int) -> list[Ranked]:
-        """Return the chunks of a query with their scores, selected by the retriever's profile.
-
-        Parameters
-        ----------
-        query : str
-            The query.
-        k : int
-            Number of chunks.
-
-        Returns
-        -------
-        list of Ranked
-            The selected chunks, in the order of the profile; equal scores in the order of the
-            documents.
-
-        Raises
-        ------
-        InputError
-            If there are no embeddings, or those of query and chunks have different lengths.
-        """
+        """Rank chunks by the retriever's profile; equal scores in the order of the documents."""
         is_strict = self.retriever.profile == "strict"
         scores = self._scores(query) if self.chunks else np.zeros(0, dtype=np.float32)
         best = np.argsort(-scores, kind="stable")[: k if is_strict else released_count(k)]
@@ -520,51 +420,3 @@ def grouped_by_document(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
         by_document.setdefault(one.chunk.document, []).append(one)
     kept = (one for group in by_document.values() for one in group[:k])
     return list({one.chunk.text: one for one in kept}.values())
-
-
-def retrieve(
-    documents: Documents,
-    query: str,
-    *,
-    method: str = "bm25",
-    k: int = DEFAULT_K,
-    **options: Any,
-) -> Retrieved:
-    """Return the chunks of documents that a query finds.
-
-    Parameters
-    ----------
-    documents : TableTask, dict, list, str or path
-        A task; texts by name; texts or files; a folder; one text.
-    query : str
-        The query.
-    method : str, optional
-        ``"bm25"`` or ``"embedding"``.
-    k : int, optional
-        Number of chunks.
-    **options
-        chunk_size, overlap, model, profile: see `Retriever`.
-
-    Returns
-    -------
-    Retrieved
-        The chunks as a frame, best first, and the context for a model.
-
-    Raises
-    ------
-    InputError
-        If an option or a document cannot be used, the query is empty, or there are no embeddings.
-
-    Examples
-    --------
-    >>> from extractbench_nb.construction import load, retrieve
-    >>> task = load()["retailer_results"]
-    >>> found = retrieve(task, "Who chairs Ostrava Lane?", k=1)
-    >>> found.chunks["document"].tolist()
-    ['ostrava_press_release_2031.md']
-    """
-    allowed = [option.name for option in fields(Retriever) if option.name not in ("method", "k")]
-    for name in options:
-        if name not in allowed:
-            raise InputError(f"no option {name!r}; {nearest(name, allowed)}")
-    return Retriever(method, k, **options)(documents, query)

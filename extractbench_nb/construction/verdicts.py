@@ -9,18 +9,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from extractbench_nb._concurrency import run_anywhere
 from extractbench_nb._json import member
-from extractbench_nb._model_json import json_objects
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.profiles import PASS_MARK, TableRules
 from extractbench_nb.construction.reading import Reading, Tables
 from extractbench_nb.construction.result import METRIC, CellRow
 from extractbench_nb.construction.values import is_absent, number_of, released_similarity, text_key
-from extractbench_nb.engine.llm_alignment import Answering
 from extractbench_nb.errors import ExtractBenchError
 from extractbench_nb.judges.base import Judge, JudgeCall, JudgeError, Question, gather_verdicts
 from extractbench_nb.judges.choosing import check_judge, choose_judge, verdict_of
 from extractbench_nb.judges.offline import OfflineJudge
-from extractbench_nb.judges.prompts import Unparsable, message
 
 # --- questions to a judge -------------------------------------------------------------------------
 
@@ -32,22 +29,6 @@ _ABOUT = {
 }
 _LIKELIEST = 5
 _FAINTLY_ALIKE = 40.0
-_KEY_SCHEMA = {
-    "type": "object",
-    "properties": {"key": {"type": ["string", "null"]}},
-    "required": ["key"],
-    "additionalProperties": False,
-}
-_KEY_TASK = """A row of a predicted table has the key below. Say which key of the correct table \
-names the same thing. Spelling, abbreviations and file endings may differ; years and numbers must \
-agree. Answer with JSON: {{"key": "the correct table's key, unchanged"}}, or {{"key": null}} if \
-there is none.
-
-Predicted key: {key}
-
-Keys of the correct table:
-{keys}"""
-
 
 #: A column (or ``column``, ``key``), gold's text and the predicted text.
 TextPair = tuple[str, str, str]
@@ -135,8 +116,6 @@ class Asker:
             if named is None:
                 self.failures.append("not recorded")
             return named
-        if isinstance(judge, Answering):
-            return self._named_key(judge, key, keys)
         from rapidfuzz import fuzz, process
 
         likely = process.extract(
@@ -148,27 +127,6 @@ class Asker:
             return None
         passed = [(s, n) for s, n in zip(scores, names, strict=True) if s and s >= PASS_MARK]
         return max(passed, key=lambda pair: pair[0], default=(0.0, ""))[1]
-
-    def _named_key(self, judge: Answering, key: str, keys: Sequence[str]) -> str | None:
-        def read(text: str | None) -> str:
-            found = json_objects(text or "")
-            if not found or "key" not in found[-1]:
-                raise Unparsable("expected a JSON object with the key 'key'")
-            return str(found[-1]["key"] or "")
-
-        async def answered() -> Any:
-            task = _KEY_TASK.format(key=key, keys="\n".join(f"- {name}" for name in keys))
-            return await judge.answer((message("user", task),), read, _KEY_SCHEMA)
-
-        try:
-            name: str
-            name, call = run_anywhere(answered())
-        except JudgeError as error:
-            self.failures.append(str(error))
-            self.calls += [("key", call) for call in error.calls]
-            return None
-        self.calls.append(("key", call))
-        return name
 
 
 # --- cells ----------------------------------------------------------------------------------------

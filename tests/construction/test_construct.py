@@ -215,7 +215,6 @@ SCORES = json.dumps({"intent": 85, "columns": 80, "content": 75, "format": 80})
     [
         SCORES,
         f"```json\n{SCORES}\n```",
-        "<score1>85</score1><score2>80</score2><score3>75</score3><score4>80</score4>",
     ],
 )
 def test_ratings(server: LLMServer, judge: LLMJudge, reply: str) -> None:
@@ -236,8 +235,6 @@ def test_ratings(server: LLMServer, judge: LLMJudge, reply: str) -> None:
     again = evaluate_tables("sample", quality=judge, progress=False)
     assert len(server.requests) == 9
     assert again.judge_calls["cached"].all()
-    overall = rated.released_statistics()["overall"]
-    assert overall["one_piece_overall_total_score"].tolist() == [79.5] * 3
 
 
 def test_a_model_judges_the_cells(server: LLMServer, judge: LLMJudge) -> None:

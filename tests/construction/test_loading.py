@@ -1,7 +1,6 @@
 """Loading tasks: AOE's records, folders, DTBench cases, the sample."""
 
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,10 @@ from typing import Any
 import pytest
 
 from extractbench_nb.construction import TableDataset, load
-from extractbench_nb.construction.loading import aoe_columns, split_record_id
-from extractbench_nb.errors import DatasetError, InputError
+from extractbench_nb.construction.loading import split_record_id
+from extractbench_nb.errors import DatasetError
 
 SAMPLE = [*load()]
-DTBENCH = Path(os.environ.get("EXTRACTBENCH_CONFORMANCE", "absent")).parent / "aoe" / "dtbench"
 
 
 def names(dataset: TableDataset) -> list[str]:
@@ -31,9 +29,7 @@ def test_the_sample_is_loaded_without_problems():
         "retailer_results",
     ]
     assert names(dataset) == []
-    assert set(dataset.documents["kind"]) == {"md"}
     assert repr(dataset).startswith("TableDataset 'sample': 3 tables, 16 documents\n")
-    assert "<strong>TableDataset sample</strong>" in dataset._repr_html_()
 
 
 def test_the_mean_length_of_documents_is_counted_in_characters(tmp_path: Path):
@@ -82,8 +78,8 @@ def test_a_folder_and_a_folder_of_folders(tmp_path: Path):
     one = load(folder(tmp_path, query="what is a?", language="en"))
     assert [task.id for task in one] == ["one"]
     assert one["one"].values == ("v",)
-    assert one.gold("one").to_dict("list") == {"k": ["a"], "v": ["1"]}
-    assert one.texts("one") == {"b.txt": "a is 1"}
+    assert one["one"].gold.to_dict("list") == {"k": ["a"], "v": ["1"]}
+    assert one["one"].texts == {"b.txt": "a is 1"}
     folder(tmp_path, "two")
     assert len(load(tmp_path)) == 2
 
@@ -108,7 +104,7 @@ def test_problems_of_a_gold_table(tmp_path: Path, gold: str, expected: list[str]
 
 def test_gold_texts_are_kept_as_written(tmp_path: Path):
     dataset = load(folder(tmp_path, gold="\ufeffk,v\r\n007,N/A\r\n1.0,\r\n"))
-    assert dataset.gold("one").to_numpy().tolist() == [["007", "N/A"], ["1.0", ""]]
+    assert dataset["one"].gold.to_numpy().tolist() == [["007", "N/A"], ["1.0", ""]]
 
 
 @pytest.mark.parametrize(
@@ -137,8 +133,6 @@ def test_nothing_to_load(tmp_path: Path):
         load(tmp_path)
     with pytest.raises(DatasetError, match="no file or folder"):
         load(tmp_path / "absent")
-    with pytest.raises(InputError, match="laws='some'"):
-        load(laws="some")
     with pytest.raises(DatasetError, match="did you mean 'court_rulings'"):
         load()["court_ruling"]
 
@@ -209,56 +203,27 @@ def test_problems_of_records_do_not_stop_the_others(tmp_path: Path):
     assert "unreadable_document" in by_table["legal_1_1_zh"]
     assert list(dataset["legal_1_1_zh"].texts) == ["甲案", "甲案'"]
     with pytest.raises(DatasetError, match="is not in"):
-        dataset.texts("x_1_2_en")
+        _ = dataset["x_1_2_en"].texts
 
 
-@pytest.mark.parametrize(
-    "laws, documents, problems",
-    [
-        ("cited", ["甲案", "刑法.docx", "合同法.docx"], ["laws_from_gold", "missing_document"]),
-        ("all", ["甲案", "刑法.docx", "民法典.docx"], []),
-        ("none", ["甲案"], []),
-    ],
-)
-def test_laws_of_legal_task_0(tmp_path: Path, laws: str, documents: list[str], problems: list[str]):
-    word(tmp_path / "law_docx" / "刑法.docx", "第一条", "", "第二条")
-    word(tmp_path / "law_docx" / "民法典.docx", "第一条")
+def test_laws_of_legal_task_0(tmp_path: Path):
+    law = tmp_path / "law_docx" / "刑法.docx"
+    word(law, "第一条", "", "第二条")
     answers = [{"案件名": "甲案", "关联索引": ["《刑法》第1条", "《合同法》", "《规定》"]}]
-    dataset = load(aoe(tmp_path, record("legal_3_0_zh", "zh", answers, [CASE])), laws=laws)
-    assert dataset.documents["document"].tolist() == documents
-    assert names(dataset) == problems
-    if laws == "all":
-        assert dataset.texts("legal_3_0_zh")["刑法.docx"] == "第一条\n第二条"
-
-
-def test_a_word_file_that_is_none(tmp_path: Path):
-    (tmp_path / "law_docx").mkdir()
-    (tmp_path / "law_docx" / "刑法.docx").write_bytes(b"no zip")
-    answers = [{"案件名": "甲案", "关联索引": ["《刑法》"]}]
     dataset = load(aoe(tmp_path, record("legal_3_0_zh", "zh", answers, [CASE])))
+    assert names(dataset) == ["laws_from_gold"]
+    texts = dataset["legal_3_0_zh"].texts
+    assert list(texts) == ["甲案", "刑法.docx"]
+    assert texts["刑法.docx"] == "第一条\n第二条"
+    law.write_bytes(b"no zip")
     with pytest.raises(DatasetError, match="not a Word file"):
-        dataset.texts("legal_3_0_zh")
+        _ = load(tmp_path)["legal_3_0_zh"].texts
 
 
 def test_ids_must_be_unique(tmp_path: Path):
     one = record("academic_1_1_en", "en", [{"paper_name": "p"}], [])
     with pytest.raises(DatasetError, match="2 tables have the id"):
         load(aoe(tmp_path, one, one))
-
-
-def test_columns_of_all_tasks_are_configured():
-    found = [
-        (language, f"{domain}_{index}")
-        for language in ("en", "zh")
-        for domain in ("academic", "financial", "legal")
-        for index in range(9)
-        if aoe_columns(language, f"{domain}_{index}")
-    ]
-    assert len(found) == 18
-    assert len({task for _, task in found}) == 11
-    legal = aoe_columns("zh", "legal_1")
-    assert legal is not None
-    assert '剥夺政治权利"' in legal[1]  # as published
 
 
 @pytest.mark.parametrize(
@@ -273,27 +238,6 @@ def test_columns_of_all_tasks_are_configured():
 )
 def test_parts_of_a_record_id(record_id: str, parts: tuple[str, ...]):
     assert split_record_id(record_id) == parts
-
-
-# --- DTBench ---------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not DTBENCH.is_dir(), reason="needs the cases of DTBench")
-def test_cases_of_dtbench():
-    dataset = load(DTBENCH)
-    assert len(dataset) == 11
-    assert names(dataset) == ["duplicate_key"]
-    flights = dataset["source-aware-part_2"]
-    assert flights.keys == ("Flight#",)
-    assert len(flights.texts) == 34
-    assert len(load(DTBENCH / "rule-based-T1.json")) == 1
-
-
-def test_a_json_file_that_is_no_case(tmp_path: Path):
-    path = tmp_path / "x.json"
-    path.write_text('{"name": "x"}', encoding="utf-8")
-    with pytest.raises(DatasetError, match="not a case of DTBench"):
-        load(path)
 
 
 # --- answers ---------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Tables judged by a model: what it is asked, what its calls say, and what a failure does."""
 
 import json
-import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,10 +41,6 @@ def judge(server: LLMServer, tmp_path: Path) -> LLMJudge:
 def accept(request: Request) -> Reply:
     """Accept the two renamings, the paraphrase and the key that is described."""
     same = {("case", "Case No"), ("bribery", "taking bribes"), ("Second case", "The second one")}
-    listed = re.search(r"Predicted key: (.*)", request.text)
-    if listed is not None:
-        key = "Second case" if listed[1] == "The second one" else None
-        return Reply(json.dumps({"key": key}))
     texts = tuple(json.loads(request.quoted[name]) for name in ("gold", "predicted"))
     return answer(float(texts in same), "as listed")
 
@@ -64,24 +59,23 @@ def test_columns_rows_and_cells_are_asked_about(server: LLMServer, judge: LLMJud
     assert again.judge_calls["cached"].all()
 
 
-def test_the_released_rules_ask_for_a_key(server: LLMServer, judge: LLMJudge) -> None:
+def test_aoe_asks_about_keys_that_are_a_little_alike(server: LLMServer, judge: LLMJudge) -> None:
     answer_text = ANSWER.replace("Case No", "case")
-    found = compare(GOLD, answer_text, keys="case", judge=judge, profile="aoe-282e688d")
-    assert found.released is not None
-    assert found.released["row_match_stats"]["by_llm"] == 1
-    assert found.released["cell_eval_stats"] == {"calls": 1, "failures": 0}
+    found = compare(GOLD, answer_text, keys="case", judge=judge, profile="aoe")
+    assert found.rows["rule"].tolist() == ["exact", "judge"]
     assert found.summary["cell_f1"] == 1.0
-    assert "- First case\n- Second case" in server.requests[0].text
+    assert set(found.judge_calls["field"]) == {"[].key", "[].crime"}
 
 
-@pytest.mark.parametrize("profile", ["strict", "aoe-readme", "aoe-282e688d"])
+@pytest.mark.parametrize("profile", ["strict", "aoe"])
 def test_a_model_that_is_down_never_raises_a_score(
     server: LLMServer, judge: LLMJudge, profile: str
 ) -> None:
+    text = ANSWER.replace("Case No", "case") if profile == "aoe" else ANSWER
     server.respond = lambda _: failure(500, "down")
-    down = compare(GOLD, ANSWER, keys="case", judge=judge, profile=profile)
+    down = compare(GOLD, text, keys="case", judge=judge, profile=profile)
     server.respond = accept
-    up = compare(GOLD, ANSWER, keys="case", judge=judge, profile=profile)
+    up = compare(GOLD, text, keys="case", judge=judge, profile=profile)
     assert down.summary["cell_f1"] <= up.summary["cell_f1"]
     assert "judge_failed" in set(down.warnings["kind"])
     assert down.judge_calls["error"].notna().any()

@@ -191,8 +191,7 @@ def test_grouping() -> None:
         kept = grouped_by_document(ranked[: released_count(k)], k)
         assert [[one.chunk.document, one.chunk.text] for one in kept] == expected["kept"]
         rows = ((n, *one.chunk[:4], 0.0, one.chunk.text) for n, one in enumerate(kept, 1))
-        found = Retrieved("", CHUNK_COLUMNS.from_rows(rows), len(ranked), released_count(k))
-        assert found.by_document.to_dict() == expected["by_source"]
+        found = Retrieved("", CHUNK_COLUMNS.from_rows(rows), len(ranked))
         assert len(found.context) == expected["context_characters"]
 
 

@@ -1,101 +1,26 @@
-"""Chunks, BM25, embeddings, the store; what AOE's released code was recorded to do."""
+"""Chunks, BM25, embeddings, and which gold cells were in the retrieved chunks."""
 
-import json
 import math
-import os
-import subprocess
-import sys
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractbench_nb.construction import Embedding, Retriever, load, retrieve, split_documents
-from extractbench_nb.construction.loading import case_text, law_names
-from extractbench_nb.construction.retrieval import (
-    CHUNK_COLUMNS,
-    Chunk,
-    Ranked,
-    Retrieved,
-    grouped_by_document,
-    released_count,
-    texts_of,
-    words,
-)
+from extractbench_nb.construction import Retriever, evidence_recall, load, split_documents
+from extractbench_nb.construction.evidence import CELL_COLUMNS, RECALL_COLUMNS, Holders, plain
+from extractbench_nb.construction.retrieval import texts_of, words
 from extractbench_nb.errors import DatasetError, InputError
-from extractbench_nb.judges import JudgeCache
-from tests.llm_server import LLMServer, Reply, Request, failure
-from tests.waiting import PATIENCE, wait_until
 
-FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
-recorded = pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")
 TEXTS = {
     "ferry": "The ferry to Oss leaves at nine. It carries cars and sixty passengers.",
     "tram": "The tram is free on Sundays. Dogs travel at half price.",
     "渡轮": "渡轮每天上午九点开往奥斯岛。周日票价减半。",
 }
-
-
-def cases(kind: str) -> list[Any]:
-    if FOLDER is None:
-        return []
-    lines = (Path(FOLDER) / "aoe_pipeline_dev.jsonl").read_text(encoding="utf-8").splitlines()
-    found = [json.loads(line) for line in lines]
-    return [pytest.param(c, id=c["id"]) for c in found if c["kind"] == kind]
-
-
-# --- recorded cases --------------------------------------------------------------------------
-
-
-@recorded
-@pytest.mark.parametrize("case", cases("split"))
-def test_recorded_chunks(case: Any):
-    given = case["input"]
-    sizes = {"chunk_size": given["chunk_size"], "overlap": given["chunk_overlap"]}
-    found = split_documents({"d": given["text"]}, **sizes)
-    assert [chunk.text for chunk in found] == case["expected"]["chunks"]
-    for chunk in found:
-        assert given["text"][chunk.start : chunk.end] == chunk.text
-
-
-@recorded
-@pytest.mark.parametrize("case", cases("split_legal"))
-def test_recorded_chunks_of_legal_records(case: Any):
-    texts = {one["案件名"]: case_text(one, indent=20) for one in case["input"]["input_doc"]}
-    found = split_documents(texts)
-    assert [chunk.document for chunk in found] == case["expected"]["sources"]
-    assert [len(chunk.text) for chunk in found] == case["expected"]["lengths"]
-    assert len(found) == case["expected"]["n"]
-
-
-@recorded
-@pytest.mark.parametrize("case", cases("retrieve"))
-def test_recorded_grouping(case: Any):
-    k, expected = case["input"]["top_k"], case["expected"]
-    ranked = [
-        Ranked(Chunk(document, number, 0, len(text), text), 0.0)
-        for number, (document, text) in enumerate(case["input"]["ranked"])
-    ]
-    assert released_count(k) == expected["asked_for"]
-    kept = grouped_by_document(ranked[: released_count(k)], k)
-    assert [[one.chunk.document, one.chunk.text] for one in kept] == expected["kept"]
-    rows = ((n, *one.chunk[:4], 0.0, one.chunk.text) for n, one in enumerate(kept, 1))
-    found = Retrieved("", CHUNK_COLUMNS.from_rows(rows), len(ranked), released_count(k))
-    assert len(found.chunks) == expected["num_retrieved_docs"]
-    assert found.by_document.to_dict() == expected["by_source"]
-    assert len(found.context) == expected["context_characters"]
-
-
-@recorded
-@pytest.mark.parametrize("case", cases("law_names"))
-def test_recorded_law_names(case: Any):
-    answers = [{"关联索引": texts} for texts in case["input"]["references"]]
-    assert law_names(answers) == case["expected"]["names"]
 
 
 # --- chunks and words ------------------------------------------------------------------------
@@ -134,18 +59,11 @@ def test_words(text: str, expected: list[str]):
     assert words(text) == expected
 
 
-@pytest.mark.parametrize("size, overlap", [(0, 0), (10, 10), (10, -1), (1.5, 0), (True, 0)])
-def test_sizes_that_cannot_be_used(size: Any, overlap: Any):
-    with pytest.raises(InputError, match="0 <= overlap < chunk_size"):
-        split_documents("a", chunk_size=size, overlap=overlap)
-
-
 def test_forms_of_documents(tmp_path: Path):
     (tmp_path / "b.md").write_text("bee", encoding="utf-8")
     (tmp_path / "a.txt").write_text("ant", encoding="utf-8")
     (tmp_path / "c.png").write_bytes(b"\x89")
     assert texts_of(tmp_path) == {"a.txt": "ant", "b.md": "bee"}
-    assert texts_of(tmp_path / "b.md") == {"b.md": "bee"}
     assert texts_of([tmp_path / "b.md", "text"]) == {"b.md": "bee", "document 2": "text"}
     assert texts_of("text") == {"document 1": "text"}
     assert len(texts_of(load()["court_rulings"])) == 5
@@ -156,226 +74,105 @@ def test_forms_of_documents(tmp_path: Path):
         texts_of([tmp_path / "x.md"])
 
 
-# --- BM25 ------------------------------------------------------------------------------------
+# --- BM25 and embeddings ---------------------------------------------------------------------
 
 
 def test_words_in_common_are_found():
-    found = retrieve(TEXTS, "When does the ferry leave?", k=2)
+    found = Retriever(k=2)(TEXTS, "When does the ferry leave?")
     assert found.chunks["document"].tolist() == ["ferry", "tram"]
     assert found.chunks["score"].is_monotonic_decreasing
     assert found.searched == 3
-    assert "ferry: The ferry to Oss" in repr(found)
-    assert retrieve(TEXTS, "周日的票价", k=1).chunks["document"].tolist() == ["渡轮"]
+    assert Retriever(k=1)(TEXTS, "周日的票价").chunks["document"].tolist() == ["渡轮"]
 
 
 def test_more_chunks_than_there_are_and_no_word_in_common():
-    found = retrieve(TEXTS, "xylophone", k=9)
+    found = Retriever(k=9)(TEXTS, "xylophone")
     assert found.chunks["document"].tolist() == [*TEXTS]
     assert set(found.chunks["score"]) == {0.0}
     for empty in ({}, {"a": ""}, {"a": " \n "}, {"a": "!?"}):
-        retrieve(empty, "ferry")
-    assert len(retrieve({}, "ferry").chunks) == 0
-    assert retrieve({}, "ferry").context == ""
+        Retriever()(empty, "ferry")
+    assert Retriever()({}, "ferry").context == ""
 
 
-def test_html_is_escaped():
-    html = retrieve({"<b>": "<script>alert(1)</script>"}, "<i>")._repr_html_()
-    assert "<script>" not in html
-    assert "<b>" not in html
-    assert "<i>" not in html
-
-
-def test_released_profile_keeps_chunks_of_every_document():
+def test_aoe_keeps_chunks_of_every_document():
     texts = {"long": "\n\n".join(f"ferry number {n}" for n in range(40)), "short": "ferry"}
-    options: dict[str, Any] = {"k": 2, "chunk_size": 20, "overlap": 0}
-    strict = retrieve(texts, "ferry", **options)
-    released = retrieve(texts, "ferry", profile="aoe-282e688d", **options)
-    assert (strict.asked_for, len(strict.chunks)) == (2, 2)
-    assert (released.asked_for, len(released.chunks)) == (10, 3)
-    assert released.by_document.to_dict() == {"short": 1, "long": 2}
+    for profile, documents in {
+        "strict": ["short", "long"],
+        "aoe": ["short", "long", "long"],
+    }.items():
+        find = Retriever(k=2, chunk_size=20, overlap=0, profile=profile)
+        assert find(texts, "ferry").chunks["document"].tolist() == documents
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "options, query, message",
     [
-        ({"method": "bm52"}, "did you mean 'bm25'"),
-        ({"profile": "aoe"}, "profile='aoe'"),
-        ({"k": 0}, "k is 0"),
-        ({"k": True}, "k is True"),
-        ({"chunksize": 3}, "did you mean 'chunk_size'"),
-        ({"method": "embedding"}, "needs model="),
-        ({"model": "openai/bge-m3"}, "go with method='embedding'"),
+        ({"method": "bm52"}, "q", "did you mean 'bm25'"),
+        ({"profile": "aoee"}, "q", "profile='aoee'"),
+        ({"k": 0}, "q", "k is 0"),
+        ({"k": True}, "q", "k is True"),
+        ({"method": "embedding"}, "q", "needs model="),
+        (
+            {"method": "embedding", "model": "openai/bge-m3"},
+            "q",
+            "a function from texts to vectors",
+        ),
+        ({"model": len}, "q", "goes with method='embedding'"),
+        ({"chunk_size": 10, "overlap": 10}, "q", "0 <= overlap < chunk_size"),
+        ({"chunk_size": 1.5, "overlap": 0}, "q", "0 <= overlap < chunk_size"),
+        ({"chunk_size": True, "overlap": 0}, "q", "0 <= overlap < chunk_size"),
+        ({}, ["ferry"], "query is"),
+        ({}, " ", "query is"),
     ],
 )
-def test_options_that_cannot_be_used(options: dict[str, Any], message: str):
+def test_options_that_cannot_be_used(options: dict[str, Any], query: Any, message: str):
     with pytest.raises(InputError, match=message):
-        retrieve(TEXTS, "ferry", **options)
+        Retriever(**options)(TEXTS, query)
 
 
-def test_a_query_is_a_text():
-    with pytest.raises(InputError, match="query is list"):
-        retrieve(TEXTS, ["ferry"])  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="query is empty"):
-        retrieve(TEXTS, " ")
+def encode(texts: list[str], size: int = 256) -> Any:
+    """Vectors of the words of texts."""
+    vectors = np.zeros((len(texts), size))
+    for vector, text in zip(vectors, texts, strict=True):
+        for word in words(text):
+            vector[zlib.crc32(word.encode()) % size] += 1.0
+    return vectors
 
 
-# --- embeddings ------------------------------------------------------------------------------
-
-
-def hashed(text: str, size: int = 256) -> list[float]:
-    """A vector of the words of a text."""
-    vector = [0.0] * size
-    for word in words(text):
-        vector[zlib.crc32(word.encode()) % size] += 1.0
-    return vector
-
-
-def encode(texts: list[str]) -> list[list[float]]:
-    return [hashed(text) for text in texts]
-
-
-def embed(request: Request) -> Reply:
-    """Answer as OpenAI's embedding endpoint does, last text first."""
-    data = [
-        {"object": "embedding", "index": index, "embedding": hashed(text)}
-        for index, text in enumerate(request.body["input"])
-    ]
-    usage = {"prompt_tokens": 1, "total_tokens": 1}
-    return Reply(body={"object": "list", "data": data[::-1], "model": "m", "usage": usage})
-
-
-@pytest.fixture
-def server() -> Iterator[LLMServer]:
-    with LLMServer(embed) as running:
-        yield running
-
-
-def asked(server: LLMServer, cache: Any = False, **options: Any) -> Retriever:
-    where = {"model": "openai/bge-m3", "api_base": server.url, "cache": cache}
-    return Retriever("embedding", 3, **where, **options)
-
-
-class Counting:
-    """A local model that counts the texts that it encodes."""
-
-    def __init__(self) -> None:
-        self.encoded = 0
+class Local:
+    """A local model."""
 
     def encode(self, texts: list[str]) -> Any:
-        self.encoded += len(texts)
-        return np.array(encode(texts))
+        return encode(texts)
 
 
-def test_a_server_a_model_and_a_function_rank_alike(server: LLMServer):
-    query = "When does the ferry leave?"
-    local = Retriever("embedding", 3, model=Counting())(TEXTS, query).chunks
-    assert local["document"].iloc[0] == "ferry"
-    assert local["score"].between(-1e-6, 1 + 1e-6).all()
-    for retriever in (asked(server), Retriever("embedding", 3, model=encode)):
-        found = retriever(TEXTS, query).chunks
-        assert found.equals(local)
-    (chunks, one) = server.requests
-    assert chunks.path.endswith("/embeddings")
-    assert chunks.body["input"] == [*TEXTS.values()]
-    assert (one.body["input"], one.body["model"]) == ([query], "bge-m3")
-
-
-def test_texts_are_sent_in_batches(server: LLMServer):
-    documents = {str(number): f"text {number}" for number in range(150)}
-    asked(server)(documents, "text 7")
-    assert sorted(len(request.body["input"]) for request in server.requests) == [1, 22, 64, 64]
-
-
-def test_a_second_run_asks_nothing(server: LLMServer, tmp_path: Path):
-    retriever = asked(server, JudgeCache(tmp_path))
-    first = retriever(TEXTS, "ferry").chunks
-    requests = len(server.requests)
-    assert retriever(TEXTS, "ferry").chunks.equals(first)
-    assert len(server.requests) == requests == 2
-
-
-def test_a_cache_that_cannot_be_read_is_not_used(server: LLMServer, tmp_path: Path):
-    (tmp_path / "judge_answers.sqlite").write_bytes(b"no database" * 100)
-    embedding = Embedding("openai/bge-m3", server.url, cache=JudgeCache(tmp_path))
-    with pytest.warns(RuntimeWarning, match="embeddings"):
-        assert embedding.vectors(["a"]).shape == (1, 256)
-
-
-def test_what_is_recorded_of_a_retriever(server: LLMServer):
-    common = {"k": 3, "chunk_size": 512, "overlap": 100, "profile": "strict"}
-    assert asked(server).described == {"method": "embedding", **common, "model": "openai/bge-m3"}
-    assert Retriever(k=3).described == {"method": "bm25", **common, "model": None}
-
-
-def test_transient_errors_are_tried_again(server: LLMServer):
-    server.script(failure(429, "slow down", Retry_After="0"), failure(500, "broken"))
-    embedding = Embedding("openai/bge-m3", server.url, cache=False, retry_wait=0.01)
-    assert embedding.vectors(["a"]).shape == (1, 256)
-    assert len(server.requests) == 3
-
-
-def test_embeddings_keep_a_budget(tmp_path: Path):
-    model = "openai/text-embedding-3-small"  # 2e-8 dollars per token
-    with LLMServer(embed) as server:
-        where = {"model": model, "api_base": server.url, "cache": JudgeCache(tmp_path)}
-        most = Embedding(**where, budget_usd=1e-5)
-        assert most.vectors(["a"]).shape == (1, 256)
-        assert most.spent_usd == pytest.approx(2e-8)  # the one token that the server counts
-        with pytest.raises(InputError, match="2e-08 of 1e-05 US dollars are spent, and the next"):
-            most.vectors(["word " * 1_000])
-        assert len(server.requests) == 1
-        assert most.vectors(["a"]).shape == (1, 256)  # cached, so free
-        retriever = Retriever("embedding", 1, **where, budget_usd=0.0)
-        with pytest.raises(InputError, match="0 of 0 US dollars"):
-            retriever(TEXTS, "ferry")
-        with pytest.raises(InputError, match="budget_usd is 1, but LiteLLM has no price"):
-            Embedding("openai/bge-m3", server.url, cache=False, budget_usd=1).vectors(["a"])
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "reply, message",
-    [
-        (failure(401, "bad key"), "bad_key"),
-        (failure(404, "no such model"), "not_found"),
-        (Reply(body={"object": "list", "data": [], "model": "m"}), "for 1 texts"),
-    ],
-)
-def test_answers_without_vectors(server: LLMServer, reply: Reply, message: str):
-    server.script(reply)
-    with pytest.raises(InputError, match=message):
-        Embedding("openai/bge-m3", server.url, cache=False).vectors(["a"])
-
-
-@pytest.mark.parametrize(
-    "found, message",
-    [
-        ([[1.0], [2.0]], "expected one vector per text"),
-        ([1.0], "expected one vector per text"),
-        ([[]], "expected one vector per text"),
-        ([[math.nan]], "not finite"),
-        ([["a"]], "not numbers"),
-    ],
-)
-def test_vectors_that_cannot_be_used(found: Any, message: str):
-    with pytest.raises(InputError, match=message):
-        Embedding(lambda texts: found).vectors(["a"])
-
-
-def test_no_texts_and_texts_without_words():
-    assert Embedding(encode).vectors([]).shape == (0, 0)
-    found = Retriever("embedding", 2, model=encode)({"a": "!!", "b": "ferry"}, "ferry").chunks
-    assert found["document"].tolist() == ["b", "a"]
-    assert found["score"].tolist() == pytest.approx([1.0, 0.0])
+def test_a_model_and_a_function_rank_alike():
+    found = [
+        Retriever("embedding", 3, model=model)(TEXTS, "When does the ferry leave?").chunks
+        for model in (Local(), lambda texts: encode(texts).tolist())
+    ]
+    assert found[0]["document"].iloc[0] == "ferry"
+    assert found[0]["score"].between(-1e-6, 1 + 1e-6).all()
+    assert found[1].equals(found[0])
+    without_words = Retriever("embedding", 2, model=encode)({"a": "!!", "b": "ferry"}, "ferry")
+    assert without_words.chunks["score"].tolist() == pytest.approx([1.0, 0.0])
     assert len(Retriever("embedding", 2, model=encode)({}, "ferry").chunks) == 0
 
 
-def test_a_query_of_another_model():
-    def changing(texts: list[str]) -> Any:
-        return [hashed(text, 8 if len(texts) > 1 else 9) for text in texts]
-
-    with pytest.raises(InputError, match="different models"):
-        Retriever("embedding", 2, model=changing)(TEXTS, "ferry")
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (lambda _: [[1.0], [2.0]], "expected one vector per text"),
+        (lambda _: [1.0], "expected one vector per text"),
+        (lambda _: [[]], "expected one vector per text"),
+        (lambda _: [[math.nan]], "not finite"),
+        (lambda _: [["a"]], "not numbers"),
+        (lambda texts: encode(texts, 8 if texts == ["a text"] else 9), "different models"),
+    ],
+)
+def test_vectors_that_cannot_be_used(model: Any, message: str):
+    with pytest.raises(InputError, match=message):
+        Retriever("embedding", model=model)({"a": "a text"}, "ferry")
 
 
 def test_a_small_local_model():
@@ -394,47 +191,147 @@ def test_a_small_local_model():
     assert found.chunks["document"].tolist() == ["tram"]
 
 
-# --- the store -------------------------------------------------------------------------------
+# --- evidence --------------------------------------------------------------------------------
 
-REOPEN = """
-import json, sys
-from extractbench_nb.construction import Retriever
-sys.path.insert(0, {root!r})
-from tests.construction.test_retrieval import TEXTS, Counting
-model = Counting()
-retriever = Retriever("embedding", 3, model=model, store={store!r})
-found = retriever(TEXTS, "When does the ferry leave?").chunks
-print(json.dumps([found["document"].tolist(), found["score"].tolist(), model.encoded]))
-"""
+GOLD = pd.DataFrame({"name": ["Oss", "Ulm"], "fee": ["12", "3.5"]})
+DOCUMENTS = {"one": "The fee of Oss is 12.", "two": "Ulm is far away. It costs 3.50."}
 
 
-def test_a_store_is_reopened_by_another_process(tmp_path: Path):
-    pytest.importorskip("chromadb")
-    query, root = "When does the ferry leave?", str(Path(__file__).parents[2])
-    exact = Retriever("embedding", 3, model=Counting())(TEXTS, query).chunks
-    store = tmp_path / "store"
-    code = REOPEN.format(store=str(store), root=root)
-    # the probe that tells models apart, the query, and the first time the three texts
-    for encoded in (5, 2):
-        command = [sys.executable, "-c", code]
-        environment = os.environ | {"PYTHONPATH": root}
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=PATIENCE, env=environment
+def status(value: Any, text: str, **options: Any) -> str:
+    found = evidence_recall(pd.DataFrame({"v": [value]}), {"d": text}, query="q", **options)
+    return str(found.cells.loc[0, "status"])
+
+
+@pytest.mark.parametrize(
+    "value, text, expected",
+    [
+        ("61.3", "income was 61.3 million", "retrieved"),
+        ("61.3", "income was 161.3 million", "absent"),
+        ("61.3", "income was 61.35 million", "absent"),
+        ("3", "a rate of 3.5", "absent"),
+        ("5", "a rate of 3.5", "absent"),
+        ("3", "There were 3. Then 4.", "retrieved"),
+        ("1284.6", "income: 1,284.6", "retrieved"),
+        ("1,284.6", "income: 1284.6", "retrieved"),
+        ("1,2", "rows 12", "absent"),
+        ("Oss", "osseous", "absent"),
+        ("Oss", "OSS.", "retrieved"),
+        ("Oss", "(Oss)", "retrieved"),
+        ("two words", "two\n   Words", "retrieved"),
+        ("有期徒刑二年", "判处有期徒刑二年，缓刑", "retrieved"),
+        ("2020", "2020年度", "retrieved"),
+        ("2020", "２０２０年度", "retrieved"),
+        ("50000元", "人民币50000元。", "retrieved"),
+        ("50000", "人民币150000元。", "absent"),
+        ("aa", "aaa aa", "retrieved"),
+        (2020, "in 2020", "retrieved"),
+        (12.0, "12 euros", "retrieved"),
+        ("+", "a + b", "retrieved"),
+        ("a\nb", "a b", "retrieved"),
+    ],
+)
+def test_when_a_text_holds_a_value(value: Any, text: str, expected: str):
+    assert status(value, text) == expected
+
+
+def test_cells_name_the_chunk_that_holds_them():
+    found = evidence_recall(GOLD, DOCUMENTS, k=[1, 2], query="fee of Oss")
+    assert found.cells.to_dict("list") == {
+        "row": [0, 0, 1, 1],
+        "column": ["name", "fee", "name", "fee"],
+        "value": ["Oss", "12", "Ulm", "3.5"],
+        "status": ["retrieved", "retrieved", "retrieved", "absent"],
+        "rank": [1, 1, 2, None],
+        "document": ["one", "one", "two", None],
+        "chunk": [0, 0, 0, None],
+        "documents": [1, 1, 1, 0],
+    }
+    assert found.by_k.to_numpy().tolist() == [[1, 4, 3, 2, 2 / 3], [2, 4, 3, 3, 1.0]]
+    assert found.recall == 1.0
+    assert list(found.cells.columns) == CELL_COLUMNS.names
+    assert list(found.by_k.columns) == RECALL_COLUMNS.names
+    assert "1 chunks: 2 of 3  0.667" in repr(found)
+
+
+def test_missed_and_cut_values():
+    missed = evidence_recall(GOLD, DOCUMENTS, k=1, query="far away").cells
+    assert missed["status"].tolist() == ["missed", "missed", "retrieved", "absent"]
+    assert missed["document"].tolist()[:3] == ["one", "one", "two"]
+    long = Retriever(chunk_size=10, overlap=0)
+    cut = evidence_recall(pd.DataFrame({"v": ["far away. It"]}), DOCUMENTS, long, query="q").cells
+    assert cut[["status", "document", "documents"]].to_numpy().tolist() == [["cut", "two", 1]]
+
+
+def test_empty_cells_do_not_count():
+    gold = pd.DataFrame({"a": ["", " ", None, np.nan, "x"]})
+    assert evidence_recall(gold, {"d": "x"}).by_k["cells"].tolist() == [1]
+    nothing = evidence_recall(gold.head(0), {"d": "x"})
+    assert nothing.recall is None
+    assert evidence_recall(gold, {}).recall is None
+    assert "0 gold cells" in repr(nothing)
+
+
+def test_a_function_as_retriever():
+    def last_first(texts: Any, query: str) -> list[str]:
+        assert query == "name fee"
+        return [chunk.text for chunk in split_documents(texts)][::-1]
+
+    found = evidence_recall(GOLD, DOCUMENTS, last_first, k=1)
+    assert found.cells["document"].fillna("").tolist() == ["one", "one", "two", ""]
+    assert found.cells["status"].tolist() == ["missed", "missed", "retrieved", "absent"]
+    as_chunks = evidence_recall(GOLD, DOCUMENTS, lambda texts, _: split_documents(texts), k=2)
+    assert as_chunks.recall == 1.0
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (([], DOCUMENTS), "gold is list"),
+        ((GOLD,), "documents are missing"),
+        ((GOLD, DOCUMENTS, "bm52"), "did you mean 'bm25'"),
+        ((GOLD, DOCUMENTS, 3), "retriever is int"),
+        ((GOLD, DOCUMENTS, "bm25", 0), "k is 0"),
+        ((GOLD, DOCUMENTS, "bm25", []), "k is empty"),
+        ((GOLD, DOCUMENTS, lambda *_: [1]), "something else than texts"),
+    ],
+)
+def test_arguments_that_cannot_be_used(arguments: Any, message: str):
+    with pytest.raises(InputError, match=message):
+        evidence_recall(*arguments)
+
+
+@given(st.lists(st.sampled_from(["ab", "12", "1.2", "a b", "中文", "x"]), min_size=1, max_size=6))
+def test_recall_grows_with_k_and_ends_with_all_uncut_values(values: list[str]):
+    texts = {"d": " ".join(values), "e": "ab 12"}
+    retriever = Retriever(chunk_size=8, overlap=2)
+    gold = pd.DataFrame({"v": values})
+    found = evidence_recall(gold, texts, retriever, k=[1, 2, 3, 99], query="ab 中文")
+    assert found.by_k["retrieved"].is_monotonic_increasing
+    assert set(found.cells["status"]) <= {"retrieved", "cut"}
+    assert (found.cells["rank"].notna() == (found.cells["status"] == "retrieved")).all()
+
+
+@given(
+    st.text(alphabet="ab1.,- 中年_\n", max_size=40),
+    st.text(alphabet="ab1.,-中年_", min_size=1, max_size=4),
+)
+def test_words_are_looked_up_as_they_would_be_searched(text: str, value: str):
+    holders = Holders([text, "b", text + value])
+    wanted = plain(value)
+    expected = [
+        place
+        for place, whole in enumerate(map(plain, [text, "b", text + value]))
+        if any(
+            Holders([whole])._is_bounded(at + 1, wanted)
+            for at in range(len(whole))
+            if wanted and whole.startswith(wanted, at)
         )
-        documents, scores, count = json.loads(done.stdout.splitlines()[-1])
-        assert documents == exact["document"].tolist()
-        assert scores == pytest.approx(exact["score"].tolist(), abs=1e-6)
-        assert count == encoded
+    ]
+    assert holders.of(value) == expected
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs Linux")
-def test_a_store_is_closed(tmp_path: Path):
-    pytest.importorskip("chromadb")
-    retriever = Retriever("embedding", 1, model=Counting(), store=tmp_path)
-    retriever(TEXTS, "ferry")
-
-    def is_closed() -> bool:  # the pool of connections closes in threads of its own
-        files = (Path(link).resolve() for link in Path("/proc/self/fd").iterdir())
-        return not any(file.is_relative_to(tmp_path) for file in files)
-
-    wait_until(is_closed)
+def test_ten_thousand_rows():
+    gold = pd.DataFrame({"key": [f"name {n}" for n in range(10_000)], "value": range(10_000)})
+    text = "\n\n".join(f"name {n} has {n * 3} units" for n in range(10_000))
+    found = evidence_recall(gold, {"d": text}, k=[50], query="units")
+    assert len(found.cells) == 20_000
