@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.html import card_html, document_text
+from extractbench_nb.display.html import card_html
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import (
     Box,
@@ -22,7 +22,6 @@ from extractbench_nb.tables.cells import (
     Table,
     is_whole,
     leading,
-    rows_html,
     table_of_cells,
 )
 from extractbench_nb.tables.reading import read_table
@@ -504,34 +503,14 @@ def fill_first_column(draft: Draft) -> None:
             draft.stretch(node, node.area._replace(bottom=bottom), "row_header")
 
 
-_MOST_ROWS, _MOST_COLUMNS = 30, 12
-_STYLE = """<style>
-.xb-canonical{display:flex;flex-wrap:wrap;gap:.4em 2em}
-.xb-canonical>div{max-width:100%;overflow-x:auto}
-.xb-canonical.xb-canonical td{border:1px solid var(--jp-border-color2,#8886);height:1.5em;
-min-width:1.5em;padding:.1em .5em;unicode-bidi:plaintext}
-.xb-canonical.xb-canonical td.xb-header{font-weight:600}
-.xb-canonical.xb-canonical td.xb-projected{font-style:italic;font-weight:600}
-.xb-canonical.xb-canonical td.xb-changed{border:2px dashed #b3701a;background:#e8a33d33}
-</style>"""
+#: Most rows and columns of a table in a notebook.
+_MOST = 30, 12
 
 
-def _grid_html(table: Table, others: frozenset[Cell]) -> str:
-    """Write a table, marking the cells that are not among the others."""
-
-    def cell_html(number: int, spans: str) -> str:
-        cell = table.cells[number]
-        marks = {
-            "xb-header": cell.is_header,
-            "xb-projected": cell.is_projected,
-            "xb-changed": cell not in others,
-        }
-        names = " ".join(name for name, is_set in marks.items() if is_set)
-        kind = f' class="{names}"' if names else ""
-        return f"<td{kind}{spans}>{document_text(cell.text, 40)}</td>"
-
-    rows = rows_html(table.grid[:_MOST_ROWS, :_MOST_COLUMNS], cell_html)
-    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+def _shown(table: Table) -> str:
+    """Write the upper left part of a table as HTML."""
+    rows, columns = (min(n, most) for n, most in zip(table.grid.shape, _MOST, strict=True))
+    return table.part(range(rows), range(columns))._repr_html_()
 
 
 CHANGE_COLUMNS = FrameSpec(
@@ -577,23 +556,12 @@ class Canonical:
         return f"Canonical({changes}; {rows} x {columns} positions)"
 
     def _repr_html_(self) -> str:
-        """Return both tables side by side, marking the cells that only one of them has."""
-        sides = (("before", self.given, self.table), ("after", self.table, self.given))
-        grids = "".join(
-            f"<div><div>{name}</div>{_grid_html(table, frozenset(other.cells))}</div>"
-            for name, table, other in sides
-        )
-        most = (("rows", _MOST_ROWS), ("columns", _MOST_COLUMNS))
-        sizes = zip(most, self.given.grid.shape, strict=True)
-        beyond = [f"{size - shown:,} more {name}" for (name, shown), size in sizes if size > shown]
-        more = f" … {', '.join(beyond)}." if beyond else ""
-        return card_html(
-            repr(self),
-            _STYLE,
-            f'<div class="xb-canonical">{grids}</div>',
-            "<div>Dashed: cells that only this side has. Bold: header. Italic: projected row "
-            f"header.{more}</div>",
-        )
+        """Return both tables, one above the other."""
+        rows, columns = self.given.grid.shape
+        is_cut = rows > _MOST[0] or columns > _MOST[1]
+        more = f"<div>First of {rows:,} rows and {columns:,} columns.</div>" if is_cut else ""
+        before, after = _shown(self.given), _shown(self.table)
+        return card_html(repr(self), f"<div>before</div>{before}<div>after</div>{after}{more}")
 
 
 def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "table") -> Canonical:

@@ -258,29 +258,7 @@ def compare_tables(
 def compare_rows(
     true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int | None
 ) -> list[_Row]:
-    """Return the rows of `compare_tables` without a frame.
-
-    Parameters
-    ----------
-    true, predicted : Table
-        Two tables.
-    names : sequence of str
-        Names of metrics, of `TABLE_METRICS`.
-    variant : str
-        One of `GRITS_VARIANTS`.
-    max_teds_nodes : int or None
-        Maximum number of nodes for TEDS.
-
-    Returns
-    -------
-    list of tuple
-        Score, precision, recall, note; one row per name.
-
-    Raises
-    ------
-    InputError
-        A cell lacks the box that a metric needs.
-    """
+    """Return score, precision, recall and note of each metric, as in `compare_tables`."""
     anew = true.rebuilt(), predicted.rebuilt()
     rows: list[_Row] = []
     for name in names:

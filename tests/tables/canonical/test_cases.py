@@ -10,47 +10,6 @@ from tests.tables.canonical.drawings import drawing_of, table_of
 
 #: Name, table, canonical table, and the steps that it takes.
 CASES = {
-    "a parent takes the blank cells on its right": (
-        """
-        # Item  | Sales |
-        #       | 2020  | 2021
-          Paper | 5     | 7
-        """,
-        """
-        # Item  | Sales | <
-        # ^     | 2020  | 2021
-          Paper | 5     | 7
-        """,
-        ["parent", "blank"],
-    ),
-    "two parents beside each other": (
-        """
-        #       | Sales |      | Costs |
-        # Item  | 2020  | 2021 | 2020  | 2021
-          Paper | 5     | 7    | 3     | 4
-        """,
-        """
-        # Item  | Sales | <    | Costs | <
-        # ^     | 2020  | 2021 | 2020  | 2021
-          Paper | 5     | 7    | 3     | 4
-        """,
-        ["parent", "parent", "blank"],
-    ),
-    "parents of parents, from the top": (
-        """
-        # All |    |    |
-        # A   |    | B  |
-        # a1  | a2 | b1 | b2
-          1   | 2  | 3  | 4
-        """,
-        """
-        # All | <  | <  | <
-        # A   | <  | B  | <
-        # a1  | a2 | b1 | b2
-          1   | 2  | 3  | 4
-        """,
-        ["parent", "parent", "parent"],
-    ),
     "a parent stays within the one above it": (
         """
         # Item | A  | < | B
@@ -150,21 +109,6 @@ CASES = {
         """,
         ["blank", "blank"],
     ),
-    "a wide header cell goes down over blank ones": (
-        """
-        # Group | < | Sales | <
-        #       |   | 2020  | 2021
-          A     | x | 1     | 2
-          B     | y | 3     | 4
-        """,
-        """
-        # Group | < | Sales | <
-        # ^     | ^ | 2020  | 2021
-          A     | x | 1     | 2
-          B     | y | 3     | 4
-        """,
-        ["blank"],
-    ),
     "a blank stub head is one cell per column": (
         """
         #   | < | Sales | <
@@ -177,19 +121,6 @@ CASES = {
           A | x | 1     | 2
         """,
         ["split"],
-    ),
-    "repeated texts of a parent": (
-        """
-        # Item | Sales | Sales | Costs
-        # Item | 2020  | 2021  | Costs
-          x    | 1     | 2     | 3
-        """,
-        """
-        # Item | Sales | <     | Costs
-        # ^    | 2020  | 2021  | ^
-          x    | 1     | 2     | 3
-        """,
-        ["repeated", "repeated", "repeated"],
     ),
     "repeated texts below two parents": (
         """
@@ -214,19 +145,6 @@ CASES = {
         """,
         None,
         None,
-    ),
-    "the header goes on below a spanning cell": (
-        """
-        # Item  | Sales | <
-                | 2020  | 2021
-          Paper | 5     | 7
-        """,
-        """
-        # Item  | Sales | <
-        # ^     | 2020  | 2021
-          Paper | 5     | 7
-        """,
-        ["header", "blank"],
     ),
     "the header goes on as far as one of its cells": (
         """
@@ -326,23 +244,6 @@ CASES = {
         """,
         ["header"],
     ),
-    "a projected row header": (
-        """
-        # Item   | 2020 | 2021
-          Office |      |
-          Paper  | 5    | 7
-          Garden |      | <
-          Spade  | 1    | 2
-        """,
-        """
-        # Item   | 2020 | 2021
-        = Office | <    | <
-          Paper  | 5    | 7
-        = Garden | <    | <
-          Spade  | 1    | 2
-        """,
-        ["projected", "projected"],
-    ),
     "a projected row header that spans already": (
         """
         # Item   | 2020 | 2021
@@ -355,34 +256,6 @@ CASES = {
           Paper  | 5    | 7
         """,
         ["projected"],
-    ),
-    "a section that is flagged as a header": (
-        """
-        # Item   | 2020 | 2021
-        # Office | <    | <
-          Paper  | 5    | 7
-        """,
-        """
-        # Item   | 2020 | 2021
-        = Office | <    | <
-          Paper  | 5    | 7
-        """,
-        ["header", "projected"],
-    ),
-    "two levels of sections": (
-        """
-        # Item   | 2020 | 2021
-          Office |      |
-          Desk   |      |
-          Paper  | 5    | 7
-        """,
-        """
-        # Item   | 2020 | 2021
-        = Office | <    | <
-        = Desk   | <    | <
-          Paper  | 5    | 7
-        """,
-        ["projected", "projected"],
     ),
     "the last rows with one text are notes": (
         """
@@ -400,15 +273,6 @@ CASES = {
           Paper |      |      | 7
                 | 5    |      |
           Pen   | 1    | 2    | 3
-        """,
-        None,
-        None,
-    ),
-    "a blank row": (
-        """
-        # Item  | 2020
-                |
-          Paper | 5
         """,
         None,
         None,
@@ -448,40 +312,6 @@ CASES = {
           Major      | 7 | 65%      | 1.49   | 64%       | 1.82
         """,
         ["blank", "blank", "projected", "projected"],
-    ),
-    "the first column goes down over blank cells": (
-        """
-        # Category | Genotype | n   | %
-          Genotype | CC       | 105 | 88.0
-                   | CG       | 12  | 10.0
-                   | GG       | 0   | 0.0
-          Allele   | C        | 210 | 88.0
-                   | G        | 12  | 10.0
-        """,
-        """
-        # Category | Genotype | n   | %
-          Genotype | CC       | 105 | 88.0
-          ^        | CG       | 12  | 10.0
-          ^        | GG       | 0   | 0.0
-          Allele   | C        | 210 | 88.0
-          ^        | G        | 12  | 10.0
-        """,
-        ["row_header", "row_header"],
-    ),
-    "the first column takes a blank cell over several rows": (
-        """
-        # Category | Genotype
-          Genotype | CC
-                   | CG
-          ^        | GG
-        """,
-        """
-        # Category | Genotype
-          Genotype | CC
-          ^        | CG
-          ^        | GG
-        """,
-        ["row_header"],
     ),
     "the first column does not where the second repeats itself": (
         """
@@ -598,38 +428,11 @@ CASES = {
         None,
         None,
     ),
-    "cells with text in the body stay as they span": (
-        """
-        # Item  | 2020 | 2021
-          Paper | 5    | <
-          Pen   | ^    | ^
-        """,
-        None,
-        None,
-    ),
-    "a blank corner": (
-        """
-        #       | 2020 | 2021
-          Paper | 5    | 7
-        """,
-        None,
-        None,
-    ),
     "a blank corner over two rows": (
         """
         #       | Sales | <
         # ^     | 2020  | 2021
           Paper | 5     | 7
-        """,
-        None,
-        None,
-    ),
-    "canonical already": (
-        """
-        # Item   | Sales | <    | p
-        # ^      | 2020  | 2021 | ^
-        = Office | <     | <    | <
-          Paper  | 5     | 7    | 0.1
         """,
         None,
         None,

@@ -37,14 +37,6 @@ def test_equal_neighbours_in_the_columns_are_one_cell_but_for_the_last_level() -
     ]
 
 
-def test_neighbours_below_different_parents_are_different_cells() -> None:
-    columns = pd.MultiIndex.from_tuples([("a", "x", 1), ("a", "x", 2), ("b", "x", 1)])
-    assert [c for c in spans(pd.DataFrame([[0, 0, 0]], columns=columns)) if c[0] == "x"] == [
-        ("x", (1,), (0, 1)),
-        ("x", (1,), (2,)),
-    ]
-
-
 def test_an_index_becomes_columns_under_its_names() -> None:
     frame = pd.DataFrame({"v": [1, 2, 3, 4]}, index=MANY)
     assert read_table(frame).texts == [
@@ -58,23 +50,11 @@ def test_an_index_becomes_columns_under_its_names() -> None:
     assert [c.is_header for c in read_table(frame).cells][:4] == [True, True, True, False]
 
 
-def test_both_axes() -> None:
-    frame = pd.DataFrame([list("wxyz")], columns=MANY, index=pd.Index(["row"], name="name"))
-    assert read_table(frame).texts == [
-        ["name", "2020", "2020", "2021", "2020"],
-        ["name", "Q1", "Q1", "Q1", "Q1"],
-        ["row", "w", "x", "y", "z"],
-    ]
-    assert spans(frame)[0] == ("name", (0, 1), (0,))
-
-
 INDEXES: dict[str, tuple[Any, list[list[str]]]] = {
     "as pandas makes it": (None, [["a"], ["x"], ["y"]]),
     "with a name": (pd.RangeIndex(2, name="n"), [["n", "a"], ["0", "x"], ["1", "y"]]),
     "from 1": (pd.RangeIndex(1, 3), [["a"], ["x"], ["y"]]),
     "filtered": ([7, 12], [["a"], ["x"], ["y"]]),
-    "sorted, or concatenated": ([1, 1], [["a"], ["x"], ["y"]]),
-    "of whole numbers as objects": (pd.Index([2, 1], dtype=object), [["a"], ["x"], ["y"]]),
     "of years with a name": (
         pd.Index([2020, 2021], name="year"),
         [["year", "a"], ["2020", "x"], ["2021", "y"]],
@@ -83,16 +63,11 @@ INDEXES: dict[str, tuple[Any, list[list[str]]]] = {
         pd.MultiIndex.from_arrays([[1, 1], [2, 3]]),
         [["", "", "a"], ["1", "2", "x"], ["1", "3", "y"]],
     ),
-    "of booleans": ([True, False], [["", "a"], ["true", "x"], ["false", "y"]]),
     "of texts": (["r", "s"], [["", "a"], ["r", "x"], ["s", "y"]]),
     "with gaps": ([0.5, np.nan], [["", "a"], ["0.5", "x"], ["", "y"]]),
     "of dates": (
         pd.to_datetime(["2020-01-02", "2021-03-04"]),
         [["", "a"], ["2020-01-02", "x"], ["2021-03-04", "y"]],
-    ),
-    "with numbers for names": (
-        pd.MultiIndex.from_arrays([["r", "r"], ["s", "t"]], names=[1, 0]),
-        [["1", "0", "a"], ["r", "s", "x"], ["r", "t", "y"]],
     ),
 }
 
@@ -111,16 +86,10 @@ def test_columns_as_pandas_makes_them_are_no_header() -> None:
 VALUES: dict[str, tuple[Any, list[str]]] = {
     "integers": ([1, -2, 10**20], ["1", "-2", "1" + "0" * 20]),
     "floats": ([1.0, 0.1, 1e-9, -0.0], ["1", "0.1", "1e-09", "0"]),
-    "great floats": ([1e20, 1e21, -1e300], ["1" + "0" * 20, "1e+21", "-1e+300"]),
-    "whole floats, none missing": ([1.0, 2.0], ["1", "2"]),
     "whole floats, one missing": ([1.0, None, 3.0], ["1", "", "3"]),
     "floats, one missing": ([1.0, None, 2.5], ["1", "", "2.5"]),
-    "infinity": ([1.0, None, np.inf], ["1", "", "inf"]),
-    "all missing": ([np.nan, np.nan], ["", ""]),
     "single precision": (np.array([0.1, 2], dtype="float32"), ["0.1", "2"]),
-    "nullable floats": (pd.array([1.0, None, 2.5], dtype="Float64"), ["1", "", "2.5"]),
     "nullable integers": (pd.array([1, None], dtype="Int64"), ["1", ""]),
-    "nullable booleans": (pd.array([True, None], dtype="boolean"), ["true", ""]),
     "booleans": ([True, False], ["true", "false"]),
     "booleans among others": ([True, "x", None, 1, 1.5], ["true", "x", "", "1", "1.5"]),
     "numpy among others": ([np.bool_(False), np.int8(3), np.float64(2.5), "x"], None),
@@ -134,12 +103,9 @@ VALUES: dict[str, tuple[Any, list[str]]] = {
         pd.to_datetime(["2020-01-02 00:00", "2020-01-02 03:04"]),
         ["2020-01-02T00:00:00", "2020-01-02T03:04:00"],
     ),
-    "days with a zone": (pd.to_datetime(["2020-01-02"]).tz_localize("UTC"), ["2020-01-02"]),
-    "time of day": ([dt.time(3, 4)], ["03:04:00"]),
     "categories": (pd.Categorical(["b", None, "a"]), ["b", "", "a"]),
     "containers": ([{"b": 1, "a": [None]}, ["x"], ()], ['{"a": [null], "b": 1}', '["x"]', "[]"]),
     "decimals": ([Decimal("1.50"), Decimal("2.0")], ["1.50", "2.0"]),
-    "categories of numbers": (pd.Categorical([1.0, 2.0, None]), ["1", "2", ""]),
     "periods": (pd.PeriodIndex(["2020-01", "NaT"], freq="M"), ["2020-01", ""]),
     "spans of time": (pd.to_timedelta([1, None], unit="h"), ["0 days 01:00:00", ""]),
     "intervals": (pd.IntervalIndex.from_breaks([0, 1]), ["(0, 1]"]),
@@ -177,8 +143,6 @@ def test_values_of_arrow(kind: str, values: list[Any], texts: list[str]) -> None
 SHAPES: dict[str, tuple[pd.DataFrame, tuple[int, int]]] = {
     "nothing": (pd.DataFrame(), (1, 0)),
     "no rows": (pd.DataFrame(columns=["a", "b"]), (1, 2)),
-    "no rows of many levels": (pd.DataFrame(columns=MANY), (2, 4)),
-    "no rows, no index": (pd.DataFrame({"a": []}, index=[]), (1, 1)),
     "no columns": (pd.DataFrame(index=["r", "s"]), (2, 1)),
 }
 

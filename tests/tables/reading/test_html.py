@@ -62,7 +62,6 @@ LAYOUTS = {
         (),
     ),
     "empty": ("<table></table>", [[]], ()),
-    "rows without cells": ("<table><tr></tr><tr></tr></table>", [[]], ()),
     "a row without cells between": (
         "<tr><td>a</td></tr><tr></tr><tr><td>b</td></tr>",
         [["a"], [""], ["b"]],
@@ -83,22 +82,6 @@ LAYOUTS = {
         '<table><tbody><tr><td rowspan="0">a<td>b<tr><td>c</tbody><tfoot><tr><td>d<td>e</table>',
         [["a", "b"], ["a", "c"], ["d", "e"]],
         ("row 0, column 0: rowspan '0' taken as all of the row group",),
-    ),
-    "rowspan that is absurd": (
-        '<table><tr><td rowspan="1000000000">a<td>b<tr><td>c</table>',
-        [["a", "b"], ["a", "c"]],
-        ("row 0, column 0: rowspan '1000000000' taken as all rows below",),
-    ),
-    "colspan 0": (
-        '<tr><td colspan="0">a</td></tr>',
-        [["a"]],
-        ("row 0, column 0: colspan '0' taken as 1",),
-    ),
-    "colspan with white space": ('<tr><td colspan=" +2 ">a</td></tr>', [["a", "a"]], ()),
-    "colspan with a unit": (
-        '<tr><td colspan="2px">a</td></tr>',
-        [["a", "a"]],
-        ("row 0, column 0: colspan '2px' taken as 2",),
     ),
     "colspan that is no number": (
         '<tr><td colspan="-2">a</td><td colspan="all">b</td></tr>',
@@ -134,9 +117,6 @@ PROSE: dict[str, tuple[str, tuple[str, ...]]] = {
     "cells named after": ("{table}\nA <td> is a cell.", LOST),
     "in backticks": ("I use `<td>` and `<table>`:\n{table}\nSo `</table>` is its end.", ()),
     "prose": ("Here it is: {table} Well.", ()),
-    "an end before": ("No </table> here: {table}", ()),
-    "not closed": ("Here it is: `<tr><td>x</td></tr>` <table><tr><td>a<td>b", ()),
-    "no table": ("As `<td>`: <tr><td>a<td>b", ()),
 }
 
 
@@ -152,19 +132,12 @@ def test_only_the_table_is_read(text: str, notes: tuple[str, ...]) -> None:
         assert read_table(text.format(table=inside), format="html").texts == table.texts
 
 
-def test_backticks_in_cells_stay() -> None:
-    assert read_table("So: <table><tr><td>`<b>x</b>`</td></tr></table>").texts == [["` x `"]]
-
-
 TEXTS = {
     "white space": ("<tr><td>  a\n b </td></tr>", "  a\n b "),
     "white space, leniently": ("<tr><td>  a\n b ", "  a\n b "),
     "pieces": ("<tr><td><b>10</b>.<i>5</i></td></tr>", "10 . 5"),
-    "pieces, leniently": ("<tr><td><b>10</b>.<i>5</i>", "10 . 5"),
     "comment": ("<tr><td>a<!-- no -->b</td></tr>", "ab"),
-    "comment, leniently": ("<tr><td>a<!-- no -->b", "ab"),
     "br": ("<tr><td>a<br/>b</td></tr>", "a b"),
-    "br, leniently": ("<tr><td>a<br>b</td></tr>", "a b"),
     "entities": ("<tr><td>&lt;5&amp;&#8211;</td></tr>", "<5&–"),
     "entities, leniently": ("<tr><td>&lt;5&nbsp;&eacute;&ndash;</td></tr>", "<5\xa0é–"),
     "declared entity": ('<!DOCTYPE t [<!ENTITY a "b">]><tr><td>&a;</td></tr>', "&a;"),
@@ -178,8 +151,6 @@ TEXTS = {
     "namespace": ('<table xmlns="http://www.w3.org/1999/xhtml"><tr><td>a</td></tr></table>', "a"),
     "prefix": ('<h:table xmlns:h="x"><h:tr><h:td>a</h:td></h:tr></h:table>', "a"),
     "around": ("Here it is:\n```html\n<table><tr><td>a</td></tr></table>\n```\nBye", "a"),
-    "byte-order mark": ("\ufeff<tr><td>a</td></tr>", "a"),
-    "declared encoding": ('<?xml version="1.0" encoding="latin-1"?><tr><td>é</td></tr>', "é"),
 }
 
 
@@ -197,8 +168,6 @@ TIDY = {
     "white space at an element": ("a <b>b</b> c", "a b c"),
     "br": ("a<br/>b", "a b"),
     "blocks": ("<p>a</p><p>b</p><div>c</div><ul><li>d</li><li>e</li></ul>f", "a b c d e f"),
-    "styles": ("a<style>b</style>c", "ac"),
-    "nothing": (" <br/> ", ""),
 }
 
 
@@ -208,11 +177,6 @@ def test_tidy_texts_are_as_they_are_shown(text: str, expected: str, after: str) 
     assert read_table(f"<tr><td>{text}{after}", tidy=True).texts == [[expected]]
 
 
-def test_tidy_keeps_cells_within_cells_apart() -> None:
-    text = "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table></td></tr></table>"
-    assert read_table(text, tidy=True).texts == [["a b c", ""], ["b", "c"]]
-
-
 @pytest.mark.parametrize("after", ["</table>", ""], ids=["strictly", "leniently"])
 def test_headers_are_th_or_in_thead(after: str) -> None:
     table = read_table(
@@ -220,11 +184,6 @@ def test_headers_are_th_or_in_thead(after: str) -> None:
         "<tbody><tr><th>c</th><td>d</td></tr></tbody>" + after
     )
     assert [c.text for c in table.cells if c.is_header] == ["a", "b", "c"]
-
-
-def test_a_filled_position_is_a_header_where_the_row_is_one() -> None:
-    table = read_table("<table><tr><th>a</th></tr><tr><td>1</td><td>2</td></tr></table>")
-    assert fields(table)[1] == ([0], [1], "", True)
 
 
 def test_characters_that_html_cannot_hold() -> None:
@@ -240,16 +199,9 @@ def test_many_notes_are_counted() -> None:
 
 
 ERRORS = {
-    "no table": ("not html at all", "table: no table in 'not html at all'; expected HTML with"),
-    "no table, but tags": ("<p>a</p>", "no table in '<p>a</p>'"),
-    "nothing": ("", "no table in ''"),
     "two": ("<table><tr><td>a</table><table></table>", "table holds 2 tables; expected one"),
     "two between prose": (
         "First: <table><tr><td>a</td></tr></table> and <td>: <table><tr><td>b</td></tr></table>.",
-        "table holds 2 tables; expected one",
-    ),
-    "two, well-formed": (
-        "<p><table><tr><td>a</td></tr></table><table><tr><td>b</td></tr></table></p>",
         "table holds 2 tables; expected one",
     ),
 }
@@ -262,11 +214,8 @@ def test_no_table_or_several(text: str, message: str) -> None:
 
 
 HOSTILE = {
-    "columns": "<table><tr>" + '<td colspan="1000">' * 1001,
     "rows": "<table>" + "<tr>" * 50_000 + "<td colspan=1000>",
-    "wide rows": "<table>" + "<tr><td>" * 2000 + '<td colspan="1000">' * 2,
     "spans": '<table><tr><td colspan="1000000000" rowspan="1000000000">a' + "<tr><td>" * 2000,
-    "spans below": "<table><tr>" + '<td rowspan="65533">' * 5_000,
     "digits": f'<tr><td colspan="{"9" * 100_000}">a</td></tr>' + "<tr><td>b</td></tr>" * 1000,
     "text in every cell": "<td>x" * 20_000 + "</td>" * 20_000,
 }

@@ -2,7 +2,6 @@
 
 import random
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,34 +74,12 @@ def test_a_frame_that_is_written_is_read(table: Table) -> None:
     ]
 
 
-def test_columns_of_a_frame() -> None:
-    table = read_table("<thead><tr><th colspan=2>2020<tr><th>Q1<th>Q2</thead><tr><td>1<td>2")
-    expected = pd.DataFrame(
-        [["1", "2"]],
-        columns=pd.MultiIndex.from_tuples([("2020", "Q1"), ("2020", "Q2")]),
-        dtype=pd.StringDtype("python"),
-    )
-    pd.testing.assert_frame_equal(table.to_frame(), expected)
-
-
 def test_frames_of_odd_tables() -> None:
     assert read_table([]).to_frame().shape == (0, 0)
     assert read_table(read_table([]).to_frame()).size == 0
     assert read_table("a,b").to_frame().shape == (0, 2)
     assert read_table("<tr><td>a</td></tr>").to_frame().columns.tolist() == [0]
     assert read_table("a,b\n\ud800,").to_frame().to_numpy().tolist() == [["\ud800", ""]]
-
-
-def test_html() -> None:
-    table = read_table(
-        '<table><tr><th colspan="2">a</th></tr><tr><th rowspan="2">b</th><th>c</th></tr>'
-        "<tr><td>&lt;d</td></tr></table>"
-    )
-    assert table.to_html() == (
-        '<table>\n<thead>\n<tr><th colspan="2">a</th></tr>\n</thead>\n<tbody>\n'
-        '<tr><th rowspan="2">b</th><th>c</th></tr>\n<tr><td>&lt;d</td></tr>\n</tbody>\n</table>'
-    )
-    assert read_table([]).to_html() == "<table></table>"
 
 
 def test_what_xml_cannot_hold_is_replaced() -> None:
