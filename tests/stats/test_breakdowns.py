@@ -14,8 +14,6 @@ from pandas.testing import assert_frame_equal
 import extractbench_nb as xb
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.stats.breakdowns import (
-    BREAKDOWN_COLUMNS,
-    DIFFICULTY_COLUMNS,
     breakdown,
     difficulty,
 )
@@ -55,16 +53,6 @@ def test_groups_add_up_to_the_whole(batch: Any, by: Any, counted: bool) -> None:
     assert {c: str(found[c].dtype) for c in names} == {c: str(rows[c].dtype) for c in names}
 
 
-def test_a_group_is_what_filtering_gives(batch: Any) -> None:
-    found = breakdown(batch, ["run", "field"]).set_index(["run", "field"])
-    for run, field in found.index[::97]:
-        rows = batch.fields.query("run == @run and field == @field and counted")
-        row = found.loc[(run, field)]
-        assert row["documents"] == rows["document"].nunique()
-        assert row["incorrect"] == (rows["outcome"] == "incorrect").sum()
-        assert row["mean_score"] == pytest.approx(rows["score"].mean())
-
-
 def test_totals_are_those_of_the_summary(evaluations: Any) -> None:
     """A node with several metrics has a row a metric; without such nodes rows are nodes."""
     checked = 0
@@ -100,15 +88,6 @@ def test_order_of_rows_leaves_no_trace(batch: Any, seed: int) -> None:
     assert_frame_equal(difficulty(batch), difficulty(shuffled), check_exact=True)
 
 
-def test_frames_are_as_declared(batch: Any) -> None:
-    measures = breakdown(batch, "field")[BREAKDOWN_COLUMNS.names]
-    hard = difficulty(batch)
-    for spec, frame in ((BREAKDOWN_COLUMNS, measures), (DIFFICULTY_COLUMNS, hard)):
-        assert {c: str(t) for c, t in frame.dtypes.items()} == {
-            c.name: c.dtype for c in spec.columns
-        }
-
-
 def fields_of(*rows: tuple[Any, ...], **columns: Any) -> pd.DataFrame:
     """Rows of run, document, field, gold_state, score (None: no verdict), outcome."""
     names = ["run", "document", "field", "gold_state", "score", "outcome"]
@@ -136,20 +115,6 @@ def test_rows_without_a_verdict_lower_the_pass_rate() -> None:
     assert row["mean_score"] == pytest.approx(2.5 / 4)
     alone = breakdown(UNJUDGED[1:2], "field").iloc[0]
     assert alone["pass_rate_judged"] is pd.NA
-
-
-def test_missing_groups_are_groups() -> None:
-    fields = UNJUDGED.assign(domain=[None, "u", None, "u"])
-    found = breakdown(fields, "domain")
-    assert found["rows"].tolist() == [2, 2]
-    assert found["domain"].isna().sum() == 1
-    assert breakdown(fields, ["domain", "field"])["domain"].isna().tolist() == [False, True]
-
-
-@pytest.mark.parametrize("source", [UNJUDGED.iloc[:0], UNJUDGED.assign(counted=False)])
-def test_no_rows(source: pd.DataFrame) -> None:
-    assert list(breakdown(source, "field").columns) == ["field", *BREAKDOWN_COLUMNS.names]
-    assert len(breakdown(source, "field")) == len(difficulty(source)) == 0
 
 
 def test_a_batch_lends_its_extra_columns(batch: Any) -> None:
@@ -225,62 +190,6 @@ def test_difficulty_by_hand() -> None:
     assert found["best_run"].tolist() == ["x", "x", "y", pd.NA]
     assert found["hallucinations"].tolist() == [0, 1, 0, 0]
     assert found["mean_score"].tolist() == pytest.approx([0.2 / 3, 0.5, 0.5, 1])
-
-
-def test_fields_of_two_schemas_are_kept_apart() -> None:
-    found = difficulty(pd.concat([HARD, HARD.assign(schema="t", passed=True)]))
-    assert len(found) == 8
-    assert found.set_index(["schema", "field"])["pass_rate"]["s", "never"] == 0
-    assert found.set_index(["schema", "field"])["pass_rate"]["t", "never"] == 1
-
-
-def test_without_schema_run_or_document(evaluations: Any) -> None:
-    ev = next(iter(evaluations["quill-mini"].values()))
-    found = difficulty(ev)
-    assert found["schema"].isna().all()
-    assert found["best_run"].isna().all()
-    assert set(found["runs"]) == set(found["documents"]) == {1}
-    counted = ev.fields[ev.fields["counted"] & (ev.fields["gold_state"] == "present")]
-    assert sorted(found["field"]) == sorted(counted["field"].unique())
-
-
-def test_invalid_documents_count_as_failures() -> None:
-    invalid = fields_of(*((f"z{i}", "d", "easy", "present", 0.0, "structural") for i in range(3)))
-    found = difficulty(pd.concat([HARD, invalid.assign(schema="s")])).set_index("field")
-    assert found.loc["easy", "pass_rate"] == 2 / 5
-    assert found.loc["easy", "runs_failing"] == 3
-    assert found.loc["easy", "outcome"] == "structural"
-
-
-LINES = {
-    "type": "object",
-    "properties": {
-        "lines": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"item": {"type": "string"}, "note": {"type": "string"}},
-            },
-        }
-    },
-}
-
-
-def test_fields_inside_arrays() -> None:
-    gold = {"lines": [{"item": f"thing {i}", "note": "abc"} for i in range(4)]}
-    wrong = {"lines": [{"item": f"thing {i}", "note": "q" * (i + 5)} for i in range(4)]}
-    wrong["lines"][0]["note"] = "abc"
-    evs = {"good": xb.evaluate(LINES, gold, gold), "bad": xb.evaluate(LINES, gold, wrong)}
-    assert breakdown(evs, "field")["field"].tolist() == ["lines"]
-    rows = breakdown(evs, ["run", "field"], counted=False).set_index(["run", "field"])
-    assert rows.loc[("bad", "lines[].note"), ["rows", "passed"]].tolist() == [4, 1]
-    assert rows.loc[("bad", "lines[].item"), ["rows", "passed"]].tolist() == [4, 4]
-    assert rows.loc[("good", "lines[].note"), ["rows", "passed"]].tolist() == [4, 4]
-    hard = difficulty(evs, counted=False).set_index("field")
-    assert hard.index.tolist() == ["lines", "lines[].note", "lines[].item"]
-    assert hard.loc["lines[].note", ["rows", "passed", "runs_failing"]].tolist() == [8, 5, 0]
-    assert hard.loc["lines", "runs_failing"] == 1
-    assert difficulty(evs)["field"].tolist() == ["lines"]
 
 
 @settings(max_examples=30)

@@ -198,13 +198,6 @@ def test_bad_confidences(frame: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_names_may_be_numbers() -> None:
-    fields = FIELDS.assign(run=[1, 1, 2, 2])
-    frame = changed(run=["1", "1", "2", "2"])
-    for one in (frame, frame.assign(run=frame["run"].astype(int))):
-        assert len(judged_values(fields, one).known) == 4
-
-
 # --- agreement between runs -----------------------------------------------------------------------
 
 

@@ -1,7 +1,6 @@
 """`GoldenCase`: what is worse than a baseline, and baselines that cannot be used."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -82,18 +81,6 @@ def test_a_baseline_holds_only_what_fails(case: GoldenCase) -> None:
     assert 0 < stored["scores"]["pass_rate"] < 1
 
 
-@pytest.mark.parametrize(
-    "invented, path",
-    [({"tags": [*GOLD["tags"], "spam"]}, "$.tags"), ({"unknown": "spam"}, "$.unknown")],
-)
-def test_what_an_output_invents_fails(
-    case: GoldenCase, invented: dict[str, Any], path: str
-) -> None:
-    update(case)
-    with pytest.raises(GoldenError, match=rf"(?s)1 field worse.*{re.escape(path)}.*was absent"):
-        case.check({**GOLD, **invented})
-
-
 def test_there_must_be_a_baseline_and_it_must_be_json(case: GoldenCase) -> None:
     with pytest.raises(GoldenError, match=r"has no baseline.json; run pytest --update-baseline"):
         case.check(GOLD)
@@ -159,17 +146,6 @@ def test_a_judge_error_fails_and_is_no_baseline(case: GoldenCase) -> None:
         case.check({**GOLD, "year": 2025})
     with pytest.raises(GoldenError, match=r"a judge gave no verdict; a baseline needs all"):
         update(case, output={"year": 2025})
-
-
-def test_the_input_is_unchanged_and_the_result_is_an_evaluation(case: GoldenCase) -> None:
-    recorded: list[tuple[str, object]] = []
-    update(case)
-    loud = GoldenCase(
-        "one", case.folder, case.root, record=lambda name, value: recorded.append((name, value))
-    )
-    assert loud.check(GOLD).summary["pass_rate"] == 1.0
-    assert dict(recorded)["one.regressed"] == 0
-    assert repr(loud) == "GoldenCase('one')"
 
 
 TEXT = json.dumps(GOLD)

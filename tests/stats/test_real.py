@@ -6,15 +6,12 @@ import json
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.stats.agreements import agreement
-from extractbench_nb.stats.breakdowns import difficulty
-from extractbench_nb.stats.compare import compare_runs
 
 DATASET, RUNS = "EXTRACTBENCH_DATASET", "EXTRACTBENCH_RUNS"
 pytestmark = pytest.mark.skipif(
@@ -71,19 +68,3 @@ def test_agreement_with_the_recorded_judge(
     assert found.kappa_low <= found.kappa <= found.kappa_high
     assert found.unit == "documents"
     assert found.units == 6
-
-
-def test_few_documents_tell_few_setups_apart() -> None:
-    found = compare_runs(recorded()[0])
-    assert len(found.scores) == 4 * 3
-    shared = found.differences["documents"]
-    assert shared.max() <= 6
-    # the smallest p-value of n documents is 2 / 2**n, before any correction
-    assert (found.differences["p_value"].astype(float) >= 2 / 2.0**shared).all()
-    assert not found.differences["significant"].any()
-
-
-def test_no_setup_finds_what_gold_holds_as_text() -> None:
-    hard: Any = difficulty(recorded()[0]).set_index("field")
-    assert hard.loc["citations", ["pass_rate", "failed_by_all"]].tolist() == [0.0, True]
-    assert hard.loc["title", "pass_rate"] == 1.0

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import extractbench_nb as xb
-from extractbench_nb.stats.agreements import agreement
 from extractbench_nb.stats.compare import Comparison, compare_runs
 
 TEXT = pd.StringDtype("python")
@@ -91,13 +89,6 @@ def test_text(scores: Any) -> None:
     ]
 
 
-def test_text_of_a_single_document(scores: Any) -> None:
-    text = repr(compare_runs(scores(x=[0.5], y=[0.7]), measures="pass_rate", baseline="x"))
-    assert "on 1 document, against x: mean" in text
-    assert "0.700 [n/a]" in text
-    assert "is missed" not in text
-
-
 def test_html_is_escaped_and_whole() -> None:
     found = Elements(hostile()._repr_html_())
     assert found.names <= ALLOWED
@@ -105,39 +96,6 @@ def test_html_is_escaped_and_whole() -> None:
     assert {"src", "href"}.isdisjoint(found.attributes)
     for name in (HOSTILE[0], HOSTILE[2], HOSTILE[4], "a|b c"):
         assert name in found.text
-
-
-def test_html_says_what_text_says(batch: Any) -> None:
-    found = compare_runs(batch.summary, resamples=500)
-    text = re.sub(r"\s+", " ", Elements(found._repr_html_()).text)
-    for line in repr(found).splitlines()[6:]:
-        assert line.strip() in text
-    assert text.count("distinguishable from noise") == 3
-
-
-def test_plots_stay_inside_and_keep_their_order(batch: Any) -> None:
-    html = compare_runs(batch.summary, resamples=500)._repr_html_()
-    plots = re.findall(r"<svg.*?</svg>", html)
-    assert len(plots) == 4 * 3 + 6 * 3
-    for plot in plots:
-        places = [float(x) for x in re.findall(r'(?:x1|x2|cx)="([\d.]+)"', plot)]
-        assert min(places) >= 6
-        assert max(places) <= 144
-        low, high = re.search(
-            r'x1="([\d.]+)" x2="([\d.]+)" y1="8.0" y2="8.0" stroke-w', plot
-        ).groups()
-        assert float(low) <= places[-1] <= float(high)
-
-
-def test_budgets() -> None:
-    rows = [(f"r{i:02}", d, i + d) for i in range(30) for d in range(3)]
-    frame = pd.DataFrame(rows, columns=["run", "document", "pass_rate"]).astype({"document": str})
-    found = compare_runs(frame, measures="pass_rate", resamples=100)
-    assert len(repr(found).splitlines()) < 30
-    assert "… 10 more; .scores has them" in repr(found)
-    text = Elements(found._repr_html_()).text
-    assert "… 10 more; .scores has them" in text
-    assert "… 415 more; .differences has them" in text
 
 
 def test_markdown(scores: Any) -> None:
@@ -181,25 +139,3 @@ def test_latex_is_escaped(table: str) -> None:
     lines = hostile().to_latex(table).splitlines()[4:-2]
     assert len({len(re.findall(r"(?<!\\)&", line)) for line in lines}) == 1
     assert not re.search(r"(?<!\\)[%#_]|(?<!\\)\$", "".join(lines))
-
-
-def test_tables_that_do_not_exist(batch: Any) -> None:
-    found = compare_runs(batch.summary, resamples=100)
-    with pytest.raises(xb.InputError, match="table='score'; did you mean 'scores'"):
-        found.to_markdown("score")
-    with pytest.raises(xb.InputError, match="digits=-1; expected a whole number from 0 to 15"):
-        found.to_latex(digits=-1)
-
-
-def test_agreement_html_is_escaped() -> None:
-    schema = {"type": "object", "properties": {n: {"type": "string"} for n in HOSTILE[:3]}}
-    one = xb.evaluate(
-        schema, dict.fromkeys(HOSTILE[:3], HOSTILE[4]), dict.fromkeys(HOSTILE[:3], "x")
-    )
-    two = xb.evaluate(schema, dict.fromkeys(HOSTILE[:3], HOSTILE[4]), {})
-    found = agreement(one, two, on="outcome")
-    parsed = Elements(found._repr_html_())
-    assert parsed.names <= ALLOWED
-    assert HOSTILE[4] in parsed.text
-    assert '"x"' not in parsed.text  # a text is written as it is, not as JSON
-    assert len(found.disagreements) == 3
