@@ -146,7 +146,7 @@ def run_names(runs: pd.Series) -> dict[str, str]:
     """Return a short name for each run of the study: its model and setup."""
     parts = {run: _STUDY_RUN.fullmatch(run) for run in runs.unique()}
     return {
-        run: f"{_MODELS.get(part[2].partition('_')[2], part[2])}, setup {part[1]}" if part else run
+        run: f"{_MODELS.get(part[2], part[2])}, setup {part[1]}" if part else run
         for run, part in parts.items()
     }
 

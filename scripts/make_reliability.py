@@ -1,20 +1,20 @@
-"""Make the shipped figures about judges anew, from recorded reports of the published package.
+"""Make the figures about judges anew that notebooks 02 and 09 read.
 
     EXTRACTBENCH_RUNS=path/to/runs EXTRACTBENCH_DATASET=path/to/dataset \\
         python scripts/make_reliability.py
 
-Writes extractbench_nb/benchmark/data/judge_*.csv: scores, verdicts, sizes and hashes.
+Reads recorded reports of extract-bench 0.1.0; writes notebooks/judge_*.csv: scores, verdicts, sizes
+and hashes.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
-from extractbench_nb.benchmark import reliability
-
-DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 def main() -> None:
@@ -22,13 +22,12 @@ def main() -> None:
     folder = os.environ.get("EXTRACTBENCH_RUNS")
     if not folder:
         sys.exit("set EXTRACTBENCH_RUNS to the folder of the recorded runs")
-    tables = {
-        "judge_verdicts": reliability.verdicts(folder),
-        "judge_pairs": reliability.pairs(folder),
-    }
-    for name, table in tables.items():
-        table.to_csv(DATA / f"{name}.csv", index=False, lineterminator="\n")
-        sys.stdout.write(f"{name}: {len(table)} rows\n")
+    sys.path.insert(0, str(NOTEBOOKS))
+    judge_reports = import_module("judge_reports")
+    for name in ("verdicts", "pairs"):
+        table = getattr(judge_reports, name)(folder)
+        table.to_csv(NOTEBOOKS / f"judge_{name}.csv", index=False, lineterminator="\n")
+        sys.stdout.write(f"judge_{name}: {len(table)} rows\n")
 
 
 if __name__ == "__main__":

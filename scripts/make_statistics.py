@@ -15,7 +15,7 @@ import pandas as pd
 
 from extractbench_nb import load_dataset
 from extractbench_nb._files import file_hash
-from extractbench_nb.benchmark import Dataset
+from extractbench_nb.benchmark import Dataset, gold_figures
 from extractbench_nb.benchmark.complexities import count_fields
 from extractbench_nb.benchmark.dataset import LISTING_COLUMNS, pdf_beside
 from extractbench_nb.benchmark.statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure
@@ -86,6 +86,7 @@ def main() -> None:
         "registry": registry(found["extractbench"]),
         "documents": _stacked({name: documents(dataset) for name, dataset in found.items()}),
         "fields": fields(found["extractbench"]),
+        "gold": gold_figures(found["extractbench"]),
         "schemas": _stacked({name: schemas(dataset) for name, dataset in found.items()}),
         "audit_findings": audit(found["extractbench"]).summary,
     }

@@ -80,11 +80,11 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("tables",),
         ("tables/test_*.py", "tables", "field_metrics/test_metrics.py", "widgets/tables"),
     ),
-    "paper": (("paper",), ("paper", "benchmark", "extraction/test_baseline.py")),
+    "benchmark": (("benchmark",), ("benchmark", "extraction/test_baseline.py")),
 }
 #: Data and drawing: a change there is seen by the eye or by nobody.
 LEFT_OUT = re.compile(
-    r"lexicon|tables/drawing|tables/(curves|batches)|paper/(layout|errata_list)|__init__"
+    r"lexicon|tables/drawing|tables/(curves|batches)|benchmark/paper_(layout|errata)|__init__"
 )
 SECONDS_OF_A_HANG = 1800.0
 

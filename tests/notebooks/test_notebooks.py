@@ -20,6 +20,7 @@ from tests.widgets.hostile import Twin
 FOLDER = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 IMPORTS = {
+    *(path.stem for path in FOLDER.glob("*.py")),  # modules beside the notebooks
     "extractbench_nb",
     "ipywidgets",
     "pandas",
