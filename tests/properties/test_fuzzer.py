@@ -253,7 +253,7 @@ def test_the_script_writes_failures_as_it_goes_and_ends_with_a_table(monkeypatch
     table = capsys.readouterr().out
     for line in [
         r"triples +4",
-        r"evaluations +8 in 2 profiles",
+        r"evaluations +16 in 2 profiles",
         r"slowest evaluation, CPU seconds +0\.25",
         r"peak memory of a worker, MB +128",
         r"failures +2 in 1 classes",
