@@ -183,15 +183,10 @@ class Kind:
         raise RuntimeError(question)
 
 
-def _exactly(profile: str) -> TableComparison:
-    return compare(GOLD, GOLD, keys="name", profile=profile)
-
-
 @pytest.mark.parametrize(
     "made, why",
     [
-        (lambda: _exactly("aoe-readme"), "match no similar keys"),
-        (lambda: pickle.loads(pickle.dumps(_exactly("strict"))), "comes from a pickle"),  # noqa: S301
+        (lambda: pickle.loads(pickle.dumps(compare(GOLD, GOLD, keys="name"))), "a pickle"),  # noqa: S301
         (lambda: compare(GOLD, GOLD, keys="name", judge=Kind()), "would ask the judge again"),
     ],
 )
@@ -419,7 +414,7 @@ def test_hostile_texts_stay_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("predicted", ["", "no table here", "<think>\nname", "name,year\n"])
-@pytest.mark.parametrize("profile", ["strict", "aoe-282e688d", "aoe-readme"])
+@pytest.mark.parametrize("profile", ["strict", "aoe"])
 def test_answers_without_rows_are_no_error(predicted: str, profile: str) -> None:
     view = ConstructionView(compare(GOLD, predicted, keys="name", profile=profile))
     Twin(view.to_html()).check()
@@ -429,7 +424,7 @@ def test_answers_without_rows_are_no_error(predicted: str, profile: str) -> None
 
 def test_repeated_keys_under_the_released_rules_are_no_error() -> None:
     gold = "name,n\na,1\na,2\nb,3\n"
-    view = ConstructionView(compare(gold, gold, keys="name", profile="aoe-282e688d"))
+    view = ConstructionView(compare(gold, gold, keys="name", profile="aoe"))
     for row in range(3):
         view.selected = ["gold", row, "n"]
         Twin(view.to_html()).check()
