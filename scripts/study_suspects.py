@@ -1,6 +1,6 @@
 """Measure `xb.gold.suspects` on errors planted in the gold of the sample dataset.
 
-Simulated runs read the right gold and make mistakes of their own, and, with `shared`, mistakes
+Runs that are made from the right gold have mistakes of their own, and, with `shared`, mistakes
 that all of them make. They are evaluated against gold in which errors of one kind were planted.
 
     python scripts/study_suspects.py
@@ -12,14 +12,14 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from random import Random
 
 import pandas as pd
 
 import extractbench_nb as xb
 from extractbench_nb.benchmark.dataset import Dataset, load_dataset
 from extractbench_nb.gold import suspects
-from extractbench_nb.simulation import ModelProfile, corrupt_document, simulate
-from extractbench_nb.simulation.profiles import MIXTURE, USUAL_SEVERITY
+from extractbench_nb.simulation import corrupt_document
 
 #: Corruptions of gold that can be seen from the outputs of runs, with the rate of planting.
 PLANTED = {
@@ -35,15 +35,31 @@ PLANTED = {
 }
 STRENGTH = 0.3
 RUNS = 4
+#: Rates of the mistakes that runs make independently of each other, and of outputs without JSON.
+MISTAKES = {
+    **dict.fromkeys(("hallucinate", "drop_items"), 0.08),
+    **dict.fromkeys(("dropped_word", "truncation", "changed_digit", "substitute"), 0.03),
+    **dict.fromkeys(("null_out", "omit"), 0.03),
+    **dict.fromkeys(("whitespace", "case", "date_format", "typo", "rounding", "unit"), 0.015),
+    **dict.fromkeys(("shuffle_items", "duplicate_items", "spurious_items"), 0.015),
+}
+INVALID = 0.1
 
 
 def outputs_of(dataset: Dataset, runs: int, seed: int) -> pd.DataFrame:
-    """Simulate runs; one in ten outputs is not JSON."""
-    rates = {"*": {name: rate * USUAL_SEVERITY for name, rate in MIXTURE.items()}}
-    failures = {"*": {"none": 9, "trailing_comma": 1}}
-    models = [ModelProfile(f"model {number}", failures, rates) for number in range(runs)]
-    outputs = pd.concat(simulate(dataset, model, seed=seed).outputs for model in models)
-    return outputs[["run", "document", "raw"]].rename(columns={"raw": "predicted"})
+    """Make the outputs of runs from gold; one in ten is not JSON."""
+    golds = {name: dataset.gold(name) for name in dataset.listing["document"]}
+    schemas = dict(zip(dataset.listing["document"], dataset.listing["schema"], strict=True))
+    rows = []
+    for run in range(runs):
+        for name, gold in golds.items():
+            donors = [golds[d] for d in golds if schemas[d] == schemas[name] and d != name]
+            schema, key = dataset.schema(schemas[name]), f"{seed} {run} {name}"
+            made = corrupt_document(schema, gold, MISTAKES, donors=donors, seed=key)
+            text = json.dumps(made.value, ensure_ascii=False)
+            is_invalid = Random(key).random() < INVALID
+            rows.append((f"model {run}", name, text[:-1] + ",}" if is_invalid else text))
+    return pd.DataFrame(rows, columns=["run", "document", "predicted"])
 
 
 def plant(
@@ -125,7 +141,7 @@ def planted_errors(
 def outputs_with_shared_mistakes(
     dataset: Dataset, runs: int, rate: float, seed: int
 ) -> pd.DataFrame:
-    """Simulate runs that read the same wrong value at a share of the places."""
+    """Make runs that read the same wrong value at a share of the places."""
     with tempfile.TemporaryDirectory() as folder:
         read, _ = plant(dataset, Path(folder) / "read", "substitute", rate, seed + 1000)
         return outputs_of(read, runs, seed)

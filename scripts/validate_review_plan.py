@@ -2,8 +2,8 @@
 
     python scripts/validate_review_plan.py [--trials 400]
 
-A simulated model answers for the documents of the sample dataset, with many seeds. Its evaluated
-outputs are the population. Each trial draws documents from it, fits a plan on their values and
+Outputs are made from the gold of the sample dataset with many seeds. Evaluated, they are the
+population. Each trial draws documents from it, fits a plan on their values and
 confidences, and compares its interval with the error that remains in the whole population at the
 same budget. The same samples give thresholds of `risk_coverage`; one is unsafe if more than the
 target of what it accepts in the population is wrong. Prints a table as Markdown.
@@ -27,16 +27,14 @@ from extractbench_nb.stats.risk import accepted_errors, chosen_row
 SEEDS, MOST_VALUES, TARGET = 30, 12, 0.1
 SIZES, UNITS = (10, 35, 100), ("document", "field")
 RESAMPLES = 600
-VALID = {"none": 1.0}
-CORRUPTIONS = {"typo": 0.05, "substitute": 0.05, "omit": 0.05, "changed_digit": 0.05}
-PROFILES = {
-    "simulated model": xb.simulation.ModelProfile("a", {"*": VALID}, {"*": CORRUPTIONS}),
-    "30 % of outputs invalid": xb.simulation.ModelProfile(
-        "b", {"*": {"none": 0.7, "malformed_json": 0.3}}, {"*": CORRUPTIONS}
-    ),
-    "rare errors": xb.simulation.ModelProfile("c", {"*": VALID}, {"*": {"substitute": 0.005}}),
-    "all right": xb.simulation.ModelProfile("d", {"*": VALID}),
-    "all wrong": xb.simulation.ModelProfile("e", {"*": {"malformed_json": 1.0}}),
+ERRORS = {"typo": 0.05, "substitute": 0.05, "omit": 0.05, "changed_digit": 0.05}
+#: Rates of errors in the outputs, and the share of outputs that are not JSON.
+OUTPUTS: dict[str, tuple[dict[str, float], float]] = {
+    "usual errors": (ERRORS, 0.0),
+    "30 % of outputs invalid": (ERRORS, 0.3),
+    "rare errors": ({"substitute": 0.005}, 0.0),
+    "all right": ({}, 0.0),
+    "all wrong": ({}, 1.0),
 }
 KINDS = ("useless", "informative", "perfect", "coarse", "overconfident")
 
@@ -60,13 +58,19 @@ class Values(NamedTuple):
         return Levels.of(means, np.arange(len(sizes)), np.ones(len(sizes)), errors)
 
 
-def population(profile: xb.simulation.ModelProfile) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate many simulated outputs, each a document of its own: wrong values, documents."""
+def population(rates: dict[str, float], invalid: float) -> tuple[np.ndarray, np.ndarray]:
+    """Evaluate many outputs made from gold, each a document of its own: wrong values, documents."""
     dataset = xb.load_dataset("sample")
-    outputs = pd.concat(
-        [xb.simulation.simulate(dataset, profile, s, run=str(s)).outputs for s in range(SEEDS)]
-    )
-    runs = outputs.rename(columns={"raw": "predicted"})[["run", "document", "predicted"]]
+    schemas = dict(zip(dataset.listing["document"], dataset.listing["schema"], strict=True))
+    golds = {name: dataset.gold(name) for name in schemas}
+    rng, rows = np.random.default_rng(1), []
+    for seed, (name, gold) in product(range(SEEDS), golds.items()):
+        schema = dataset.schema(schemas[name])
+        donors = [golds[d] for d in golds if schemas[d] == schemas[name] and d != name]
+        key = f"{seed} {name}"
+        made = xb.simulation.corrupt_document(schema, gold, rates, donors=donors, seed=key)
+        rows.append((str(seed), name, "" if rng.random() < invalid else made.value))
+    runs = pd.DataFrame(rows, columns=["run", "document", "predicted"])
     fields = xb.evaluate_runs(runs, dataset=dataset, profile="strict", progress=False).fields
     fields = fields[fields["counted"] & fields["passed"].notna()]
     fields = fields.iloc[np.random.default_rng(0).permutation(len(fields))]
@@ -127,7 +131,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=400)
-    parser.add_argument("--outputs", nargs="+", choices=[*PROFILES], default=[*PROFILES])
+    parser.add_argument("--outputs", nargs="+", choices=[*OUTPUTS], default=[*OUTPUTS])
     parser.add_argument("--budget", type=float, default=0.2)
     given = parser.parse_args()
     head = ["outputs", "confidences", "documents", "unit", "error", "remaining", "covered"]
@@ -135,7 +139,7 @@ def main() -> None:
     print("|---|---|---:|---|---:|---:|---:|---:|---:|", flush=True)
     found = []
     for name in given.outputs:
-        wrong, document = population(PROFILES[name])
+        wrong, document = population(*OUTPUTS[name])
         for kind, size in product(KINDS[:1] if name.startswith("all") else KINDS, SIZES):
             stated = confidences(wrong, kind, np.random.default_rng(KINDS.index(kind)))
             for row in regime(Values(wrong, document, stated), size, given.trials, given.budget):
