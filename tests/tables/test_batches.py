@@ -79,32 +79,10 @@ def test_location_that_is_asked_for() -> None:
         xb.tables.evaluate_tables([(BOXED, BOXED), (TRUE, TRUE)], metrics="grits_loc")
 
 
-def test_groups_without_a_name_are_groups() -> None:
-    given = frame("x").assign(model=["m", None])
-    found = xb.tables.evaluate_tables(given, metrics="exact").means("model")
-    assert found["tables"].tolist() == [1, 1, 2]
-
-
-def test_what_cannot_be_sent_to_a_worker_is_scored_here() -> None:
-    true = [(cell for cell in BOXED) if n % 3 == 0 else BOXED for n in range(40)]
-    pairs = [(table, BOXED if n % 2 else "nothing to see") for n, table in enumerate(true)]
-    found = xb.tables.evaluate_tables(pairs, n_jobs=2, metrics="grits_con")
-    assert found.summary["grits_con"].tolist() == [0.0, 1.0] * 20
-
-
-def test_no_score_at_all_is_told() -> None:
-    found = xb.tables.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=1)
-    assert repr(found) == "TableScores(1 tables; mean of none; 1 without a score)"
-    any_size = xb.tables.evaluate_tables([(TRUE, TRUE)], metrics="teds", max_teds_nodes=None)
-    assert any_size.scores["score"].tolist() == [1.0]
-
-
 @pytest.mark.parametrize(
     "predicted, problem",
     [
         ("I see no table there.", "no table was found"),
-        (None, "NoneType"),
-        (5, "int"),
         ([{"row_nums": [2], "column_nums": [0]}], "no cell covers row 0"),
         (Path("not-there.csv"), "not-there.csv"),
     ],
@@ -121,18 +99,6 @@ def test_what_a_model_makes_up_scores_nothing(predicted: Any, problem: str) -> N
         1,
     ]
     assert "1 unreadable, scored 0" in repr(found)
-
-
-def test_what_was_mended_is_told() -> None:
-    ragged = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
-    found = xb.tables.evaluate_tables([(TRUE, ragged)])
-    assert "1 position without a cell, filled" in found.summary["problem"][0]
-    assert found.summary["readable"][0]
-
-
-def test_an_empty_prediction_loses_everything_and_invents_nothing() -> None:
-    (row,) = xb.tables.evaluate_tables([(TRUE, [])], metrics="grits_con").scores.itertuples()
-    assert (row.score, row.precision, row.recall) == (0.0, 1.0, 0.0)
 
 
 def test_means_by_columns_of_the_user() -> None:
@@ -176,22 +142,13 @@ def test_models_can_be_compared() -> None:
     assert compared.differences["b_minus_a"].tolist() == pytest.approx([-0.2])
 
 
-def test_names_of_a_frame_without_documents_are_its_index() -> None:
-    given = frame("x").drop(columns="document").set_index(pd.Index(["p", "q"]))
-    assert xb.tables.evaluate_tables(given).summary["document"].tolist() == ["p", "q"]
-
-
 @pytest.mark.parametrize(
     "pairs, options, message",
     [
         (5, {}, "pairs is int; expected a list of .true, predicted."),
-        ("abc", {}, "pairs is str; expected a list"),
         ([], {}, "pairs is empty"),
-        ({}, {}, "pairs is empty"),
         ([(TRUE,)], {}, "pairs, '0': expected .true, predicted."),
-        ([TRUE], {}, "pairs, '0': expected .true, predicted."),
         (pd.DataFrame({"true": [TRUE]}), {}, "no column 'predicted'; expected true"),
-        (frame().reindex(columns=["true", "predicted"]), {}, "pairs is empty"),
         (
             frame("x").assign(grits_con=1),
             {},
@@ -199,26 +156,13 @@ def test_names_of_a_frame_without_documents_are_its_index() -> None:
         ),
         ({"one": ("none", TRUE)}, {}, "one, true is the text 'none'"),
         ([(TRUE, TRUE)], {"metrics": "grits_co"}, "no 'grits_co'; did you mean 'grits_con'"),
-        ([(TRUE, TRUE)], {"metrics": []}, "metrics is empty"),
         ([(TRUE, TRUE)], {"variant": "papre"}, "variant is 'papre'; did you mean 'paper'"),
-        ([(TRUE, TRUE)], {"metrics": 5}, "metrics is 5; choose among grits_top"),
-        ([(TRUE, TRUE)], {"variant": ["paper"]}, "variant is .'paper'."),
         ([(TRUE, TRUE)], {"max_teds_nodes": "5"}, "max_teds_nodes is '5'; expected a whole"),
-        ([(TRUE, TRUE)], {"n_jobs": 0}, "n_jobs is 0; expected 1 or more, or -1"),
     ],
 )
 def test_bad_input(pairs: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
         xb.tables.evaluate_tables(pairs, **options)
-
-
-def test_the_card_escapes_what_is_not_ours() -> None:
-    found = xb.tables.evaluate_tables([(TRUE, TRUE)])
-    html = found._repr_html_()
-    assert "mean grits_top 1.000" in html
-    assert "<td>grits_con</td>" in html
-    bad = pd.DataFrame({"<b>x</b>": ["<i>"], "true": [TRUE], "predicted": [TRUE]})
-    assert "<i>" not in xb.tables.evaluate_tables(bad)._repr_html_()
 
 
 def test_white_space_counts_unless_it_is_tidied() -> None:

@@ -48,11 +48,6 @@ def test_tokens(table: Table, tokens: str) -> None:
     assert " ".join(structure_tokens(table)) == tokens
 
 
-def test_cells_stand_in_the_order_of_columns() -> None:
-    table = table_of_cells([Cell((0,), (1,), ""), Cell((0,), (0,), "x")])
-    assert structure_tokens(table)[3:5] == ["<tdy>", "<tdn>"]
-
-
 def test_a_head_ends_where_a_row_is_not_all_header() -> None:
     cells = [Cell((r,), (c,), is_header=(r, c) != (1, 1)) for r in range(3) for c in range(2)]
     sections = table_sections(table_of_cells(cells))
@@ -64,7 +59,6 @@ def test_a_head_ends_where_a_row_is_not_all_header() -> None:
     [
         (EMPTY, EMPTY, 1.0),
         (EMPTY, grid(1, 1), 0.0),
-        (grid(1, 1), EMPTY, 0.0),
         # 8 tokens against 7: shares 7/7, 6/6, 4/5 (no "<tr> <tdy> </tr>"), 2/4, and short
         (grid(1, 2), grid(1, 1), (4 / 5 * 2 / 4) ** (1 / 4) * exp(1 - 8 / 7)),
         # the other way round: 7/8, 6/7, 4/6, 2/5, not short
@@ -79,11 +73,6 @@ def test_scores(true: Table, predicted: Table, score: float) -> None:
     assert bleu(true, predicted) == pytest.approx(score)
 
 
-def test_content_does_not_matter() -> None:
-    other = table_of_cells(cell._replace(text="y" * 9) for cell in grid(3, 3).cells)
-    assert bleu(grid(3, 3), other) == pytest.approx(1.0)
-
-
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 2))
 
 
@@ -92,8 +81,3 @@ SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 2))
 def test_between_0_and_1(one: tuple[int, int, int], other: tuple[int, int, int]) -> None:
     assert 0 <= bleu(grid(*one), grid(*other)) <= 1
     assert bleu(grid(*one), grid(*one)) == pytest.approx(1.0)
-
-
-def test_a_score_of_1_may_hide_a_difference() -> None:
-    """Tags that are four apart are not looked at together: a longer head has the same 4-grams."""
-    assert bleu(grid(3, 1, head=1), grid(3, 1, head=2)) == pytest.approx(1.0)

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, table_of_cells
 from extractbench_nb.tables.comparing import COMPARISON_COLUMNS, TABLE_METRICS, compare_tables
 from extractbench_nb.tables.grid_similarity import grits
 
@@ -55,11 +54,6 @@ def test_a_table_is_like_itself() -> None:
     assert empty["score"].tolist() == pytest.approx([1.0] * len(found))
 
 
-def test_one_side_is_empty() -> None:
-    for pair in ((TRUE, []), ([], TRUE)):
-        assert compare_tables(*pair)["score"].eq(0).all()
-
-
 def test_the_order_is_fixed_and_metrics_are_chosen() -> None:
     found = compare_tables(TRUE, PREDICTED, ["exact", "teds", "grits_con"])
     assert found.index.tolist() == ["grits_con", "teds", "exact"]
@@ -89,27 +83,13 @@ def test_large_tables_have_no_tree_distance() -> None:
     assert compare_tables(TRUE, PREDICTED, ["teds"], max_teds_nodes=11)["score"].notna().all()
 
 
-def test_tables_and_cells_may_be_given() -> None:
-    pd.testing.assert_frame_equal(
-        compare_tables(table_of_cells(TRUE), [Cell((0,), (0,), "a")]),
-        compare_tables(TRUE, cells(["a"])),
-    )
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (("table", TRUE), "true is the text 'table', in which no table was found"),
-        ((TRUE, 5), "predicted is int; expected a list of cells"),
-        ((TRUE, [5]), "predicted, cell 0 is int"),
         ((TRUE, TRUE, ["ted"]), "metrics: no 'ted'; did you mean 'teds'"),
     ],
 )
 def test_bad_arguments(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         compare_tables(*arguments)
-
-
-def test_an_unknown_variant() -> None:
-    with pytest.raises(InputError, match="variant is 'release'"):
-        compare_tables(TRUE, TRUE, variant="release")

@@ -34,13 +34,6 @@ def test_what_a_model_made_up_is_there() -> None:
     ]
 
 
-def test_a_lost_column_and_a_lost_array() -> None:
-    gold, predicted = tables([{"year": 2023}, {"year": 2024}])
-    assert predicted.texts == [["year"], ["2023"], ["2024"]]
-    assert xb.tables.grits(gold, predicted).scores.loc["con", "recall"] == pytest.approx(0.5)
-    assert tables([])[1].size == 0
-
-
 def test_which_array() -> None:
     ev = xb.evaluate(SCHEMA, {"rows": YEARS, "more": YEARS}, {"rows": YEARS, "more": []})
     assert xb.tables.array_tables(ev, "$.more")[1].size == 0

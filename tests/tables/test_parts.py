@@ -92,10 +92,3 @@ def test_parts_of_one_side() -> None:
     part, anew = (WHOLE.part([0, 1], [0, 2], rebuilt=rebuilt) for rebuilt in (False, True))
     for function in (adjacency, bleu, teds, exact_match):
         assert function(WHOLE, part) == function(WHOLE, anew) != function(WHOLE, WHOLE)
-
-
-def test_the_part_is_not_changed() -> None:
-    part = WHOLE.part([0, 1], [0, 2], rebuilt=False)
-    dilate(part), canonicalize(part), check_tables([part])
-    assert part.part_of == ((0, 1), (0, 2))
-    assert part.cells == WHOLE.cells

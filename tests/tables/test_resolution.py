@@ -221,11 +221,6 @@ CONFLICTS = {
         [],
         "ABC dde ddf 6",
     ),
-    "a row with a low score is dropped": (
-        [*LINES[:3], item("row", 0, 40, 90, 60, score=0.4), *LINES[4:]],
-        [],
-        "abc def 6",
-    ),
     "a shrunk cell has the box of what is left": (
         [
             *LINES,
@@ -337,12 +332,6 @@ def test_rows_and_columns_shrink_to_their_words() -> None:
     assert rows["y1"].tolist() == [20, 40, 60]
 
 
-def test_confidence_is_of_the_worst_word_and_the_mean() -> None:
-    words = [word("a", 5, 5, 15, 15), word("b", 22, 25, 32, 35), word("c", 70, 45, 80, 55)]
-    assert from_objects(LINES, words).confidence == pytest.approx((0.8 + 2.8 / 3) / 2)
-    assert from_objects(LINES).confidence == 0
-
-
 def test_what_cannot_be_used_is_in_the_changes() -> None:
     bad = [
         {"label": "table rows", "bbox": [0, 0, 9, 9]},
@@ -356,12 +345,6 @@ def test_what_cannot_be_used_is_in_the_changes() -> None:
     assert read["reason"].str.contains("did you mean 'table row'|reversed|1.5|word 0").all()
     assert {*found.changes["step"]} <= {*STEPS}
     assert found.changes.columns.tolist() == CHANGE_COLUMNS.names
-
-
-@pytest.mark.parametrize("objects", [[], LINES[:1], LINES[:4], LINES[4:]])
-def test_without_rows_or_columns_the_table_is_empty(objects: list[Any]) -> None:
-    found = from_objects(objects, [word("a", 1, 1, 2, 2)])
-    assert (found.table.size, found.confidence) == (0, 0)
 
 
 TWO = [{"label": "table", "bbox": [0, 100, 90, 120]}, item("row", 0, 100, 90, 120)]
@@ -410,12 +393,6 @@ def test_raw_grids_go_into_rawloc() -> None:
     assert score == pytest.approx(27 * 17 / (2 * 600 - 27 * 17))
     spanning = item("spanning cell", 2, 1, 58, 19)
     assert raw_grid([*LINES, spanning]).cells[0].box == (2, 1, 58, 19)
-
-
-def test_result_in_a_notebook() -> None:
-    found = from_objects(LINES)
-    assert repr(found).startswith("ResolvedTable(Table(3 x 3 positions, 9 cells), confidence 0.000")
-    assert found._repr_html_() == found.table._repr_html_()
 
 
 @settings(deadline=None)

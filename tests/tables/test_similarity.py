@@ -41,12 +41,10 @@ def test_difflib_and_its_twin_agree(
     [
         ("tide", "diet", "blocks", 0.25),
         ("diet", "tide", "blocks", 0.5),
-        ("tide", "diet", "substring", 0.25),
         ("abcd", "bcxd", "substring", 0.5),
         ("abcd", "bcxd", "blocks", 0.75),
         ("", "", "blocks", 1.0),
         ("", "a", "substring", 0.0),
-        ("a", "", "blocks", 0.0),
     ],
 )
 def test_pairs(true: str, predicted: str, kind: str, expected: float) -> None:
