@@ -1,34 +1,32 @@
-"""The published package and our engine on the same documents, in the same process.
+"""extract-bench 0.1.0 and profile ``paper`` on the same documents, in the same process.
 
 The real documents are read from ``EXTRACTBENCH_DATASET``. Corruptions are seeded and keep every
 value's type, because the package gives up a whole document at the first type that is wrong.
 """
 
-import asyncio
 import copy
+import itertools
 import json
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import compat
+from extractbench_nb.field_metrics.registry import REGISTRY
+from tests.parity.published import results_of
 
 VARIABLE = "EXTRACTBENCH_DATASET"
-#: Seeds of the corruptions, by what is compared.
-SEEDS = {"as declared": (0, 1), "scored by code": (2, 3)}
-KNOWN = {
-    "string_exact", "string_case_insensitive", "string_fuzzy", "string_semantic", "string_llm",
-    "number_exact", "number_tolerance", "integer_exact", "boolean_exact", "array_llm", "skip",
-}  # fmt: skip
-JUDGED = {"string_semantic", "string_llm", "array_llm"}
-#: Metrics to put in a judge's place, by type, so that a whole document is scored by code.
-BY_CODE = {
-    "string": ["string_fuzzy", "string_exact", "string_case_insensitive"],
-    "array": ["string_exact"],
+#: The metrics on which the two agree, by type; their texts and numbers are never of another type.
+AGREED = {
+    "string": ["string_exact", "string_case_insensitive"],
+    "number": ["number_exact"],
+    "integer": ["integer_exact"],
+    "boolean": ["boolean_exact"],
 }
 
 
@@ -38,7 +36,7 @@ def _dataset(name: str) -> xb.benchmark.Dataset:
     return xb.load_dataset(name)
 
 
-# --- schemas that both can read ---------------------------------------------------------------
+# --- schemas that both read alike -------------------------------------------------------------
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
@@ -55,44 +53,26 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
         yield from _nodes(child)
 
 
-def _readable(schema: Any) -> dict[str, Any]:
-    """Take a schema out of its envelope, and what the package refuses out of the schema."""
-    found = copy.deepcopy(schema.get("schema_definition", schema))
-    for node in _nodes(found):
-        if node is not found:  # the package asks for required keys of objects that are not there
-            node.pop("required", None)
-        config = node.get("evaluation_config")
-        if isinstance(config, dict) and "metrics" not in config:
-            config = node["evaluation_config"] = {"metrics": [config]}
-        metrics = config["metrics"] if isinstance(config, dict) else [{"metric_id": config}]
-        if config is not None and any(m["metric_id"] not in KNOWN for m in metrics):
-            del node["evaluation_config"]
-    return found
+def _agreed(schema: Any, rng: random.Random) -> dict[str, Any]:
+    """Take a schema out of its envelope, and put a metric on which both agree at every scalar.
 
-
-def _without_arrays_and_maps(schema: dict[str, Any]) -> dict[str, Any]:
-    """Drop what the package counts otherwise: the template of items, one key of a map for all."""
-    found = copy.deepcopy(schema)
-    for node in _nodes(found):
+    Arrays and maps are left out: the package counts the template of items as passed, and keeps the
+    result of one key.
+    """
+    schema = copy.deepcopy(schema.get("schema_definition", schema))
+    for node in _nodes(schema):
         if "properties" in node:
-            kept = {k: v for k, v in node["properties"].items() if v.get("type") != "array"}
+            kept = {k: v for k, v in node["properties"].items() if '"array"' not in json.dumps(v)}
             node["properties"] = kept
-        node.pop("required", None)
+        node.pop("required", None)  # the package gives up where a required key is missing
         node.pop("additionalProperties", None)
-    return found
-
-
-def _scored_by_code(schema: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Put a metric that needs no judge at every node that has one."""
-    found = copy.deepcopy(schema)
-    for node in _nodes(found):
+        node.pop("format", None)
+        node.pop("evaluation_config", None)
         kinds = [branch.get("type") for branch in (node, *node.get("anyOf", []))]
-        kind = next((k for k in kinds if k in ("array", "string")), None)
-        config = node.get("evaluation_config", "string_semantic" if kind else None)
-        metrics = config["metrics"] if isinstance(config, dict) else [{"metric_id": config}]
-        if kind is not None and JUDGED & {m["metric_id"] for m in metrics}:
-            node["evaluation_config"] = rng.choice(BY_CODE[kind])
-    return found
+        kind = next((kind for kind in kinds if kind in AGREED), None)
+        if kind is not None:
+            node["evaluation_config"] = rng.choice(AGREED[kind])
+    return schema
 
 
 # --- corruptions that keep the types ----------------------------------------------------------
@@ -145,121 +125,51 @@ def _without_a_word(text: str) -> str:
     return " ".join(words[:1] + words[2:])
 
 
-# --- path by path -----------------------------------------------------------------------------
+# --- result by result -------------------------------------------------------------------------
 
 
-def _compare(published: Any, ours: Callable[..., Any], *documents: Any) -> tuple[int, list[Any]]:
-    """Count the compared results, and list those that differ.
-
-    Where an array stands on both sides the package asks a judge how many items match: there is
-    nothing to compare with.
-    """
-    theirs, found = published.results(*documents), ours(*documents)
-    arrays = [key for key in theirs if key[1] == "array_llm"]
-    judged = {key for key in arrays if theirs[key].score not in (0.0, 1.0)}
-    keys = dict.fromkeys((*theirs, *found))
-    return len(keys) - len(judged), [
-        (key, theirs.get(key), found.get(key))
-        for key in keys
-        if key not in judged and not _agree(key[0], theirs.get(key), found.get(key))
-    ]
-
-
-def _agree(path: str, theirs: Any, found: Any) -> bool:
-    """Compare one result; of the keys of a map the package keeps any one."""
-    in_a_map = "additionalProperties" in path and found is not None
-    return theirs in found if in_a_map else found == [theirs]
-
-
-@pytest.mark.parametrize("variant", ["as declared", "scored by code"])
-@pytest.mark.parametrize("name, documents, least", [("extractbench", 35, 700), ("sample", 14, 200)])
-def test_every_result_equals_the_package(name, documents, least, variant, published, side_by_side):
+@pytest.mark.parametrize("name, least", [("extractbench", 600), ("sample", 200)])
+def test_results_and_reports_equal_the_package(name, least, published):
+    """Every score and verdict; totals, confusion matrix and rows of the report."""
     dataset = _dataset(name)
-    assert len(dataset.documents) == documents
-    compared, different = 0, []
-    for row in dataset.documents.itertuples():
-        for seed in SEEDS[variant]:
-            schema = _readable(dataset.schema(row.schema))
-            if variant == "scored by code":
-                schema = _scored_by_code(schema, random.Random(seed))
-            gold = dataset.gold(row.document)
-            predicted = _corrupted(schema, gold, seed)
-            count, found = _compare(published, side_by_side.ours, schema, gold, predicted)
-            compared += count
-            different += [(row.document, seed, *d) for d in found]
-    assert different == []
+    compared = 0
+    for row, seed in itertools.product(dataset.documents.itertuples(), (0, 1)):
+        schema = _agreed(dataset.schema(row.schema), random.Random(seed))
+        gold = dataset.gold(row.document)
+        documents = (schema, gold, _corrupted(schema, gold, seed))
+        theirs, ours = published.results(*documents), results_of(*documents)
+        assert ours == {key: [result] for key, result in theirs.items()}, row.document
+        compared += len(theirs)
+        if theirs:  # without a field the package's scores are 0
+            _compare_reports(published.report(*documents), compat.ReportBuilder().build(*documents))
     assert compared >= least
 
 
-@pytest.mark.parametrize("name", ["extractbench", "sample"])
-def test_the_evaluator_of_compat_equals_the_package(name, published, side_by_side):
-    """Paths, metric ids, scores, verdicts and reasons, but for arrays that a judge looks at."""
-    dataset = _dataset(name)
-    different, reasons = [], set()
-    for row in dataset.documents.itertuples():
-        schema = _scored_by_code(_readable(dataset.schema(row.schema)), random.Random(3))
-        gold = dataset.gold(row.document)
-        documents = (schema, gold, _corrupted(schema, gold, 3))
-        theirs, ours = published.details(*documents), side_by_side.through_compat(*documents)
-        for key in dict.fromkeys((*theirs, *ours)):
-            (expected,) = theirs.get(key, [None])
-            found = ours.get(key, [])
-            if expected not in found or (len(found) > 1 and "additional" not in key[0]):
-                different.append((row.document, key, expected, found))
-            reasons.update(detail.reason for detail in found)
-    assert different == []
-    assert {None, "extracted_missing", "both_null"} <= reasons
+def _compare_reports(theirs: Any, ours: Any) -> None:
+    assert ours.overall_pass_rate == pytest.approx(theirs.overall_pass_rate, abs=1e-12)
+    assert ours.field_score == pytest.approx(theirs.overall_score, abs=1e-12)
+    for name in ("schema_hash", "gold_hash", "extracted_hash"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    for count in ("total_evaluated", "total_passed", "total_failed", "pass_by_metric"):
+        assert ours.outcomes[count] == getattr(theirs.outcomes, count)
+    for cell in ("true_positive", "false_positive", "false_negative", "true_negative"):
+        assert ours.outcomes.confusion[cell] == getattr(theirs.outcomes.confusion, cell)
+    for side in ("gold_stats", "extracted_stats"):
+        for name in ("total_keys", "counts_by_type", "null_count"):
+            assert ours[side][name] == getattr(getattr(theirs, side), name)
+    assert ours.schema_stats == vars(theirs.schema_stats)
+    rows = [
+        sorted((row.path, row.metric_id, row.score, row.passed) for row in report.field_outcomes)
+        for report in (theirs, ours)
+    ]
+    assert rows[0] == rows[1]
 
 
-def test_a_difference_is_seen(published, side_by_side):
+def test_a_difference_is_seen(published):
     schema = {"type": "object", "properties": {"n": {"type": "number"}}}
     documents = (schema, {"n": 1000.0}, {"n": 1000.5})
-    assert _compare(published, side_by_side.ours, *documents) == (1, [])
-
-    def in_paper(*arguments: Any) -> Any:
-        return side_by_side.ours(*arguments, profile="paper")
-
-    count, different = _compare(published, in_paper, *documents)
-    assert (count, len(different)) == (1, 1)
-
-
-@pytest.mark.parametrize("name", ["extractbench", "sample"])
-def test_summary_and_report_of_compat_equal_the_package(name, published, side_by_side):
-    """Scores, counts, confusion matrix and every row."""
-    dataset = _dataset(name)
-    builder = compat.ReportBuilder(compat.ReportConfig(profile=side_by_side.profile))
-    for row in dataset.documents.itertuples():
-        schema = _without_arrays_and_maps(_readable(dataset.schema(row.schema)))
-        schema = _scored_by_code(schema, random.Random(row.document))
-        gold = dataset.gold(row.document)
-        documents = (schema, gold, _corrupted(schema, gold, 5))
-        theirs, ours = published.report(*documents), builder.build(*documents)
-        summary = xb.evaluate(*documents, profile=side_by_side.profile).summary
-        for score, rate in (
-            (ours.overall_score, ours.overall_pass_rate),
-            (summary.overall_score, summary.pass_rate),
-        ):
-            assert score == pytest.approx(theirs.overall_score, abs=1e-12)
-            assert rate == pytest.approx(theirs.overall_pass_rate, abs=1e-12)
-        assert summary.evaluated == theirs.outcomes.total_evaluated
-        for count in ("total_evaluated", "total_passed", "total_failed"):
-            assert getattr(ours.outcomes, count) == getattr(theirs.outcomes, count)
-        assert ours.outcomes.pass_by_metric == theirs.outcomes.pass_by_metric
-        for cell in ("true_positive", "false_positive", "false_negative", "true_negative"):
-            assert getattr(ours.outcomes.confusion, cell) == getattr(
-                theirs.outcomes.confusion, cell
-            )
-        assert _rows(ours) == _rows(theirs)
-
-
-def _rows(report: Any) -> list[tuple[Any, ...]]:
-    """Path, metric, score, verdict, and why no metric decided; not in the order of traversal."""
-    decided = {"match", "value_mismatch"}
-    rows = [
-        (r.path, r.metric_id, r.score, r.passed, None if r.reason in decided else r.reason)
-        for r in report.field_outcomes
-    ]
-    return sorted(rows, key=repr)
+    ((key, theirs),) = published.results(*documents).items()
+    assert results_of(*documents)[key] != [theirs]
 
 
 # --- documents that the package loses ---------------------------------------------------------
@@ -301,30 +211,28 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize("profile", ["extract-bench-0.1.0", "paper"])
 @pytest.mark.parametrize("change, path, outcome, score", LOST)
-def test_the_rest_of_the_document_is_evaluated(change, path, outcome, score, profile, published):
+def test_the_rest_of_the_document_is_evaluated(change, path, outcome, score, published):
     predicted = {k: v for k, v in {**ADA, **change}.items() if v is not ...}
     with pytest.raises(ValueError, match=r"missing|is not"):
         published.results(PEOPLE, ADA, predicted)
-    fields = xb.evaluate(PEOPLE, ADA, predicted, profile=profile).fields
+    fields = xb.evaluate(PEOPLE, ADA, predicted).fields
     fields = fields[fields.counted].set_index("path")
     assert (fields.outcome[path], fields.score[path]) == (outcome, score)
     assert (fields.outcome.drop(path) == "correct").all()
     assert len(fields) == 5
 
 
-@pytest.mark.parametrize("profile", ["extract-bench-0.1.0", "paper"])
 @pytest.mark.parametrize("root", [[], 5, True])
-def test_a_root_of_the_wrong_type(root, profile, published):
+def test_a_root_of_the_wrong_type(root, published):
     with pytest.raises(ValueError, match=r"is not a dict|has no attribute"):
         published.results(PEOPLE, ADA, root)
-    fields = xb.evaluate(PEOPLE, ADA, root, profile=profile).fields
+    fields = xb.evaluate(PEOPLE, ADA, root).fields
     assert list(fields.outcome) == ["structural"] * 5
     assert (fields.score == 0).all()
 
 
-# --- defects of the package that profile paper does not have -----------------------------------
+# --- differences on purpose -------------------------------------------------------------------
 
 
 def _leaf(kind: str, metric: Any = None) -> dict[str, Any]:
@@ -384,16 +292,6 @@ def test_defects_of_one_value(schema, gold, predicted, theirs, ours, published):
     assert list(fields.passed) == [ours]
 
 
-def test_defect_i_a_running_event_loop(published):
-    documents = (_leaf("integer"), {"x": 1}, {"x": 1})
-    assert "cannot be called from a running event loop" in published.in_running_loop(*documents)
-
-    async def cell() -> xb.evaluation.Evaluation:
-        return xb.evaluate(*documents)
-
-    assert asyncio.run(cell()).summary.pass_rate == 1.0
-
-
 ROWS = {
     "type": "object",
     "properties": {
@@ -409,38 +307,6 @@ ROWS = {
         },
     },
 }
-
-
-class BrokenJudge:
-    name = "broken"
-
-    def compare(self, gold: str, predicted: str) -> Any:
-        raise TimeoutError("no answer")
-
-
-def test_defect_iv_a_judge_that_is_down_raises_no_score(published, monkeypatch):
-    import litellm
-
-    schema = copy.deepcopy(ROWS)
-    schema["properties"]["x"] = {"type": "string"}
-    documents = (
-        schema,
-        {"x": "a", "rows": [{"name": "a", "value": 1}]},
-        {"x": "b", "rows": [{"name": "zzzzz", "value": 9}]},
-    )
-
-    async def refuse(**_: Any) -> Any:
-        raise TimeoutError("no answer")
-
-    monkeypatch.setattr(litellm, "acompletion", refuse)
-    inside = published.evaluator.evaluate(*documents)["results"]
-    passed = [m for path, m in inside.items() if path.startswith("$.properties.rows.items.")]
-    assert [r.passed for m in passed for r in m.values()] == [True, True]  # nothing was compared
-
-    up, down = xb.evaluate(*documents), xb.evaluate(*documents, judge=BrokenJudge())
-    assert down.summary.judge_errors == 1
-    assert down.summary.pass_rate <= up.summary.pass_rate
-    assert down.fields.set_index("path").loc["$.x", ["score", "passed"]].isna().all()
 
 
 def test_defect_v_is_symmetric(published):
@@ -463,32 +329,6 @@ def test_defect_viii_metrics_of_item_fields_run(value, matched, published):
     assert "number_tolerance" in set(evaluation.fields.metric)
 
 
-def test_defect_ix_invented_rows_cost_precision(published, monkeypatch):
-    import litellm
-
-    counts = {"matched": 2, "missed_gold": 0, "spurious_pred": 500}
-    content = json.dumps({"reasoning": "a judge that counts right", "matches_summary": counts})
-
-    async def count(**_: Any) -> Any:
-        return {"choices": [{"message": {"content": content}}]}
-
-    monkeypatch.setattr(litellm, "acompletion", count)
-    gold = {"rows": [{"name": "a", "value": 1}, {"name": "b", "value": 2}]}
-    invented = [{"name": f"invented {n}", "value": 100 + n} for n in range(500)]
-    predicted = {"rows": [*gold["rows"], *invented]}
-    assert published.results(ROWS, gold, predicted) == {
-        ("$.properties.rows", "array_llm"): (1.0, True)
-    }
-    evaluation = xb.evaluate(ROWS, gold, predicted)
-    array = evaluation.arrays.iloc[0]
-    assert (array.matched, array.missed, array.spurious) == (2, 0, 500)
-    assert (array.recall, array.precision) == (1.0, 2 / 502)
-    assert xb.evaluate(ROWS, gold, predicted, profile="strict").arrays.score[0] == 4 / 504
-    assert set(evaluation.fields.path) == {
-        "$.rows", *(f"$.rows[{i}].{key}" for i in (0, 1) for key in ("name", "value"))
-    }  # fmt: skip
-
-
 def test_defect_xi_weights_undeclared_keys_and_unknown_metrics(published):
     heavy = {"metrics": [{"metric_id": "string_exact"}], "aggregation_weight": 99}
     schema = _leaf("string", heavy)
@@ -503,3 +343,147 @@ def test_defect_xi_weights_undeclared_keys_and_unknown_metrics(published):
     assert [metric for _, metric in published.results(typo, {"x": "a"}, {"x": "a"})] == ["error"]
     with pytest.raises(xb.ConfigError, match="did you mean 'string_exact'"):
         xb.evaluate(typo, {"x": "a"}, {"x": "a"})
+
+
+# --- metrics that are classes -----------------------------------------------------------------
+
+
+def _echo(module: Any) -> Any:
+    class Echo(module.BaseMetric):
+        metric_id = "echo"
+
+        async def evaluate(self, node, config=None):
+            gold, extracted = node.get_gold_value(), node.get_extracted_value()
+            said = {
+                "gold": repr(gold),
+                "extracted": repr(extracted),
+                "truth": (bool(gold), bool(extracted)),
+                "type": node.get_type(),
+                "meta": node.get_metadata_summary(),
+                "description": node.description,
+                "title": node.title,
+                "example": node.example,
+                "nullable": node.nullable,
+                "params": config.params,
+                "config": config.metric_id,
+            }
+            return module.MetricResult(self.metric_id, 0.25, True, said)
+
+    return Echo
+
+
+def _of_dataclass(module: Any) -> Any:
+    @dataclass(frozen=True)
+    class Within(module.BaseMetric):
+        metric_id: str = "within"
+        default: float = 1.0
+
+        async def evaluate(self, node, config=None):
+            most = (config.params or {}).get("most", self.default)
+            gap = abs((node.get_gold_value() or 0) - (node.get_extracted_value() or 0))
+            return module.MetricResult(
+                metric_id=self.metric_id, score=float(gap <= most), passed=gap <= most
+            )
+
+    return Within
+
+
+def _other_name(module: Any) -> Any:
+    class Renamed(module.BaseMetric):
+        metric_id = "renamed"
+
+        async def evaluate(self, node, config=None):
+            return module.MetricResult("another_name", 0.5)
+
+    return Renamed
+
+
+def _raising(module: Any) -> Any:
+    class Raising(module.BaseMetric):
+        metric_id = "raising"
+
+        async def evaluate(self, node, config=None):
+            raise LookupError("nothing there")
+
+    return Raising
+
+
+def _duck(module: Any) -> Any:
+    class Duck:
+        metric_id = "duck"
+
+        async def evaluate(self, node, config=None):
+            return module.MetricResult(self.metric_id, 1.0, False, {"reason": "own_words"})
+
+    return Duck
+
+
+MAKERS = {
+    "echo": _echo, "within": _of_dataclass, "renamed": _other_name, "raising": _raising,
+    "duck": _duck,
+}  # fmt: skip
+
+VALUES: dict[str, list[Any]] = {
+    "string": ["", "a"],
+    "number": [0, 2.5],
+    "boolean": [False, True],
+    "array": [["a"]],
+    "object": [{}, {"x": "a"}],
+    "anyOf": ["a", "b"],
+}
+
+
+def _field(kind: str, metric: str) -> dict[str, Any]:
+    config = {"metrics": [{"metric_id": metric, "params": {"most": 2, "odd": [1]}}]}
+    field: dict[str, Any] = {"description": "What it is", "title": "A title", "examples": ["e"]}
+    if kind == "anyOf":
+        branches = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+        return {**field, "anyOf": [*branches, {"type": "null"}], "evaluation_config": config}
+    below: dict[str, Any] = {
+        "array": {"items": {"type": "string"}},
+        "object": {"properties": {"x": {"type": "string", "evaluation_config": "string_exact"}}},
+    }.get(kind, {})
+    return {**field, **below, "type": kind, "nullable": True, "evaluation_config": config}
+
+
+def _cases() -> Iterator[Any]:
+    for metric in MAKERS:
+        kinds = ["number"] if metric == "within" else list(VALUES)
+        for kind in kinds:
+            yield pytest.param(metric, kind, id=f"{metric}-{kind}")
+
+
+@pytest.fixture
+def registered(published: Any) -> Iterator[None]:
+    """Register every class in both packages, and forget them again."""
+    before = dict(REGISTRY.entries)
+    for make in MAKERS.values():
+        published.module.global_metric_registry.register_metric(make(published.module))
+        compat.global_metric_registry.register_metric(make(compat))
+    yield
+    for name in MAKERS:
+        published.module.global_metric_registry.unregister_metric(name)
+    REGISTRY.entries.clear()
+    REGISTRY.entries.update(before)
+
+
+def _seen(results: Any, metric: str) -> dict[str, tuple[Any, ...]]:
+    """Results at the field itself; the package's key of a failed metric is an object's id."""
+    found = results["$.properties.v"]
+    return {
+        metric if name.startswith("error_") else name: (
+            type(result).__name__, result.metric_id, result.score, result.passed, result.details
+        )
+        for name, result in found.items()
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("metric, kind", list(_cases()))
+def test_a_class_gets_and_gives_the_same(metric, kind, published):
+    schema = {"type": "object", "properties": {"v": _field(kind, metric)}}
+    for gold, extracted in itertools.product(VALUES[kind], repeat=2):
+        documents = (schema, {"v": gold}, {"v": extracted})
+        theirs = published.evaluate(*documents)
+        ours = compat.StructuredEvaluator().evaluate(*documents)["results"]
+        assert _seen(ours, metric) == _seen(theirs, metric), (gold, extracted)
