@@ -19,9 +19,7 @@ def only(frame, run, document):
     return rows.drop(columns=IDS).reset_index(drop=True)
 
 
-@pytest.mark.parametrize(
-    "profile, step, count", [("paper", 3, 15), ("strict", 5, 10), ("extract-bench-0.1.0", 5, 10)]
-)
+@pytest.mark.parametrize("profile, step, count", [("paper", 3, 15), ("strict", 5, 10)])
 def test_rows_are_those_of_evaluate(sample, profile, step, count):
     runs = sample.runs[::step]
     evs = evaluate_runs(runs, dataset=sample, profile=profile, progress=False)

@@ -140,7 +140,7 @@ def test_evaluate_prints_scores_and_what_is_wrong(call: Callable[..., Done]) -> 
     assert "incorrect     $.posts[2].until: 2021 -> 2022" in done.out
 
 
-@pytest.mark.parametrize("profile", ["paper", "strict", "extract-bench-0.1.0"])
+@pytest.mark.parametrize("profile", ["paper", "strict"])
 def test_evaluate_json_is_what_the_library_says(profile: str, call: Callable[..., Done]) -> None:
     done = call("evaluate", *FILES.values(), "--profile", profile, "--json").json
     ev = xb.evaluate(*FILES.values(), profile=profile)

@@ -144,7 +144,6 @@ TRIES: list[dict[str, float]] = [
 RULES = [
     (FLAT, "paper"),
     (FLAT, "strict"),
-    (FLAT, "extract-bench-0.1.0"),
     (NESTED, "paper"),
     (NESTED, "strict"),
 ]
