@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.gold.annotations import ANNOTATIONS, DECISIONS, Annotations
+from extractbench_nb.gold.annotations import DECISIONS, Annotations
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -33,11 +33,6 @@ def test_a_mark_is_one_row_and_is_replaced() -> None:
     found.mark(row, "")
     assert found.get("r", "d", "$.a", "m") == ("", "")
     assert (len(found), repr(found)) == (1, "Annotations(1 confirmed)")
-
-
-def test_the_frame_has_its_columns_even_when_it_is_empty() -> None:
-    assert list(Annotations().frame.columns) == ANNOTATIONS.names
-    assert repr(Annotations()) == "Annotations(none)"
 
 
 @given(st.lists(st.tuples(st.text(), st.sampled_from(sorted(DECISIONS)), st.text(), JSON)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.gold.entries import Subject, walk
 from extractbench_nb.gold.lookup import find_values, is_looked_up
-from extractbench_nb.pdf.text import PdfText, covered, nearest_passage, squash, words_of
+from extractbench_nb.pdf.text import PdfText, covered, nearest_passage, squash
 from extractbench_nb.schema.parse import parse_schema
 
 FIRST = (
@@ -190,42 +190,7 @@ def test_any_pages_can_be_indexed(pages: list[str]) -> None:
     assert isinstance(pdf.dated, dict)
 
 
-def test_a_passage_knows_its_page() -> None:
-    for text, page in (("Commitments are $2,500,000,000", 1), ("third aniversary of", 2)):
-        passage = nearest_passage(text, PDF)
-        assert passage is not None
-        assert passage.page == page
-
-
 def test_short_texts_and_digits_must_be_whole_words() -> None:
     pdf = PdfText(("Jumping 12345",))
     assert all(map(pdf.has, ("jumping", "12345", "jumping1")))
     assert not any(map(pdf.has, ("jump", "umping", "1234", "2345")))
-
-
-def test_words() -> None:
-    assert words_of("Société: 1,204.5 (née)") == ["societe", "1", "204", "5", "nee"]
-    assert squash("trans-\nformer") == "transformer"
-
-
-class Counted(PdfText):
-    """Counts the searches of its whole text."""
-
-    searches = 0
-
-    def has(self, squashed: str) -> bool:
-        self.searches += 1
-        return super().has(squashed)
-
-
-def test_a_huge_text_is_cut_before_it_is_searched_for() -> None:
-    pdf = Counted((FIRST, SECOND))
-    covered("nowhere " * 100_000, pdf)
-    assert pdf.searches <= 600
-
-
-def test_the_work_grows_with_the_pieces_not_with_the_words() -> None:
-    words = [f"w{i}" for i in range(600)]
-    pdf = Counted((" ".join(words),))
-    assert covered(" ".join(words), pdf) == (1.0, [])
-    assert pdf.searches < 20

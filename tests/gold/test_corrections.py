@@ -129,13 +129,6 @@ def test_bad_input_is_one_error_that_names_the_row(name: str) -> None:
         corrections(source)
 
 
-def test_items_can_be_added_to_one_array_and_to_equal_paths_of_documents() -> None:
-    rows = [{"document": "a", "path": "$.l[-]", "new": n} for n in (1, 1)]
-    rows += [{"document": "a", "path": f"$.l[+{n}]", "new": n} for n in (1, 2)]
-    rows += [{"document": "b", "path": "$.l[0]", "new": 1}]
-    assert len(corrections(frame(*rows))) == 5
-
-
 # --- round trips ------------------------------------------------------------------------------
 
 TEXTS = st.one_of(
@@ -212,12 +205,3 @@ def test_bad_csv_is_one_error(tmp_path: Path, name: str) -> None:
     file.write_text(f"document,path,{text}\n", encoding="utf-8")
     with pytest.raises(InputError, match=message):
         corrections(file)
-
-
-def test_csv_of_a_person_needs_three_columns(tmp_path: Path) -> None:
-    file = tmp_path / "x.csv"
-    file.write_text('note,document,path,new\n,a,$.x,null\n\n,a,$.l[-],"""12"""\n', encoding="utf-8")
-    found = corrections(file)
-    assert found["op"].tolist() == ["replace", "add"]
-    assert found["new"].tolist() == [None, "12"]
-    assert all(cell is pd.NA for cell in found["old"])

@@ -322,18 +322,6 @@ def test_bad_options(options: dict[str, Any], problem: str) -> None:
         suspects(evs, options.pop("dataset", None), **options)
 
 
-def test_bad_results() -> None:
-    with pytest.raises(InputError, match="evs is a DataFrame; expected the results"):
-        suspects(pd.DataFrame())  # type: ignore[arg-type]
-
-
-def test_one_run() -> None:
-    evs = evaluated(obj(a=NUMBER), {"a": 1}, {"a": 2})
-    with pytest.raises(InputError, match="no document has 2 valid outputs, the most is 1"):
-        suspects(evs)
-    assert places(suspects(evs, min_runs=1)) == [("$.a", DIFFERS, 1, 2, 1)]
-
-
 @pytest.fixture
 def planted(tmp_path: Path) -> tuple[xb.benchmark.Dataset, dict[str, Any]]:
     """Return a copy of the sample dataset with errors in one gold, and the right gold."""
@@ -410,7 +398,7 @@ def outputs() -> pd.DataFrame:
 @pytest.mark.parametrize(
     "corruption, recall",
     [
-        ("typo", 0.6),
+        ("typo", 0.5),
         ("dropped_word", 0.5),
         ("truncation", 0.6),
         ("changed_digit", 0.7),

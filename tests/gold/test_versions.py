@@ -312,13 +312,6 @@ def test_only_corrected_documents_are_evaluated_again(ds: Dataset, tmp_path: Pat
     assert found.loc[0, "low"] <= found.loc[0, "difference"] <= found.loc[0, "high"]
 
 
-def test_an_interval_that_ends_at_zero_has_no_sign() -> None:
-    scores = pd.DataFrame({"run": "x", "document": [*"abcd"], "pass_rate": [0.5, 0.5, 0.75, 1]})
-    found = effect(scores, scores.assign(pass_rate=[0.4, 0.5, 0.75, 1]), measures="pass_rate")
-    assert "-0.0 " not in found.to_string()
-    assert str(found["high"][0]) == "0.0"
-
-
 def test_effect_refuses_what_cannot_be_compared(ds: Dataset) -> None:
     scores = pd.DataFrame({"run": "x", "document": [*"ab"], "pass_rate": [0.5, 1]})
     for before, after, message in (
