@@ -12,26 +12,11 @@ import pytest
 from PIL import Image
 
 import extractbench_nb as xb
-from extractbench_nb.tables import Table
 from extractbench_nb.tables.images import IMAGE_COLUMNS, PAPER_COLUMNS, TableImages
+from tests.tables.detections import words_of
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 TABLES = [replace(table) for table in xb.tables.made_up_tables(6, seed=3, rows=8, columns=5)]
-
-
-def words_of(table: Table) -> list[dict[str, Any]]:
-    """The words of a table whose cells have boxes around their texts."""
-    words = []
-    for line, cell in enumerate(table.cells):
-        x0, y0, x1, y1 = cell.box or (0, 0, 1, 1)
-        letter, start = (x1 - x0) / max(1, len(cell.text)), 0
-        for place, text in enumerate(cell.text.split()):
-            start = cell.text.index(text, start)
-            box = [x0 + letter * start, y0, x0 + letter * (start + len(text)), y1]
-            order = {"span_num": place, "line_num": line, "block_num": 0, "flags": 0}
-            words.append({"text": text, "bbox": box, **order})
-            start += len(text)
-    return words
 
 
 def annotation(objects: Sequence[dict[str, Any]], size: tuple[int, int] = (900, 400)) -> str:

@@ -28,7 +28,6 @@ from extractbench_nb.tables import (
 )
 from extractbench_nb.tables.cells import Cell, header_rows, table_of_cells
 from extractbench_nb.tables.resolution import CHANGE_COLUMNS, STEPS, ResolvedTable
-from tests.tables.canonical.drawings import table_of
 from tests.tables.detections import known, random_objects, words_of
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
@@ -395,12 +394,6 @@ def test_raw_grids_go_into_rawloc() -> None:
     assert raw_grid([*LINES, spanning]).cells[0].box == (2, 1, 58, 19)
 
 
-@settings(deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_every_position_has_one_cell(rng: random.Random) -> None:
-    check_cover(from_objects(*random_objects(rng)))
-
-
 def check_round_trip(table: Table) -> None:
     found = from_objects(to_objects(table), words_of(table))
     assert known(found.table) == known(table)
@@ -410,36 +403,6 @@ def check_round_trip(table: Table) -> None:
 @pytest.mark.parametrize("table", made_up_tables(100, seed=3))
 def test_objects_of_a_table_give_the_table(table: Table) -> None:
     check_round_trip(table)
-
-
-CANONICAL = """
-# Item | Sales | <    | <
-# ^    | Plan  | <    | Done
-# ^    | 2020  | 2021 | ^
-= Paper| <     | <    | <
-  A4   | 5     | 7    | 1
-  A5   | ^     | 8    | 2
-
-# Item | x     | y
-# ^    | Sales | <
-  A4   | 5     | 7
-
-# a    | Sales | <
-# Both | <     | b
-# x    | y     | z
-  A4   | 5     | 7
-
-# Item
-= Paper
-  A4
-"""
-
-
-@pytest.mark.parametrize("drawing", CANONICAL.strip("\n").split("\n\n"))
-def test_objects_of_a_canonical_table_give_the_table(drawing: str) -> None:
-    table = table_of(drawing)
-    assert drawing.startswith("# a") or canonicalize(table).table is table
-    check_round_trip(with_boxes(table))
 
 
 @settings(max_examples=100, deadline=None)
