@@ -145,9 +145,9 @@ def compare(
     runs : BaselineTables, optional
         Result of ``xb.extraction.baseline_tables``, which is compared with the printed figures.
     models : mapping of str to str, optional
-        The model of the paper for each run. By default by the name of the run: ``GPT-5.2``,
-        ``openai/gpt-5.2`` and ``simulated GPT-5.2`` are the same model; runs whose names end with
-        ``structured`` are for Table 8, all others for the other tables.
+        The model of the paper for each run. By default by the name of the run: ``GPT-5.2`` and
+        ``openai/gpt-5.2`` are the same model; runs whose names end with ``structured`` are for
+        Table 8, all others for the other tables.
     domains : mapping of str to str, optional
         The domain of the paper for each schema of the runs: sports, credit, research, resumes or
         10-K/Q. By default those of the released dataset.

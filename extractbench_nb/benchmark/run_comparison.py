@@ -131,8 +131,7 @@ def _run_of_model(part: str, runs: list[str], models: Mapping[str, str] | None) 
     letters = {re.sub(r"[\W_]+", "", model.casefold()): model for model in MODELS}
     named = {}
     for run in runs:
-        name = run.rpartition("/")[2].casefold()
-        name = name.removeprefix("simulated").removesuffix("structured")
+        name = run.rpartition("/")[2].casefold().removesuffix("structured")
         model = letters.get(re.sub(r"[\W_]+", "", name))
         if model and run.casefold().endswith("structured") == (part == "8"):
             named[run] = model

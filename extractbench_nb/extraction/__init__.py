@@ -9,7 +9,6 @@ from extractbench_nb.extraction.baseline import (
 from extractbench_nb.extraction.failures import (
     failure_modes,
     failure_positions,
-    length_correlations,
     validity_by_length,
 )
 from extractbench_nb.extraction.parsing import ParsedOutput, parse_output
@@ -26,7 +25,6 @@ __all__ = [
     "failure_modes",
     "failure_positions",
     "forgive",
-    "length_correlations",
     "parse_output",
     "read_outputs",
     "repair_effect",

@@ -334,18 +334,6 @@ LENGTH_COLUMNS = FrameSpec(
     ),
 )
 
-LENGTH_CORRELATION_COLUMNS = FrameSpec(
-    "length_correlations",
-    "after the columns of `by`, one row per group",
-    (
-        _MEASURE,
-        Column("attempts", "int64", "attempts with a length", "0 and up"),
-        Column("valid", "int64", "valid outputs among them", "0 to attempts"),
-        Column("without_length", "int64", "attempts without a length, left out", "0 and up"),
-        Column("correlation", "Float64", "Spearman's rho of length and validity", "-1 to 1", True),
-    ),
-)
-
 
 def validity_by_length(
     attempts: pd.DataFrame,
@@ -414,7 +402,11 @@ def validity_by_length(
     check_bins(bins)
     drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
     attempts = as_pandas(attempts)
-    groups = _groups(attempts, by, LENGTH_COLUMNS)
+    refuse_missing(attempts, ("document", "valid"), "attempts")
+    groups = group_attempts(attempts, by)
+    for name in groups.names:
+        if name in LENGTH_COLUMNS.names:
+            raise InputError(f"by is {name!r}, a column of the result; rename it")
     lengths = _lengths(attempts, dataset, of)
     numbers = _bin_numbers(attempts, lengths, of, bins)
     rows: list[tuple[Any, ...]] = []
@@ -434,90 +426,8 @@ def validity_by_length(
         bin_ = number if is_known else None
         rows.append((of, bin_, *ends, *counts, counts[2] / len(part), *between))
         first_rows.append(int(groups.first[group]))
-    return _with_groups(attempts, groups, first_rows, LENGTH_COLUMNS.from_rows(rows))
-
-
-def length_correlations(
-    attempts: pd.DataFrame,
-    dataset: DatasetLike,
-    of: str = "gold_tokens",
-    *,
-    by: str | Iterable[str] | None = None,
-) -> pd.DataFrame:
-    """Correlate length and validity.
-
-    Parameters
-    ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`.
-    dataset : Dataset, str or path
-        As for `validity_by_length`.
-    of : str, optional
-        As for `validity_by_length`.
-    by : str or iterable of str, optional
-        Columns of `attempts` that define groups, for example ``run``; a single group by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per group: the columns of `by` and those of `LENGTH_CORRELATION_COLUMNS`. A negative
-        correlation means that longer ones are valid less often. It is NA if all lengths are equal,
-        or if all outputs are valid, or none.
-
-    Raises
-    ------
-    InputError
-        As for `validity_by_length`.
-
-    Notes
-    -----
-    Validity is 0 or 1, so that even a perfect order by length does not reach -1. There is no
-    interval and no p-value, since documents of one schema, and attempts on one document, are not
-    independent.
-
-    Examples
-    --------
-    >>> from extractbench_nb.benchmark.dataset import load_dataset
-    >>> ds = load_dataset("sample")
-    >>> names = ds.documents.sort_values("gold_tokens")["document"]
-    >>> attempts = pd.DataFrame({"run": "a", "document": names, "valid": [True] * 7 + [False] * 7})
-    >>> length_correlations(attempts, ds)["correlation"].round(2).tolist()
-    [-0.87]
-    """
-    attempts = as_pandas(attempts)
-    groups = _groups(attempts, by, LENGTH_CORRELATION_COLUMNS)
-    lengths = _lengths(attempts, dataset, of)
-    valid = attempts["valid"].to_numpy(dtype=bool)
-    rows = []
-    for group in range(len(groups.labels)):
-        in_group = groups.numbers == group
-        measured = in_group & ~np.isnan(lengths)
-        pairs = pd.DataFrame({"length": lengths[measured], "valid": valid[measured]})
-        correlation = None  # Spearman's, where there is an order
-        if pairs.nunique().min() > 1:
-            correlation = round(float(np.corrcoef(pairs.rank(), rowvar=False)[0, 1]), DIGITS)
-        count = len(pairs)
-        rows.append(
-            (of, count, int(pairs["valid"].sum()), int(in_group.sum()) - count, correlation)
-        )
-    return _with_groups(attempts, groups, groups.first, LENGTH_CORRELATION_COLUMNS.from_rows(rows))
-
-
-def _groups(attempts: pd.DataFrame, by: Any, spec: FrameSpec) -> AttemptGroups:
-    refuse_missing(attempts, ("document", "valid"), "attempts")
-    groups = group_attempts(attempts, by)
-    for name in groups.names:
-        if name in spec.names:
-            raise InputError(f"by is {name!r}, a column of the result; rename it")
-    return groups
-
-
-def _with_groups(
-    attempts: pd.DataFrame, groups: AttemptGroups, first_rows: Any, rows: pd.DataFrame
-) -> pd.DataFrame:
-    """Put the columns that make the groups before those of the result."""
-    labels = attempts[groups.names].iloc[list(first_rows)].reset_index(drop=True)
-    return pd.concat([labels, rows], axis=1)
+    labels = attempts[groups.names].iloc[first_rows].reset_index(drop=True)
+    return pd.concat([labels, LENGTH_COLUMNS.from_rows(rows)], axis=1)
 
 
 # --- lengths -----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from extractbench_nb.errors import InputError, OutputError, nearest, needs
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
-#: The last one was written by versions before 0.2, which could simulate runs.
+#: Folders of simulations are no longer written, but read.
 KINDS = ("extraction", "construction", "simulation")
 RUN_FILE = "run.json"
 

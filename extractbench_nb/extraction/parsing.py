@@ -57,14 +57,12 @@ class ParsedOutput:
         Whether the value fits the schema, except for violations that gold has at the same place of
         the schema; None without a schema or a value.
     parses_strictly : bool
-        Whether Python's ``json`` parses the text as received.
+        Whether Python's ``json`` parses the text as received. It reads NaN and Infinity, and takes
+        the last value of a repeated key.
     conforms_strictly : bool or None
         Whether the value fits the schema without exception.
     wrapper : str
         What was removed before parsing: ``""``, ``bom``, ``fence`` or both.
-    duplicate_keys, non_finite : int
-        Number of repeated keys in objects (the last one counts, as in Python), and of NaN and
-        Infinity, which are not JSON, although Python reads them.
     """
 
     value: Any = None
@@ -79,18 +77,11 @@ class ParsedOutput:
     parses_strictly: bool = False
     conforms_strictly: bool | None = None
     wrapper: str = ""
-    duplicate_keys: int = 0
-    non_finite: int = 0
 
     @property
     def valid(self) -> bool:
         """Whether the output is valid as the paper defines it: it parses and fits the schema."""
         return self.failure == "none"
-
-    @property
-    def strictly_valid(self) -> bool:
-        """Whether the text parses as received, and fits the schema without exception."""
-        return self.parses_strictly and self.conforms_strictly is not False
 
 
 def parse_output(
@@ -184,21 +175,8 @@ def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
     if not text.strip().strip(_BOM):
         return ParsedOutput(failure="empty_response", message="there is no text")
     inner, start, wrapper = unwrapped(text)
-    duplicates = constants = 0
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal duplicates
-        value = dict(pairs)
-        duplicates += len(pairs) - len(value)
-        return value
-
-    def constant(name: str) -> float:
-        nonlocal constants
-        constants += 1
-        return float(name)
-
     try:
-        value = json.loads(inner, object_pairs_hook=members, parse_constant=constant)
+        value = json.loads(inner)
     except json.JSONDecodeError as error:
         cut_off = meta.get("finish_reason") in _CUT_OFF
         failure, position = fault_of(inner, cut_off=cut_off) or ("malformed_json", error.pos)
@@ -207,14 +185,7 @@ def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
         too_deep = isinstance(error, RecursionError)
         message = "it is nested too deep" if too_deep else str(error)
         return _placed("malformed_json", message, text, start, wrapper)
-    return ParsedOutput(
-        value,
-        parses=True,
-        parses_strictly=not wrapper,
-        wrapper=wrapper,
-        duplicate_keys=duplicates,
-        non_finite=constants,
-    )
+    return ParsedOutput(value, parses=True, parses_strictly=not wrapper, wrapper=wrapper)
 
 
 def _placed(failure: str, message: str, text: str, offset: int, wrapper: str = "") -> ParsedOutput:

@@ -6,16 +6,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, spearmanr
+from scipy.stats import binomtest
 
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.failures import (
     LENGTH_COLUMNS,
-    LENGTH_CORRELATION_COLUMNS,
     LENGTHS,
-    length_correlations,
     validity_by_length,
 )
 from tests.attempts import every_failure
@@ -253,52 +251,3 @@ def test_what_cannot_be_measured(change: Any, options: dict[str, Any], problem: 
     given_ = attempts if change is None else change(attempts)
     with pytest.raises(InputError, match=problem.replace(".", r"\.")):
         validity_by_length(given_, Listed([1, 2]), **options)
-
-
-# --- correlation -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "lengths, valid, found",
-    [
-        ([1, 2], [True, False], -1.0),
-        ([1, 2], [False, True], 1.0),
-        ([1, 2, 3, 4], [True, True, False, False], -0.894427191),
-        ([1, 2, 3, 4], [True, False, False, True], 0.0),
-        ([5, 5, 5], [True, False, True], None),
-        ([1, 2, 3], [True, True, True], None),
-        ([1, 2, 3], [False, False, False], None),
-        ([1, None, None], [True, False, False], None),
-    ],
-)
-def test_correlation(lengths: list[int | None], valid: list[bool], found: float | None) -> None:
-    frame = length_correlations(tried(("a", valid)), Listed(lengths))
-    assert list(frame.columns) == LENGTH_CORRELATION_COLUMNS.names
-    row = frame.iloc[0]
-    assert row["without_length"] == lengths.count(None)
-    assert row["attempts"] == len(lengths) - lengths.count(None)
-    if found is None:
-        assert pd.isna(row["correlation"])
-    else:
-        assert row["correlation"] == pytest.approx(found)
-
-
-@given(RUNS.filter(bool), FIGURES)
-@settings(max_examples=30)
-def test_correlation_is_spearmans(runs: Any, figures: list[int | None]) -> None:
-    attempts, dataset = _frame(runs), Listed(figures)
-    found = length_correlations(attempts, dataset, by="run")
-    whole = length_correlations(attempts, dataset)
-    assert list(found.columns) == ["run", *whole.columns]
-    sums = ["attempts", "valid", "without_length"]
-    assert found[sums].sum().tolist() == whole[sums].iloc[0].tolist()
-    assert found["run"].tolist() == attempts["run"].drop_duplicates().tolist()
-    lengths = dict(zip(dataset.documents["document"], figures, strict=True))
-    for row in found.to_dict("records"):
-        own = attempts[attempts["run"] == row["run"]]
-        pairs = [(lengths[d], v) for d, v in zip(own["document"], own["valid"], strict=True)]
-        pairs = [(length, v) for length, v in pairs if length is not None]
-        if len({length for length, _ in pairs}) < 2 or len({v for _, v in pairs}) < 2:
-            assert pd.isna(row["correlation"])
-        else:
-            assert row["correlation"] == pytest.approx(spearmanr(*zip(*pairs, strict=True))[0])

@@ -148,10 +148,11 @@ def test_strict_validity_is_pythons_json_and_jsonschema(text: str) -> None:
     validator = Draft202012Validator(SCHEMA, format_checker=FormatChecker())
     found = read(text, None, SCHEMA)
     assert found.parses_strictly == parses
-    assert found.strictly_valid == (parses and validator.is_valid(value))
+    strictly_valid = parses and validator.is_valid(value)
+    assert (found.parses_strictly and found.conforms_strictly is True) == strictly_valid
     if parses:
         assert json.dumps(found.value) == json.dumps(value)
-        assert found.valid == found.strictly_valid
+        assert found.valid == strictly_valid
 
 
 @settings(max_examples=300)
@@ -173,11 +174,6 @@ def test_what_is_taken_off_changes_no_value(value: Any) -> None:
         found = read(wrapped)
         assert (found.value, found.valid, found.wrapper) == (value, True, wrapper)
         assert not found.parses_strictly
-
-
-def test_what_python_reads_without_complaint_is_counted() -> None:
-    found = read('{"a": 1, "a": {"b": NaN, "b": -Infinity}, "a": [Infinity]}')
-    assert (found.duplicate_keys, found.non_finite) == (3, 3)
 
 
 CALLS = {
@@ -261,7 +257,6 @@ def test_what_gold_breaks_too_is_forgiven() -> None:
     same = read('{"name": "y", "tags": [2, 3]}', None, SCHEMA, gold=gold)
     assert (same.valid, same.conforms, same.conforms_strictly) == (True, True, False)
     assert same.parses_strictly
-    assert not same.strictly_valid
     other = read('{"name": "y", "tags": [2], "year": "x"}', None, SCHEMA, gold=gold)
     assert other.failure == "schema_violation"
     assert other.message is not None
@@ -286,7 +281,7 @@ def test_every_gold_is_valid_beside_itself() -> None:
         gold = ds.gold(row.document)
         found = read(json.dumps(gold), {}, ds.schema(row.schema), gold=copy.deepcopy(gold))
         assert found.valid, row.document
-        strictly += found.strictly_valid
+        strictly += bool(found.conforms_strictly)
     assert 0 < strictly < len(ds.listing)
 
 
