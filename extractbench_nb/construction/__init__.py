@@ -12,7 +12,6 @@ from extractbench_nb.construction.reading import read_answer
 from extractbench_nb.construction.result import TableComparison
 from extractbench_nb.construction.retrieval import Retriever, split_documents
 from extractbench_nb.construction.runs import construct
-from extractbench_nb.construction.statistics import level_statistics
 
 __all__ = [
     "Retriever",
@@ -25,7 +24,6 @@ __all__ = [
     "construct",
     "evaluate_tables",
     "evidence_recall",
-    "level_statistics",
     "load",
     "losses",
     "read_answer",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from heapq import nlargest
 from math import nan
 from typing import Any, NamedTuple
 
@@ -38,8 +37,6 @@ _LIKELIEST = 3
 _FAINTLY_ALIKE = 40.0
 #: Pairs of rows with equal keys up to which they are assigned by their cells.
 _MOST_EQUAL = 4_000_000
-#: Similarities that are computed at a time.
-BLOCK = 4_000_000
 
 
 class ColumnMatch(NamedTuple):
@@ -350,11 +347,8 @@ class _Rows(NamedTuple):
 
     def likeness(
         self, ours: Sequence[int], theirs: Sequence[int], cutoff: float
-    ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
-        """Compare keys, 0 to 100, by the least similar of several key columns.
-
-        Yields the similarities of some rows with all of the other side, and the place of the first.
-        """
+    ) -> npt.NDArray[np.float32]:
+        """Compare keys, 0 to 100, by the least similar of several key columns."""
         from rapidfuzz import fuzz
         from rapidfuzz.process import cdist
 
@@ -362,26 +356,18 @@ class _Rows(NamedTuple):
             list(zip(*(map(_words, side.keys[row]) for row in rows), strict=True))
             for side, rows in zip(self, (ours, theirs), strict=True)
         )
-        options: dict[str, Any] = {
-            "scorer": fuzz.ratio,
-            "dtype": np.float32,
-            "score_cutoff": cutoff,
-        }
-        step = max(1, BLOCK // len(theirs))
-        for start in range(0, len(ours), step):
-            tables = (
-                cdist(one[start : start + step], other, **options)
-                for one, other in zip(left, right, strict=True)
-            )
-            yield start, reduce(np.minimum, tables)
+        of_columns = (
+            cdist(one, other, scorer=fuzz.ratio, dtype=np.float32, score_cutoff=cutoff)
+            for one, other in zip(left, right, strict=True)
+        )
+        return reduce(np.minimum, of_columns)
 
     def similar(self, ours: Sequence[int], theirs: Sequence[int], threshold: float) -> list[Match]:
         """Pair rows whose keys reach a similarity: as many as possible, then the most similar."""
-        edges: list[tuple[int, int, float]] = []
-        for start, table in self.likeness(ours, theirs, threshold):
-            places, others = np.nonzero(table >= threshold)
-            values = table[places, others].astype(np.float64)
-            edges += zip((places + start).tolist(), others.tolist(), values.tolist(), strict=True)
+        table = self.likeness(ours, theirs, threshold)
+        places, others = np.nonzero(table >= threshold)
+        values = table[places, others].astype(np.float64)
+        edges = list(zip(places.tolist(), others.tolist(), values.tolist(), strict=True))
         found = []
         for a, b, likeness in _components(edges):
             rows, columns = [ours[n] for n in a], [theirs[n] for n in b]
@@ -395,19 +381,11 @@ class _Rows(NamedTuple):
 
     def likeliest(self, ours: Sequence[int], theirs: Sequence[int]) -> list[Pair]:
         """Return the pairs with the most similar keys, a few for each row of either side."""
-        pairs: set[Pair] = set()
-        of_columns: list[list[tuple[float, int]]] = [[] for _ in theirs]
-        for start, table in self.likeness(ours, theirs, _FAINTLY_ALIKE):
-            for row, columns in enumerate(_largest(table, 1)):
-                pairs |= {(start + row, b) for b in columns.tolist() if table[row, b] > 0}
-            for column, rows in enumerate(_largest(table, 0).T):
-                of_columns[column] += [(float(table[a, column]), start + a) for a in rows.tolist()]
-        for column, likely in enumerate(of_columns):
-            pairs |= {(a, column) for value, a in nlargest(_LIKELIEST, likely) if value > 0}
+        table = self.likeness(ours, theirs, _FAINTLY_ALIKE)
+        is_likely = np.zeros(table.shape, dtype=bool)
+        for axis in (0, 1):
+            count = min(_LIKELIEST, table.shape[axis])
+            places = np.argpartition(-table, count - 1, axis=axis).take(range(count), axis=axis)
+            np.put_along_axis(is_likely, places, values=True, axis=axis)
+        pairs = np.argwhere(is_likely & (table > 0)).tolist()
         return [(ours[a], theirs[b]) for a, b in pairs]
-
-
-def _largest(table: npt.NDArray[np.float32], axis: int) -> npt.NDArray[np.intp]:
-    """Return the places of a few of the largest values along an axis."""
-    count = min(_LIKELIEST, table.shape[axis])
-    return np.argpartition(-table, count - 1, axis=axis).take(range(count), axis=axis)

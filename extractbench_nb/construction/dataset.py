@@ -265,29 +265,15 @@ class TableTask:
         if not self.documents:
             yield Problem(self.id, "no_documents", "the task has no documents")
         try:
-            header, rows = self._table
+            header, _ = self._table
         except DatasetError as error:
             yield Problem(self.id, "unreadable_gold", str(error))
             return
-        if not rows:
-            yield Problem(self.id, "no_rows", "the gold table has a header and no rows")
         for kind, names in (("key", self.keys), ("value", self.values), ("numeric", self.numeric)):
             for name in names:
                 if name not in header:
                     detail = f"gold has no column {name!r}; {nearest(name, header)}"
                     yield Problem(self.id, f"missing_{kind}_column", detail)
-        yield from self._key_problems(header, rows)
-
-    def _key_problems(self, header: tuple[str, ...], rows: list[list[str]]) -> Iterator[Problem]:
-        places = [header.index(name) for name in self.keys if name in header]
-        if not self.keys:
-            yield Problem(self.id, "no_keys", "no column names the rows")
-        seen = Counter(tuple(row[i].strip() for i in places) for row in rows)
-        for key, count in seen.items() if places else ():
-            if count > 1:
-                yield Problem(self.id, "duplicate_key", f"{count} gold rows have the key {key}")
-            if not all(key):
-                yield Problem(self.id, "blank_key", f"a gold row has the key {key}")
 
     def __repr__(self) -> str:
         """Return id, query and counts."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, describe_frames
+from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.construction.dataset import LENGTH_MEANING
 from extractbench_nb.construction.evidence import LOSS_COLUMNS, EvidenceRecall, losses
 from extractbench_nb.construction.reading import FAILURES, READING_KINDS
@@ -301,18 +301,6 @@ class TableEvaluations:
             for one in self._scored
             for row in losses(one.comparison, known.get(one.labels.document)).to_dict("records")
         )
-
-    @staticmethod
-    def describe() -> pd.DataFrame:
-        """Describe every column of every frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        parts = (FrameSpec(name, "", (*IDS, *spec.columns)) for name, spec in _PARTS.items())
-        return describe_frames([SUMMARY_COLUMNS, BY_RUN, *parts])
 
     @cached_property
     def _summary(self) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
@@ -29,6 +29,9 @@ from extractbench_nb.construction.retrieval import (
 from extractbench_nb.display.text import plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.reading import text_of
+
+if TYPE_CHECKING:
+    from extractbench_nb.construction.result import TableComparison
 
 STATUSES = ("retrieved", "missed", "cut", "absent")
 
@@ -331,23 +334,7 @@ _COLUMNS = ("column_missing", "column_judge_failed", "column_extra")
 _ROWS = ("row_missed", "row_spurious", "row_judge_failed")
 
 
-class Compared(Protocol):
-    """What is needed of a `TableComparison`."""
-
-    @property
-    def cells(self) -> pd.DataFrame:
-        """One row per cell."""
-
-    @property
-    def warnings(self) -> pd.DataFrame:
-        """One row per warning."""
-
-    @property
-    def profile(self) -> TableRules:
-        """The rules that were applied."""
-
-
-def losses(comparison: Compared, recall: EvidenceRecall | None = None) -> pd.DataFrame:
+def losses(comparison: TableComparison, recall: EvidenceRecall | None = None) -> pd.DataFrame:
     r"""Add up the points that were lost at each stage: retrieval, columns, keys, rows, cells.
 
     Parameters

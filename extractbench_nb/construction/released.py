@@ -17,7 +17,7 @@ import pandas as pd
 
 from extractbench_nb._frames import as_pandas
 from extractbench_nb._json import read_text
-from extractbench_nb.construction.aligning import BLOCK, ColumnMatch, RowMatch, in_order
+from extractbench_nb.construction.aligning import ColumnMatch, RowMatch, in_order
 from extractbench_nb.construction.profiles import PASS_MARK, TableRules
 from extractbench_nb.construction.reading import Note, Reading, Tables, fenced_frame, read_csv
 from extractbench_nb.construction.result import SUMMARY, Parts, ratios_of
@@ -151,17 +151,9 @@ def _problems(
         yield note("no_rows", "the prediction has no rows")
         return
     for side, frame in (("gold", gold), ("predicted", predicted)):
-        if not frame.columns.is_unique:
-            message = f"{side} has several columns of one name: the released code stops there"
-            yield note("released_raises", message)
-        if not isinstance(frame.index, pd.RangeIndex):
-            message = f"{side} has more fields than column names: the first ones became the index"
-            yield note("shifted_index", message)
-            if not frame.index.is_unique:
-                message = (
-                    f"{side}: the released code stops where it looks up a repeated first field"
-                )
-                yield note("released_raises", message)
+        if not (frame.columns.is_unique and frame.index.is_unique):
+            message = f"{side} has columns of one name, or rows that are too long and begin alike"
+            yield note("released_raises", f"the released code stops: {message}")
     lost = [name for name in keys if name not in predicted.columns]
     if lost:
         yield note("key_missing", f"the prediction has no key column {lost[0]!r}")
@@ -248,20 +240,17 @@ def _most_similar(
     if rules.threshold <= 0 or not rules.fuzzy_installed or not words:
         return found
     rows, distinct = list(names.values()), list(found)
-    step = max(1, BLOCK // len(words))
-    for start in range(0, len(distinct), step):
-        part = distinct[start : start + step]
-        table = cdist(
-            [released_words(key) for key in part],
-            words,
-            scorer=fuzz.ratio,
-            dtype=np.float64,
-            score_cutoff=max(0.0, rules.threshold - 1.0),
-        )
-        for key, column, row in zip(part, table.argmax(axis=1).tolist(), table, strict=True):
-            score = float(row[column])
-            if round(score) >= rules.threshold:
-                found[key] = rows[column], score / 100
+    table = cdist(
+        [released_words(key) for key in distinct],
+        words,
+        scorer=fuzz.ratio,
+        dtype=np.float64,
+        score_cutoff=max(0.0, rules.threshold - 1.0),
+    )
+    for key, column, row in zip(distinct, table.argmax(axis=1).tolist(), table, strict=True):
+        score = float(row[column])
+        if round(score) >= rules.threshold:
+            found[key] = rows[column], score / 100
     return found
 
 

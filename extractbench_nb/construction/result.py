@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec, describe_frames
+from extractbench_nb._frames import TEXT, Column, FrameSpec
 from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.evidence import EvidenceRecall, losses
@@ -394,18 +394,6 @@ class TableComparison:
             One row per side and stage, see `LOSS_COLUMNS`.
         """
         return losses(self, recall)
-
-    @staticmethod
-    def describe() -> pd.DataFrame:
-        """Describe every column of every frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
-        frames = (ROW_COLUMNS, CELL_COLUMNS, COLUMN_COLUMNS, CALL_COLUMNS, SUMMARY)
-        return describe_frames([*frames, WARNING_COLUMNS])
 
     @cached_property
     def _cells(self) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from extractbench_nb.construction.dataset import TableDataset, TableTask
 from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.calling import prompt_version
+from extractbench_nb.extraction.calling import check_template, prompt_version
 from extractbench_nb.extraction.folders import describe_run, folder_path
 from extractbench_nb.extraction.plans import NO_KEY, Described
 from extractbench_nb.extraction.runs import Request, Run, ask_all, begun_run
@@ -50,19 +50,7 @@ class _Prompt:
     retriever: Retriever | None
 
     def __post_init__(self) -> None:
-        template: object = self.template
-        if template is None:
-            return
-        if not isinstance(template, str) or not template.strip():
-            raise InputError(f"prompt is {template!r}; expected a text")
-        try:
-            found = placeholders_of(template, PLACEHOLDERS)
-            problem = "" if "query" in found else "it lacks {query}"
-        except ValueError as error:
-            problem = str(error)
-        if problem:
-            allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-            raise InputError(f"prompt: {problem}. Allowed are {allowed}")
+        check_template(self.template, PLACEHOLDERS, ("query",))
 
     def text(self, task: TableTask) -> str:
         """Write the prompt for a table; this reads its documents and searches them."""

@@ -9,6 +9,8 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.construction import TableEvaluations, compare, evaluate_tables, load
+from extractbench_nb.construction.evaluations import BY_RUN, SUMMARY_COLUMNS
+from extractbench_nb.construction.result import CELL_COLUMNS, COLUMN_COLUMNS, ROW_COLUMNS
 from extractbench_nb.errors import DatasetError, InputError
 
 GOLD = "k,v,w\na,1,x\nb,2,y\n"
@@ -144,11 +146,13 @@ def test_the_explorer_opens_both_tables(sample: TableEvaluations) -> None:
 
 
 def test_every_frame_has_the_declared_columns(sample: TableEvaluations) -> None:
-    declared = TableEvaluations.describe().groupby("frame", sort=False)["column"].agg(list)
-    for name, columns in declared.items():
-        found = sample.fields if name == "cells" else getattr(sample, str(name))
-        present = [c for c in columns if not c.startswith("quality") or name != "summary"]
-        assert found.columns.tolist() == present, name
+    assert sample.by_run.columns.tolist() == BY_RUN.names
+    summary = [name for name in SUMMARY_COLUMNS.names if not name.startswith("quality")]
+    assert sample.summary.columns.tolist() == summary
+    ids = ["run", "document", "domain", "schema"]
+    specs = {"fields": CELL_COLUMNS, "rows": ROW_COLUMNS, "columns": COLUMN_COLUMNS}
+    for name, spec in specs.items():
+        assert getattr(sample, name).columns.tolist() == ids + spec.names, name
     assert sample.fields["run"].nunique() == 3
 
 

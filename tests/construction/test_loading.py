@@ -88,14 +88,11 @@ def test_a_folder_and_a_folder_of_folders(tmp_path: Path):
     "gold, expected",
     [
         ("\ufeffk,v\n007,N/A\n", []),
-        ("k,v\n", ["no_rows"]),
         ("", ["unreadable_gold"]),
         ("k,v,v\na,1,2\n", ["unreadable_gold"]),
         ("k,v\na,1,2\n", ["unreadable_gold"]),
         ("k,v\na\n", []),
         ("key,v\na,1\n", ["missing_key_column"]),
-        ("k,v\na,1\na,2\n", ["duplicate_key"]),
-        ("k,v\n,1\n", ["blank_key"]),
     ],
 )
 def test_problems_of_a_gold_table(tmp_path: Path, gold: str, expected: list[str]):
@@ -197,7 +194,7 @@ def test_problems_of_records_do_not_stop_the_others(tmp_path: Path):
     assert names(dataset)[:4] == ["unreadable_line"] * 4
     by_table = dataset.problems.groupby("table")["problem"].agg(list)
     assert by_table["x_1_2_en"] == [
-        *("unknown_task", "ragged_rows", "outside_folder", "missing_document", "blank_key"),
+        *("unknown_task", "ragged_rows", "outside_folder", "missing_document"),
     ]
     assert by_table["x_1_3_en"] == ["unknown_task", "no_documents", "unreadable_gold"]
     assert "unreadable_document" in by_table["legal_1_1_zh"]

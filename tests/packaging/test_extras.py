@@ -32,7 +32,7 @@ DOORS = {
     },
     "construction": {
         "loading": "xb.construction.load(tasks)",
-        "BM25": "xb.construction.retrieve({'a': 'b'}, 'b')",
+        "BM25": "xb.construction.Retriever()({'a': 'b'}, 'b')",
         "chunks": "xb.construction.split_documents({'a': 'b'})",
     },
     "inspect": {
