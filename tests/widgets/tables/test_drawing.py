@@ -9,18 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.errors import InputError
 from extractbench_nb.tables.drawing import (
     GAP,
     METRICS,
     Comparison,
-    GriTS,
-    Line,
     compare,
     drawn,
     grits_html,
-    line_text,
-    notes_of,
 )
 from extractbench_nb.tables.grid_similarity import GRITS_METRICS, grits
 from tests.widgets.hostile import HOSTILE, Twin
@@ -156,25 +151,6 @@ def test_each_cell_has_what_became_of_it() -> None:
     assert both.states(0)[number][1] == pytest.approx(12 / 13 / 2)
 
 
-@pytest.mark.parametrize(
-    "line, texts",
-    [
-        (Line(2, 3), ["2 → 3", "2 → 3"]),
-        (Line(2, None), ["– 2", ""]),
-        (Line(None, 3), ["", "+ 3"]),
-    ],
-)
-def test_a_line_says_which_one_it_was_matched_with(line: Line, texts: list[str]) -> None:
-    assert [line_text(line, side) for side in (0, 1)] == texts
-
-
-def test_cells_under_others_are_told() -> None:
-    over = {"row_nums": [0], "column_nums": [0, 1], "text": "over"}
-    table = grits([*plain([["a", "b"]]), over], []).true
-    assert notes_of(table) == ["2 cells covered by others, not drawn"]
-    assert notes_of(grits(plain([["a"]]), []).true) == []
-
-
 # --- HTML --------------------------------------------------------------------------------------
 
 
@@ -188,13 +164,6 @@ def test_the_picture_reads_without_its_style() -> None:
         assert text in twin.text
     assert "North –" not in twin.text
     assert ("colspan", "2") in twin.attributes
-
-
-def test_the_metric_can_be_chosen() -> None:
-    result = grits(TRUE, PREDICTED)
-    assert "top (shown)" in Twin(grits_html(result, "top")).text
-    with pytest.raises(InputError, match="no 'loc'"):
-        grits_html(result, "loc")
 
 
 @pytest.mark.parametrize(
@@ -227,12 +196,3 @@ def test_large_tables_are_cut_and_say_so() -> None:
     html = grits_html(grits(cells, cells, metrics="con"))
     assert "… 30 more rows, 5 more columns" in Twin(html).text
     assert len(html) < 100_000
-
-
-def test_a_result_without_metrics_has_a_picture() -> None:
-    result = grits([], [])
-    bare = GriTS(result.scores.iloc[:0], *(getattr(result, name) for name in _REST))
-    assert "metric" in Twin(grits_html(bare)).text
-
-
-_REST = ("rows", "columns", "true", "predicted", "variant", "similarities")
