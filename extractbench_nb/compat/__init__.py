@@ -14,7 +14,6 @@ These import paths exist:
 from extractbench_nb.compat.metric_classes import (
     BaseMetric,
     MetricConfig,
-    MetricRegistry,
     MetricResult,
     global_metric_registry,
 )
@@ -30,7 +29,6 @@ __all__ = [
     "BaseMetric",
     "EvaluationReport",
     "MetricConfig",
-    "MetricRegistry",
     "MetricResult",
     "ReportBuilder",
     "ReportConfig",

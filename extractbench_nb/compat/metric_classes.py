@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -199,51 +199,28 @@ class _CallOfClass:
 
 
 class MetricRegistry:
-    """The metrics of all evaluations by name; `global_metric_registry` is the one instance.
-
-    Examples
-    --------
-    >>> MetricRegistry().has_metric("string_fuzzy")
-    True
-    """
+    """The metrics of all evaluations by name; `global_metric_registry` is the one instance."""
 
     def register_metric(
-        self, factory: Callable[[], Any], *, override: bool = False, aliases: tuple[str, ...] = ()
+        self, factory: Any, *, override: bool = False, aliases: Iterable[str] = ()
     ) -> str:
-        """Add a metric under its ``metric_id``.
+        """Add a metric under its ``metric_id`` and other names, and return the ``metric_id``.
 
-        Parameters
-        ----------
-        factory : callable
-            The class of the metric, or a function that returns the metric.
-        override : bool, optional
-            Whether to replace another metric of that name. A class or function that is defined
-            again, as when a notebook cell is rerun, may always replace itself.
-        aliases : tuple of str, optional
-            Other names for it.
-
-        Returns
-        -------
-        str
-            The ``metric_id``.
-
-        Raises
-        ------
-        ConfigError
-            A name is taken, or `factory` does not create an object with ``metric_id`` and
-            ``evaluate``.
+        `factory` is the class of the metric, or a function that returns the metric. A class or
+        function that is defined again, as when a notebook cell is rerun, replaces itself; any
+        other metric of that name is replaced only if `override`, else a `ConfigError` is raised.
         """
-        sample = factory() if callable(factory) else factory
-        metric_id: Any = getattr(sample, "metric_id", None)
-        is_metric = isinstance(metric_id, str) and callable(getattr(sample, "evaluate", None))
-        if not callable(factory) or not metric_id or not is_metric:
+        sample: Any = factory() if callable(factory) else None
+        metric_id = getattr(sample, "metric_id", None)
+        is_named = isinstance(metric_id, str) and bool(metric_id)
+        if not is_named or not callable(getattr(sample, "evaluate", None)):
             raise ConfigError(
                 None,
                 f"{factory!r} is not a metric; expected a class with a metric_id (a str) and a "
                 "method evaluate(node, config)",
             )
         entry = Metric(
-            metric_id,
+            str(metric_id),
             _CallOfClass(factory),
             ("any",),
             pass_rule="the metric decides",
@@ -251,51 +228,26 @@ class MetricRegistry:
             summary=_summary(factory),
             takes_node=True,
         )
-        for name in (metric_id, *aliases):
+        for name in (entry.name, *aliases):
             earlier = REGISTRY.entries.get(name)
             if earlier is not None and not (override or _is_defined_anew(earlier, entry)):
                 raise ConfigError(
                     None, f"metric {name!r} is already registered; override=True replaces it"
                 )
-        for name, earlier in list(REGISTRY.entries.items()):  # aliases follow the new class
-            if earlier.name == metric_id:
-                REGISTRY.entries[name] = entry
-        REGISTRY.entries.update(dict.fromkeys((metric_id, *aliases), entry))
-        return str(metric_id)
+        known = [n for n, other in REGISTRY.entries.items() if other.name == entry.name]
+        REGISTRY.entries.update(dict.fromkeys((entry.name, *known, *aliases), entry))
+        return entry.name
 
     def has_metric(self, metric_id: str) -> bool:
-        """Return whether a name or alias is registered.
-
-        Parameters
-        ----------
-        metric_id : str
-            The name or alias.
-
-        Returns
-        -------
-        bool
-            Whether it is registered.
-        """
+        """Whether a name or alias is registered."""
         return metric_id in REGISTRY.entries
 
     def available_metrics(self) -> tuple[str, ...]:
-        """List the names of all metrics.
-
-        Returns
-        -------
-        tuple of str
-            The names, without aliases.
-        """
+        """Return the names of all metrics, without aliases; `metrics` describes them."""
         return tuple(dict.fromkeys(entry.name for entry in REGISTRY.entries.values()))
 
     def unregister_metric(self, metric_id: str) -> None:
-        """Remove a metric and its aliases, if it is registered.
-
-        Parameters
-        ----------
-        metric_id : str
-            The name, or an alias.
-        """
+        """Remove a metric and its aliases, if it is registered."""
         entry = REGISTRY.entries.get(metric_id)
         for name in [name for name, other in REGISTRY.entries.items() if other is entry]:
             del REGISTRY.entries[name]
@@ -303,14 +255,11 @@ class MetricRegistry:
 
 def _is_defined_anew(earlier: Metric, entry: Metric) -> bool:
     """Whether two entries are of the same class or function, by where it is defined."""
-    if earlier.name != entry.name or not isinstance(earlier.function, _CallOfClass):
-        return False
-    assert isinstance(entry.function, _CallOfClass)  # noqa: S101 - created above
-    places = [_place(call.factory) for call in (earlier.function, entry.function)]
-    return places[0] is not None and places[0] == places[1]
+    places = [_place(getattr(e.function, "factory", None)) for e in (earlier, entry)]
+    return earlier.name == entry.name and places[0] is not None and places[0] == places[1]
 
 
-def _place(factory: Callable[[], Any]) -> tuple[str, str] | None:
+def _place(factory: object) -> tuple[str, str] | None:
     module, name = (getattr(factory, word, None) for word in ("__module__", "__qualname__"))
     if not isinstance(module, str) or not isinstance(name, str) or name.endswith("<lambda>"):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -341,7 +341,7 @@ def read_report(path: str | Path) -> pd.DataFrame:
     try:
         rows = [_read_row(row) for row in report["field_outcomes"]]
         attributes = ("output_name", "overall_score", "overall_pass_rate")
-        head = {name: report[name] for name in attributes}
+        head: dict[Hashable | None, Any] = {name: report[name] for name in attributes}
     except (KeyError, TypeError, AttributeError) as error:
         problem = "expected field_outcomes, overall_score and overall_pass_rate of extract-bench"
         raise InputError(f"{str(file)!r} is not a report; {problem}") from error

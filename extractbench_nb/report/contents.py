@@ -350,8 +350,9 @@ def _top_key(path: str) -> str:
 
 def _category(row: Record) -> str:
     names = {"hallucination": "gold_absent", "omission": "extracted_absent"}
-    if row["outcome"] in (*names, "judge_error"):
-        return names.get(row["outcome"], row["outcome"])
+    names["judge_error"] = "judge_error"
+    if row["outcome"] in names:
+        return names[row["outcome"]]
     mismatches = ("type_mismatch", "branch_mismatch", "gold_type_mismatch")
     if row["outcome"] == "structural" or row["reason"] in mismatches:
         return "mismatch"
@@ -533,7 +534,7 @@ def table_sections(content: Record) -> list[tuple[str, str, pd.DataFrame]]:
     """Return title, explanation and rows of each section: what is not right, by stage."""
 
     def shown(section: str) -> pd.DataFrame:
-        frame = content[section.lower()]
+        frame: pd.DataFrame = content[section.lower()]
         if section in ("Columns", "Rows"):
             below_one = frame["score"].lt(1).fillna(value=False)
             frame = frame[(frame["status"] != "matched") | below_one]

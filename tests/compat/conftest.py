@@ -1,7 +1,4 @@
-import os
-import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -15,12 +12,3 @@ def registry() -> Iterator[None]:
     yield
     REGISTRY.entries.clear()
     REGISTRY.entries.update(before)
-
-
-@pytest.fixture(scope="session")
-def package() -> Any:
-    """The published package, imported without its warnings and without a download."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("extract_bench")

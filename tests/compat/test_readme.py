@@ -27,8 +27,7 @@ from tests.waiting import PATIENCE
 
 VARIABLE = "EXTRACTBENCH_SEEDS"
 NAME = "extractbench-readme.txt"
-PACKAGES = ["extractbench_nb.compat"]
-PROFILES = {"extractbench_nb.compat": "extract-bench-readme"}
+PACKAGE = "extractbench_nb.compat"
 
 #: How each snippet begins, and how its last line does.
 SNIPPETS = {
@@ -88,10 +87,10 @@ def _indented(snippet: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _script(name: str, package: str) -> str:
+def _script(name: str) -> str:
     snippet = _indented(_cut(_readme(), *SNIPPETS[name]))
     ast.parse(snippet)
-    return re.sub(r"\bextract_bench\b", package, snippet)
+    return re.sub(r"\bextract_bench\b", PACKAGE, snippet)
 
 
 # --- running it -------------------------------------------------------------------------------
@@ -154,17 +153,16 @@ def _run_cell(folder: Path, script: str) -> list[str]:
     return printed.getvalue().splitlines()
 
 
-def _expected(folder: Path, package: str, predicted: str = "model_output.json") -> Any:
+def _expected(folder: Path, predicted: str = "model_output.json") -> Any:
     paths = [folder / name for name in ("schema.json", "gold.json", predicted)]
-    return xb.evaluate(*paths, profile=PROFILES[package]).summary
+    return xb.evaluate(*paths, profile="paper").summary
 
 
 @pytest.mark.parametrize("cell", [False, True], ids=["script", "cell"])
-@pytest.mark.parametrize("package", PACKAGES)
-def test_report(package, cell, folder):
-    script = _script("report", package) + _script("scores", package)
+def test_report(cell, folder):
+    script = _script("report") + _script("scores")
     printed = _run(folder, script, cell)
-    summary = _expected(folder, package)
+    summary = _expected(folder)
     assert printed[1:] == [
         f"Overall score: {summary.overall_score:.3f}",
         f"Field score: {summary.field_score:.3f}",
@@ -177,21 +175,19 @@ def test_report(package, cell, folder):
     }
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_report_options(package, folder):
-    script = f"from pathlib import Path\nfrom {package} import ReportConfig\n"
-    script += _script("options", package) + "print(config.output_name, config.output_dir)\n"
+def test_report_options(folder):
+    script = f"from pathlib import Path\nfrom {PACKAGE} import ReportConfig\n"
+    script += _script("options") + "print(config.output_name, config.output_dir)\n"
     assert _run_cell(folder, script) == ["my-experiment outputs"]
 
 
 @pytest.mark.parametrize("cell", [False, True], ids=["script", "cell"])
-@pytest.mark.parametrize("package", PACKAGES)
-def test_batch(package, cell, folder):
-    script = _script("batch", package)
+def test_batch(cell, folder):
+    script = _script("batch")
     if cell:  # asyncio refuses a loop in a loop: a cell awaits what a script runs
         script = script.replace("asyncio.run(", "await (")
     printed = _run(folder, script, cell)
-    expected = {r: _expected(folder, package, f"model_outputs/{r}.json") for r in RUNS}
+    expected = {r: _expected(folder, f"model_outputs/{r}.json") for r in RUNS}
     order = sorted(RUNS, key=lambda r: -expected[r].overall_score)
     assert sorted(printed) == sorted(
         f"{r}: {expected[r].pass_rate:.1%} pass, {expected[r].overall_score:.3f} avg score"
@@ -200,23 +196,21 @@ def test_batch(package, cell, folder):
     assert {path.name for path in (folder / "eval_results").iterdir()} == set(RUNS)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_evaluator(package, folder):
+def test_evaluator(folder):
     reading = "import json\nfrom pathlib import Path\nschema, gold, predicted = (\n"
     reading += "    json.loads(Path(f'{name}.json').read_text(encoding='utf-8'))\n"
     reading += "    for name in ('schema', 'gold', 'model_output')\n)\n"
-    script = reading + _script("evaluator", package)
+    script = reading + _script("evaluator")
     printed = _run_cell(folder, script)
-    assert len(printed) == _expected(folder, package).evaluated
+    assert len(printed) == _expected(folder).evaluated
     assert all(re.fullmatch(r"\$\S+ \[\w+\]: passed=\w+, score=[\d.]+", p) for p in printed)
     passed = sum("passed=True" in line for line in printed)
-    assert passed == _expected(folder, package).passed
+    assert passed == _expected(folder).passed
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_custom_metric(package, folder):
-    script = _script("custom", package) + (
-        f"from {package} import StructuredEvaluator, StructuredEvaluatorConfig\n"
+def test_custom_metric(folder):
+    script = _script("custom") + (
+        f"from {PACKAGE} import StructuredEvaluator, StructuredEvaluatorConfig\n"
         "import extractbench_nb as xb\n"
         "config = {'metrics': [{'metric_id': 'my_custom', 'params': {'b': 1}}]}\n"
         "field = {'type': 'string', 'evaluation_config': config}\n"
@@ -257,20 +251,3 @@ def test_worked_example():
     assert report.field_score == pytest.approx((1 + 1 + 0.8) / 3)
     assert report.overall_score == pytest.approx((1 + 1 + 10 * 0.8) / 12)
     assert f"{report.field_score:.3f} {report.overall_score:.3f}" == "0.933 0.833"
-
-
-def test_array_breakdown_of_the_worked_example():
-    evaluator = compat.StructuredEvaluator(compat.StructuredEvaluatorConfig(metrics=[]))
-    results = evaluator.evaluate(ITEMS, _of_ten(0), _of_ten(2))["results"]
-    found = results["$.properties.items"]["array_llm"]
-    assert (found.score, found.passed) == (0.8, True)
-    assert found.details["matches_summary"] == {
-        "matched": 8, "missed_gold": 2, "spurious_pred": 2
-    }  # fmt: skip
-    metrics = found.details["aggregate_metrics"]
-    assert metrics == {
-        "accuracy": 8 / 12, "precision": 0.8, "recall": 0.8, "f1": pytest.approx(0.8)
-    }  # fmt: skip
-    assert found.details["missed_gold_items"] == ["item 0", "item 1"]
-    assert found.details["spurious_pred_items"] == ["other 0", "other 1"]
-    assert found.details["matched_items"] == [f"item {i}" for i in range(2, 10)]

@@ -128,7 +128,7 @@ def _without_a_word(text: str) -> str:
 # --- result by result -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name, least", [("extractbench", 600), ("sample", 200)])
+@pytest.mark.parametrize("name, least", [("extractbench", 300), ("sample", 100)])
 def test_results_and_reports_equal_the_package(name, least, published):
     """Every score and verdict; totals, confusion matrix and rows of the report."""
     dataset = _dataset(name)
@@ -449,6 +449,7 @@ def _field(kind: str, metric: str) -> dict[str, Any]:
 def _cases() -> Iterator[Any]:
     for metric in MAKERS:
         kinds = ["number"] if metric == "within" else list(VALUES)
+        kinds = kinds[:-1] if metric == "echo" else kinds  # of a union it sees the branch
         for kind in kinds:
             yield pytest.param(metric, kind, id=f"{metric}-{kind}")
 
