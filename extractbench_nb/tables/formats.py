@@ -18,7 +18,7 @@ import numpy as np
 
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, needs
-from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid
+from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid, leading
 
 #: Largest number of grid positions of a table; more is taken for a mistake.
 MOST_POSITIONS = 1_000_000
@@ -435,52 +435,20 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
 def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
     """Find the range of lines with records: the first, and the one after the last."""
     usual = _consistency("\n".join(lines), delimiter)[1]
-    first, stop = 0, _last(lines, delimiter)
-    while first < stop and _is_before(lines[first], delimiter, usual):
-        first += 1
-    if first == stop:
-        first, stop = 0, len(lines)
-    is_whole = _consistency("\n".join(lines[first:stop]), delimiter)[0] == 1
-    is_introduced = any(_is_sentence(line) or _TITLE.match(line) for line in lines[:first])
-    return (first, stop) if is_whole or is_introduced else (0, stop)
+    apart = [_is_apart(line, delimiter, usual) for line in lines]
+    first = leading(apart)
+    stop = len(lines) - leading(apart[::-1])
+    return (first, stop) if first < stop else (0, len(lines))
 
 
-def _last(lines: list[str], delimiter: str) -> int:
-    """Find the line after the last record: the first of the empty lines at the end."""
-    stop = len(lines)
-    for n in reversed(range(len(lines))):
-        if not lines[n].strip():
-            stop = n
-        elif not _is_after(lines[n], delimiter):
-            break
-    while (
-        stop > 0
-        and delimiter not in lines[stop - 1]
-        and _is_sentence(lines[stop - 1])
-        and _is_after(lines[stop - 1], delimiter)
-    ):
-        stop -= 1
-    return stop
-
-
-def _is_before(line: str, delimiter: str, usual: int) -> bool:
-    """Whether a line is empty, or a title or words before the records."""
-    if _TITLE.match(line) and line.count('"') % 2 == 0 and len(line.split(delimiter)) != usual:
-        return True
-    has_words = line.rstrip().endswith(":") or len(_WORD.findall(line)) > 1
-    return _is_apart(line, delimiter, alone=not line.strip() or has_words)
-
-
-def _is_after(line: str, delimiter: str) -> bool:
-    """Whether a line does not belong to the records above it; a single word ("Total") does."""
-    return _is_apart(line, delimiter, alone=not line.strip().isalpha())
-
-
-def _is_apart(line: str, delimiter: str, *, alone: bool) -> bool:
-    """Whether a line is not a record; `alone` decides if it has no delimiter."""
+def _is_apart(line: str, delimiter: str, usual: int) -> bool:
+    """Whether a line is no record: empty, a title, a sentence or words; "Total" is one."""
     if line.count('"') % 2:
         return False
-    return _is_sentence(line) and f"{delimiter} " in line if delimiter in line else alone
+    if delimiter not in line:
+        return not line.strip().isalpha()
+    is_title = _TITLE.match(line) and len(line.split(delimiter)) != usual
+    return bool(is_title or (_is_sentence(line) and f"{delimiter} " in line))
 
 
 def _is_sentence(line: str) -> bool:
