@@ -6,9 +6,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.schema.config import PRESETS, Preset
 from scripts.draw_sensitivity import CSV, CURVES, FOLDER, HOME, KINDS, measure
-from tests.docs.test_api import extension
 
 #: What a page shows at least.
 PARTS = (
@@ -45,31 +43,9 @@ def test_the_index_lists_every_page() -> None:
     assert sorted(listed) == METRICS
 
 
-def test_the_index_has_the_tables_of_metrics_and_presets() -> None:
-    text = page_of("index").read_text(encoding="utf-8")
-    assert "```{metrics}\n" in text
-    assert "```{presets}\n" in text
-
-
-@pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
-def test_the_table_of_presets_links_the_page_of_the_metric(preset: Preset) -> None:
-    pages = extension("metric_pages")
-    table = pages.PresetTable.text(object())
-    link = f"| [`{preset.name}`](/{pages.FOLDER}/{preset.metric_id}.md) |"
-    assert link in table
-    assert page_of(preset.metric_id).exists()
-
-
 def test_every_scored_metric_has_a_curve() -> None:
     assert sorted(HOME) == SCORED
     assert sorted(curve.stem for curve in CURVES.iterdir()) == SCORED
-
-
-@pytest.mark.parametrize("name", SCORED)
-def test_a_curve_is_small_and_has_no_date(name: str) -> None:
-    drawn = (CURVES / f"{name}.svg").read_text(encoding="utf-8")
-    assert len(drawn) < 40_000
-    assert "dc:date" not in drawn
 
 
 def test_the_figures_are_those_of_all_kinds() -> None:

@@ -1,6 +1,5 @@
 """README and documentation: code shows what it says, links and commands exist."""
 
-import ast
 import doctest
 import json
 import os
@@ -157,30 +156,6 @@ def test_commands_exist(page: Path):
         check_command(words)
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["extractbench-nb gat a b", "extractbench-nb gate a b --max-dorp 1", "extractbench-nb gate a"],
-)
-def test_a_command_that_does_not_exist_is_found(words: str):
-    with pytest.raises(click.UsageError):
-        check_command(words.split())
-
-
-@pytest.mark.parametrize("words", ["make dmeo", "pip install '.[nb]'", "python scripts/no.py"])
-def test_a_target_extra_or_script_that_does_not_exist_is_found(words: str):
-    with pytest.raises(AssertionError):
-        check_command(shlex.split(words))
-
-
-def test_the_readme_shows_the_two_commands():
-    shown = [words for words in commands_of(ROOT / "README.md") if words[0] == "make"]
-    assert shown == [["make", "demo"], ["make", "test"]]
-
-
-def test_the_readme_is_one_page():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
-
-
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
 def test_documented_files_exist(page: Path):
     text = page.read_text(encoding="utf-8")
@@ -195,13 +170,3 @@ def test_every_guide_is_listed():
     toctree = listed.partition("{toctree}")[2].partition("```")[0].split()
     assert guides - set(toctree) == set()
     assert [guide for guide in guides if f"({guide}.md)" not in listed] == []
-
-
-def test_no_block_of_the_readme_gives_a_name_another_meaning():
-    names = [
-        name.id
-        for block in python_blocks(ROOT / "README.md")
-        for name in {ast.dump(n): n for n in ast.walk(ast.parse(block))}.values()
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    ]
-    assert sorted(names) == sorted(set(names))

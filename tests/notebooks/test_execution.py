@@ -9,8 +9,6 @@ import pytest
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOKS = ROOT / "notebooks"
-FIGURE = "image/png"
 ELSEWHERE = {"kernelspec": {"name": "elsewhere", "display_name": "Elsewhere"}}
 
 
@@ -28,22 +26,6 @@ def script() -> Any:
 def notebook(*sources: str) -> NotebookNode:
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     return nbformat.v4.new_notebook(cells=cells, metadata=ELSEWHERE)
-
-
-def figures(found: NotebookNode) -> list[str]:
-    outputs = [output for cell in found.cells for output in cell.get("outputs", [])]
-    return [output.data[FIGURE] for output in outputs if FIGURE in output.get("data", {})]
-
-
-def results(found: NotebookNode) -> list[list[tuple[str, dict[str, str]]]]:
-    """What each cell shows, figures left out."""
-    return [
-        [
-            (o.output_type, {k: v for k, v in o.get("data", {}).items() if k != FIGURE})
-            for o in cell.get("outputs", [])
-        ]
-        for cell in found.cells
-    ]
 
 
 def test_outputs_are_kept_in_order_and_differences_found(
@@ -78,19 +60,3 @@ def test_a_failing_cell_is_told_and_nothing_written(script: Any, tmp_path: Path)
     before = path.read_bytes()
     assert "ZeroDivisionError" in script.run(path, check=False)
     assert path.read_bytes() == before
-
-
-def test_a_second_run_gives_the_same_figures(script: Any) -> None:
-    """To the byte, in a short notebook with several; the others: ``--check`` of the script."""
-    path = NOTEBOOKS / "02_evaluating_runs.ipynb"
-    source = nbformat.read(path, as_version=4)
-    first, second = (script.execute(source, path.parent) for _ in range(2))
-    assert len(figures(first)) == len(figures(source)) > 1
-    assert figures(first) == figures(second)
-    assert results(first) == results(second)
-
-
-def test_a_widget_without_a_twin_is_refused(script: Any, tmp_path: Path) -> None:
-    path = tmp_path / "bare.ipynb"
-    nbformat.write(notebook("import ipywidgets\nipywidgets.Button()"), path)
-    assert "a widget without a static twin" in script.run(path, check=False)

@@ -184,35 +184,6 @@ def test_changelog_has_the_version():
     assert importlib.metadata.version("extractbench-nb") == extractbench_nb.__version__
 
 
-def test_citation_names_this_version_and_the_papers():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["cff-version"] == "1.2.0"
-    assert citation["version"] == extractbench_nb.__version__
-    assert citation["license"] == PROJECT["license"]
-    assert {"message", "title", "authors"} <= set(citation)
-    for reference in citation["references"]:
-        assert {"type", "title", "authors", "year"} <= set(reference)
-        (paper,) = reference["identifiers"]
-        assert reference["url"] == f"https://arxiv.org/abs/{paper['value'].removeprefix('arXiv:')}"
-
-
-def test_workflows_call_make_and_cover_the_oldest_python():
-    folder = ROOT / ".github" / "workflows"
-    for name, targets in {
-        "test.yml": {"make demo", "make test"},
-        "docs.yml": {"make docs"},
-        "weekly.yml": {"make test-newest", "make test-lowest"},
-        "release.yml": {"make test"},
-    }.items():
-        workflow = yaml.safe_load((folder / name).read_text(encoding="utf-8"))
-        job, *_ = workflow["jobs"].values()
-        assert targets <= {step.get("run") for step in job["steps"]}
-        if "strategy" in job:
-            pythons = job["strategy"]["matrix"]["python"]
-            assert f">={pythons[0]}" == PROJECT["requires-python"]
-            assert f"Programming Language :: Python :: {pythons[-1]}" in PROJECT["classifiers"]
-
-
 def test_tracked_files_name_no_path_of_a_machine():
     homes = re.compile(r"(?<![\w.])/(?:work|farm|root|home|Users)/")
     listed = subprocess.run(
