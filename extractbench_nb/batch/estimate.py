@@ -11,7 +11,7 @@ import pandas as pd
 from extractbench_nb._concurrency import run_anywhere
 from extractbench_nb._frames import Column, DescribedFrames, FrameSpec, known_sums
 from extractbench_nb.batch.inputs import Documents, evaluated_source, read_output, read_runs
-from extractbench_nb.display.html import card_html, document_text, table_html
+from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import dollars, plural
 from extractbench_nb.engine.assignment import OptimalAligner
 from extractbench_nb.engine.llm_alignment import ALIGNING, Alignment, LLMAligner
@@ -32,7 +32,7 @@ __all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost"]
 
 
 _MOST = 8
-_NAME, _NAMES = 60, 200
+_NAMES = 200
 
 
 def _dollars(value: float) -> str:
@@ -133,17 +133,7 @@ class CostEstimate(DescribedFrames):
 
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
-        by_field = self.by_field
-        names, numbers = ("field", "metric", "model"), ("calls", "cached", "requests")
-        rows = [
-            [document_text(row[name], _NAME) for name in names]
-            + [f"{row[name]:,.0f}" for name in (*numbers, "prompt_tokens")]
-            + [_dollars(row["cost_usd"])]
-            for row in by_field.head(_MOST).to_dict("records")
-        ]
-        more = (f"<div>{document_text(line, 400)}</div>" for line in self._more(by_field))
-        table = table_html(names, (*numbers, "prompt tokens", "cost"), rows)
-        return card_html(self._head(), table, *more, limit=400)
+        return text_card(repr(self))
 
     def _head(self) -> str:
         s = self.summary

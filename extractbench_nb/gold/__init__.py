@@ -2,7 +2,7 @@
 
 from extractbench_nb.evaluation.rules import RULES
 from extractbench_nb.gold.annotations import Annotations
-from extractbench_nb.gold.annotators import AnnotatorAgreement, agreement
+from extractbench_nb.gold.annotators import agreement
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.consensus import suspects
 from extractbench_nb.gold.correction_frame import corrections, save_corrections
@@ -14,7 +14,6 @@ from extractbench_nb.gold.versions import apply, effect, history
 __all__ = [
     "RULES",
     "Annotations",
-    "AnnotatorAgreement",
     "Audit",
     "agreement",
     "apply",

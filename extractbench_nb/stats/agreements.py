@@ -12,15 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb._frames import TEXT
-from extractbench_nb._json import canonical
-from extractbench_nb.display.html import (
-    card_html,
-    cell,
-    document_text,
-    more_html,
-    table_of,
-    table_row,
-)
+from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
@@ -39,7 +31,6 @@ from extractbench_nb.stats.intervals import (
 _ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")
 _SIDES = ("a", "b")
-_SHOWN = 8
 
 
 class Unmatched(NamedTuple):
@@ -126,10 +117,8 @@ class Agreement:
         return "\n  ".join([*lines, *self._left_out()])
 
     def _repr_html_(self) -> str:
-        """Write the same as HTML with the first disagreements; every text is escaped."""
-        notes = (f'<div class="xb-note">{document_text(t, 200)}</div>' for t in self._left_out())
-        kappa = f"<div>{document_text(self._kappa_text(), 200)}</div>"
-        return card_html(self._head(), kappa, *notes, self._table_html(), self._rows_html())
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
 
     def _head(self) -> str:
         rows = "row" if self.rows == 1 else "rows"
@@ -154,44 +143,6 @@ class Agreement:
         if any(self.unmatched):
             texts.append(f"{self.unmatched.a} rows are only in a, {self.unmatched.b} only in b")
         return texts
-
-    def _table_html(self) -> str:
-        names = (document_text(str(name), 30) for name in self._table)
-        heads = [cell("", tag="th"), *(cell(f"b {name}", "xb-num", "th") for name in names)]
-        rows = (
-            table_row(
-                [
-                    cell(f"a {document_text(str(name), 30)}", tag="th"),
-                    *(cell(str(count), "xb-num") for count in counts),
-                ]
-            )
-            for name, counts in self._table.iterrows()
-        )
-        return table_of(heads, rows)
-
-    def _rows_html(self) -> str:
-        frame = self._disagreements
-        if frame.empty:
-            return ""
-        names = ("run", "document", "path", "metric", "outcome_a", "outcome_b")
-        columns = {name: "" for name in names if name in frame}
-        values = ("gold_a", "predicted_a", "predicted_b")
-        columns |= {name: "xb-val" for name in values if name in frame}
-        rows = (
-            table_row(cell(_cell_text(row[name]), kind) for name, kind in columns.items())
-            for row in frame.head(_SHOWN).to_dict("records")
-        )
-        table = table_of((cell(name.replace("_", " "), tag="th") for name in columns), rows)
-        return table + more_html(len(frame) - _SHOWN, "disagreements")
-
-
-def _cell_text(value: object) -> str:
-    if value is None or value is pd.NA:
-        return "—"
-    try:
-        return document_text(value if isinstance(value, str) else canonical(value), 60)
-    except RecursionError:
-        return "… nested too deep"
 
 
 def agreement(

@@ -111,7 +111,9 @@ def judged_values(evaluations: object, confidences: object = None) -> JudgedValu
         confidences = run_agreement(outputs, profile=profile)
     elif isinstance(confidences, str):
         refuse_missing(rows, (confidences,))
-        stated = rows[["run", "document"]].assign(path=own_paths, confidence=rows[confidences])
+        stated = rows[["run", "document"]].assign(
+            path=pd.array(own_paths, dtype=TEXT), confidence=rows[confidences]
+        )
         confidences = stated.dropna(subset=["path", "confidence"])
     read = read_confidences(confidences)
     for name in ("run", "document"):
@@ -128,8 +130,8 @@ def judged_values(evaluations: object, confidences: object = None) -> JudgedValu
         path = next((path for path in read["path"] if path != "$"), "$")
         hint = nearest(path, {path for path in own_paths if path is not None})
         raise InputError(f"confidences: none belongs to a value of fields; path {path!r}: {hint}")
-    stated = np.append(read["confidence"].to_numpy(), np.nan)  # the last one is that of -1
-    rows["confidence"] = stated[matched]
+    # the last one is that of -1
+    rows["confidence"] = np.append(read["confidence"].to_numpy(), np.nan)[matched]
     rows["cluster"] = pd.factorize(rows["document"].astype(object), use_na_sentinel=False)[0]
     return JudgedValues(rows, read, len(read) - len(used))
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.display.html import card_html, document_text, table_html
-from extractbench_nb.display.text import one_line
+from extractbench_nb.display.html import text_card
+from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
@@ -101,41 +101,21 @@ class SelfConsistency(DescribedFrames):
 
     def __repr__(self) -> str:
         """Write the mean agreement, and the fields on which answers differ most."""
-        lines = [self._summary()]
-        for names, passes, scores in self._least():
+        share = with_range(self.agreement, self.low, self.high)
+        fields = plural(len(self._fields), "field")
+        head = f"Self-consistency: {share} of the answers are on their field's majority side"
+        lines = [f"{head}; they differ on {self.split} of {fields}"]
+        split = self._fields[self._fields["agreement"] < 1].sort_values("agreement", kind="stable")
+        for row in split.head(_FIELDS).to_dict("records"):
+            names = (row[name] for name in _PLACE)
             where = " / ".join(one_line(name, _NAME) for name in names if isinstance(name, str))
-            lines.append(f"  {where}: {passes}, scores {scores}")
+            scores = f"{number(row['lowest'])} to {number(row['highest'])}"
+            lines.append(f"  {where}: {row['passes']} of {row['answered']} pass, scores {scores}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
-        rows = [
-            [document_text(name if isinstance(name, str) else "—", _NAME) for name in names]
-            + [passes, scores]
-            for names, passes, scores in self._least()
-        ]
-        return card_html(self._summary(), table_html(_PLACE, ("verdicts", "scores"), rows))
-
-    def _summary(self) -> str:
-        share = with_range(self.agreement, self.low, self.high)
-        fields = len(self._fields)
-        return (
-            f"Self-consistency: {share} of the answers are on their field's majority side; "
-            f"they differ on {self.split} of {fields} field{'s' if fields > 1 else ''}"
-        )
-
-    def _least(self) -> list[tuple[list[Any], str, str]]:
-        """Return the fields with the lowest agreement: names, verdicts and scores."""
-        split = self._fields[self._fields["agreement"] < 1]
-        rows = split.sort_values("agreement", kind="stable").head(_FIELDS).to_dict("records")
-        return [
-            (
-                [row[name] for name in _PLACE],
-                f"{row['passes']} of {row['answered']} pass",
-                f"{number(row['lowest'])} to {number(row['highest'])}",
-            )
-            for row in rows
-        ]
+        return text_card(repr(self))
 
 
 def self_consistency(

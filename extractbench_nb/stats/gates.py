@@ -12,12 +12,10 @@ import pandas as pd
 
 from extractbench_nb._frames import DescribedFrames
 from extractbench_nb._json import canonical
-from extractbench_nb.batch.inputs import without_notes
 from extractbench_nb.batch.results import Evaluations
 from extractbench_nb.batch.run import load_evaluations
 from extractbench_nb.batch.storage import first_difference
-from extractbench_nb.display.html import card_html, cell, document_text, element, more_html
-from extractbench_nb.display.html import table as html_table
+from extractbench_nb.display.html import text_card
 from extractbench_nb.display.text import cut, markdown_cell, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.changes import (
@@ -172,18 +170,7 @@ class Regressions(DescribedFrames):
 
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
-        rows = _listed(self._fields)
-        heads = ("document", "path", "was", "is", "gold", "value was", "value is")
-        shown = [
-            [document_text(text, 60) for text in _cells(row)]
-            for row in rows.head(_SHOWN).to_dict("records")
-        ]
-        notes = (element("div", note, "xb-note", 400) for note in self.notes)
-        listed = html_table(heads, shown) if shown else ""
-        more = more_html(len(rows) - _SHOWN, "fields")
-        reason = cell(document_text(self.reason, 1_000), tag="div")
-        counts = cell(document_text(self._counts()), tag="div")
-        return card_html(self._title(), reason, counts, *notes, listed, more, limit=300)
+        return text_card(repr(self))
 
     def _counts(self) -> str:
         """Count the rows that regressed, and the fields and documents that they are of."""
@@ -489,7 +476,7 @@ def _refuse_other_schemas(
     for document, was, is_ in zip(common, *digests, strict=True):
         # a label may stand for several schemas, and one side for fewer documents
         if was and is_ and not (was <= is_ or is_ <= was):
-            difference = _other_metric(sides, document) or _other_schema(sources, sides, document)
+            difference = _other_metric(sides, document)
             raise InputError(
                 f"document {document!r}: the baseline was evaluated with another schema"
                 f"{difference}; evaluate one of them again"
@@ -509,20 +496,6 @@ def _other_metric(sides: Iterable[Side], document: str) -> str:
         if other != metric:
             return f": {path} is scored by {metric} there and by {other} in the candidate"
     return ""
-
-
-def _other_schema(sources: Iterable[Evaluations], sides: Iterable[Side], document: str) -> str:
-    """Name the first difference of two schemas; empty if one is not available."""
-    try:
-        was, is_ = (
-            without_notes(source.inputs(side.summary["run"].iloc[0], document).schema.document)
-            for source, side in zip(sources, sides, strict=True)
-        )
-    except InputError:  # loaded results have no inputs
-        return ""
-    place, old, new = first_difference("schema", was, is_)
-    shown = (cut("none" if value is None else repr(value), 80) for value in (old, new))
-    return ": {} is {} there and {} in the candidate".format(place.replace(" ", "/"), *shown)
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pandas as pd
 
 from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb._json import canonical
-from extractbench_nb.display.html import card_html, document_text, more_html, more_rows, table_html
+from extractbench_nb.display.html import more_rows, text_card
 from extractbench_nb.display.text import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.field_metrics.registry import REGISTRY
@@ -129,15 +129,8 @@ class JudgeAgreement(DescribedFrames):
         return "\n  ".join([*lines, more] if more else lines)
 
     def _repr_html_(self) -> str:
-        """Write the pairs as static HTML; every text is escaped."""
-        counts = ("fields", "a_only", "b_only", *_LEFT_OUT)
-        rows = []
-        for row in self._pairs.head(_PAIRS).to_dict("records"):
-            judges = [document_text(row[name], _NAME) for name in ("judge_a", "judge_b")]
-            rows.append([*judges, *_ranges(row), *(row[name] for name in counts)])
-        numbers = ("agree", "kappa", "fields", "a only", "b only", "without verdict", "unmatched")
-        more = more_html(len(self._pairs) - _PAIRS, "pairs")
-        return card_html(self._head(), table_html(("judge a", "judge b"), numbers, rows), more)
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
 
     def _head(self) -> str:
         return f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"

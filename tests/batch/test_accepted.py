@@ -115,15 +115,6 @@ def test_a_gate_refuses_results_with_other_alternatives(
         xb.regressions(*sides, **names)
 
 
-def test_alternatives_of_documents_that_one_side_lacks_are_no_difference() -> None:
-    part = xb.evaluate_runs(RUNS[RUNS["document"] == "d"], progress=False, accepted=ACCEPTED[:2])
-    names = {"baseline_run": "s", "run": "s"}
-    assert xb.regressions(part, run(), **names).by_document["verdict"].tolist() == [
-        "only_candidate",
-        "same",
-    ]
-
-
 def test_folders_of_format_2_have_no_column(tmp_path: Path) -> None:
     evs = run(save_to=tmp_path / "new", accepted=None)
     old = shutil.copytree(tmp_path / "new", tmp_path / "old")

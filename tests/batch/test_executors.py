@@ -1,7 +1,6 @@
 """The same results, whoever computes them; and what happens when a worker does not survive."""
 
 import asyncio
-import gc
 import json
 import multiprocessing
 import os
@@ -353,19 +352,6 @@ def test_no_process_is_left_over(number, tmp_path):
                 os.kill(left_over, signal.SIGKILL)
     if number == signal.SIGINT:
         assert error.rstrip().endswith("KeyboardInterrupt")
-
-
-def test_wrong_inputs_end_the_workers_that_have_started(frame_of):
-    before = gc.get_threshold(), set(multiprocessing.active_children())
-    with pytest.raises(xb.InputError, match="more than one row"):
-        evaluate_runs(frame_of(("r", "d", {}), ("r", "d", {})), n_jobs=2, progress=False)
-    assert (gc.get_threshold(), set(multiprocessing.active_children())) == before
-
-
-def test_conflicting_options(frame_of):
-    runs = frame_of(("r", "d", {}))
-    with ThreadPoolExecutor(1) as pool, pytest.raises(xb.InputError, match="both set"):
-        evaluate_runs(runs, n_jobs=2, executor=pool, progress=False)
 
 
 def test_schemas_of_frames_reach_workers(frame_of, same, spawned):

@@ -16,7 +16,6 @@ import pytest
 from dateutil import tz
 
 import extractbench_nb as xb
-from extractbench_nb.batch import storage as store
 from extractbench_nb.batch.run import evaluate_runs, load_evaluations
 from extractbench_nb.field_metrics.registry import metric
 from tests.waiting import PATIENCE, wait_until
@@ -75,28 +74,6 @@ def test_all_ways_to_disk_give_the_same_files(sample, same, tmp_path):
     assert loaded.meta.items() >= {"profile": "paper", "judge": "offline", "outputs": 10}.items()
 
 
-def test_batches_side_by_side_are_one_dataset(sample, tmp_path):
-    """Folders ``shard=...`` are a partitioned Parquet dataset for DuckDB, Dask and Polars."""
-    duckdb = pytest.importorskip("duckdb")
-    runs = sample.runs[::6]
-    whole = evaluate_runs(runs, dataset=sample, progress=False)
-    for shard in range(3):
-        part = {"runs": runs[shard::3], "dataset": sample, "progress": False}
-        evaluate_runs(**part, resume=tmp_path / f"shard={shard:03}")
-    query = """
-        select run, document, shard, count(*), count(*) filter (passed),
-               count(*) filter (json_valid(coalesce(gold, 'null')))
-        from read_parquet($files, hive_partitioning = true) group by all
-    """
-    files = str(tmp_path / "*" / "fields.parquet")
-    rows = duckdb.execute(query, {"files": files}).fetchall()
-    groups = whole.fields.groupby(["run", "document"])
-    expected = {key: (len(part), part["passed"].sum()) for key, part in groups}
-    assert {row[:2]: row[3:5] for row in rows} == expected
-    assert {row[2] for row in rows} == {"000", "001", "002"}
-    assert all(row[3] == row[5] for row in rows)  # values are JSON
-
-
 def test_own_columns_survive(three, calls, same, tmp_path):
     own = {"n": [1, None, 3], "t": ["a", None, "\ud800"], "o": [[1], {"k": float("inf")}, None]}
     own["flag"] = [True, False, True]
@@ -132,15 +109,6 @@ def test_points_in_time_survive(unit, three, calls, same, tmp_path):
     kept = [str(dtype) for dtype in evs.summary.dtypes[-5:]]
     zones = ["UTC", "Europe/Berlin", "UTC+02:00", "UTC", "UTC"]
     assert kept == [f"datetime64[{unit}, {zone}]" for zone in zones]
-
-
-def test_frames_are_read_when_they_are_asked_for(sample, tmp_path):
-    evaluate_runs(sample.runs[:2], dataset=sample, progress=False, save_to=tmp_path / "a")
-    evs = load_evaluations(tmp_path / "a")
-    (tmp_path / "a" / "fields.parquet").write_bytes(b"no parquet")
-    assert len(evs.arrays) > 0
-    with pytest.raises(xb.InputError, match=r"fields\.parquet' cannot be read"):
-        _ = evs.fields
 
 
 LOADED = {
@@ -266,12 +234,6 @@ def test_results_never_mix_two_batches(how, three, calls, same, tmp_path):
     assert len(evs.fields) == len(evs.arrays) + 3
 
 
-def test_the_same_results_written_again_are_the_same(three, calls, tmp_path):
-    evs = evaluate_runs(three, progress=False, save_to=tmp_path)
-    evaluate_runs(three, progress=False, resume=tmp_path)
-    assert len(evs.fields) == len(evs.summary) == 3
-
-
 @pytest.mark.parametrize("change", ["own", "domain", "predicted", "order", "fewer"])
 def test_every_change_is_noticed(change, three, calls, tmp_path):
     given = three.assign(own=[1, 2, 3], domain="d")
@@ -306,19 +268,6 @@ def test_files_of_two_batches_side_by_side(name, three, calls, tmp_path):
         else:
             with pytest.raises(xb.InputError, match="writing was interrupted"):
                 getattr(evs, part)
-
-
-def test_the_source_is_named_where_it_is_gone(three, calls, tmp_path):
-    loaded = load_evaluations(evaluate_runs(three, progress=False).save(tmp_path / "a"))
-    (tmp_path / "a" / "fields.parquet").unlink()
-    with pytest.raises(xb.InputError, match=r"a/fields\.parquet' cannot be read"):
-        loaded.save(tmp_path / "b")
-    shutil.rmtree(tmp_path / "a")
-    with pytest.raises(xb.InputError, match=r"no folder '.*a'"):
-        loaded.save(tmp_path / "c")
-    assert not (tmp_path / "c").exists()
-    with pytest.raises(xb.InputError, match=r"a/fields\.parquet' cannot be read"):
-        _ = loaded.fields
 
 
 # --- resumed -----------------------------------------------------------------------------------
@@ -451,12 +400,6 @@ def test_one_process_at_a_time(three, calls, tmp_path):
     evaluate_runs(three[:1], progress=False, save_to=tmp_path)
     assert len(seen) == 1
     assert seen[0][0] in seen[0][1]
-
-
-def test_a_damaged_database_is_told(three, calls, tmp_path):
-    (tmp_path / "finished.sqlite").write_text("something else" * 100)
-    with pytest.raises(xb.InputError, match=r"finished\.sqlite' is damaged"):
-        evaluate_runs(three, progress=False, resume=tmp_path)
 
 
 ALTERING = """
@@ -660,53 +603,3 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path):
         assert not [name for name in names if not name.startswith("finished.sqlite")]
     assert again is None
     assert len(load_evaluations(tmp_path / "streamed")) == 40
-
-
-def test_a_full_database_is_an_output_error(three, calls, tmp_path, monkeypatch):
-    connect = store._connect
-
-    def small(path):
-        connection = connect(path)
-        connection.execute("pragma max_page_count = 9")
-        return connection
-
-    monkeypatch.setattr(store, "_connect", small)
-    big = three.assign(predicted=[{"a": str(n) * 3, "b": n} for n in range(3)])
-    big["gold"] = [{"a": "".join(map(chr, range(200, 20_000)))}] * 3
-    with pytest.raises(xb.OutputError, match="database or disk is full"):
-        evaluate_runs(big, progress=False, save_to=tmp_path / "b")
-    assert listing(tmp_path / "b") == ["finished.sqlite"]
-
-
-def test_files_are_complete_before_any_takes_its_name(three, calls, tmp_path, monkeypatch):
-    evaluate_runs(three[:1], progress=False, save_to=tmp_path)
-    before = contents(tmp_path)
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("extractbench_nb.batch.storage.part_columns", fail)
-    with pytest.raises(xb.OutputError, match="No space left on device"):
-        evaluate_runs(three, progress=False, resume=tmp_path)
-    assert contents(tmp_path) == before
-    assert listing(tmp_path) == sorted([*FILES, "finished.sqlite"])
-
-
-def test_a_folder_that_cannot_be_made(three, calls, tmp_path):
-    (tmp_path / "file").write_text("")
-    for option in ("save_to", "resume"):
-        with pytest.raises(xb.OutputError, match="cannot be written"):
-            evaluate_runs(three, progress=False, **{option: tmp_path / "file" / "below"})
-
-
-def test_names_of_any_kind_are_kept(frame_of, calls, same, tmp_path):
-    names = ["a", "\ud800", "\x1ad800", "x\ny", "é"]
-    runs = frame_of(*((name, name, {"a": name}) for name in names), schema=SCHEMA, gold={"a": "a"})
-    first = evaluate_runs(runs, progress=False, save_to=tmp_path)
-    again = evaluate_runs(runs, progress=False, resume=tmp_path)
-    assert again.meta["reused"] == len(calls) == len(names)
-    assert again.summary.run.tolist() == names
-    same(again, first)
-    with sqlite3.connect(tmp_path / "finished.sqlite") as plain:
-        assert plain.execute("select count(*) from outputs").fetchone() == (len(names),)
-    plain.close()

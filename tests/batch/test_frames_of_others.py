@@ -52,13 +52,6 @@ def test_cells_keep_value_and_type(make: Any, dtype: str, cells: Any, expected: 
     assert list(map(type, frame["x"].tolist())) == list(map(type, expected))
 
 
-JSON = st.recursive(
-    st.none() | st.integers(-(2**62), 2**62),
-    lambda inner: st.lists(inner, max_size=2),
-    max_leaves=4,
-)
-
-
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -73,16 +66,6 @@ def test_structs_come_back_as_they_were(rows: list[dict[str, Any]]) -> None:
         pl.DataFrame({"x": rows}, schema={"x": pl.Struct({"name": pl.String, "n": pl.Int64})})
     )
     assert frame["x"].tolist() == rows
-
-
-def test_keys_that_a_struct_lacks_become_null_and_polars_has_those_of_the_first_row() -> None:
-    rows = [{"a": 1}, {"b": "x"}]
-    filled = [{"a": 1, "b": None}, {"a": None, "b": "x"}]
-    assert as_pandas(pa.table({"predicted": rows}))["predicted"].tolist() == filled
-    assert as_pandas(pl.DataFrame({"predicted": rows}))["predicted"].tolist() == [
-        rows[0],
-        {"a": None},
-    ]
 
 
 def test_other_columns() -> None:
@@ -211,55 +194,6 @@ USES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", USES)
 def test_results_as_frames(name: str, fields: pd.DataFrame, other: Any) -> None:
     assert_frame_equal(USES[name](other), USES[name](fields), check_dtype=False)
-
-
-def test_compare_runs(make: Any) -> None:
-    rows = {
-        "run": ["a", "a", "b", "b"],
-        "document": ["x", "y", "x", "y"],
-        "domain": ["p", "q", "p", "q"],
-        "overall_score": [0.5, 0.25, 1.0, 0.5],
-        "outcome": ["evaluated"] * 4,
-    }
-    options: dict[str, Any] = {"measures": "overall_score", "resamples": 200}
-    expected = xb.compare_runs(pd.DataFrame(rows), **options)
-    assert_frame_equal(xb.compare_runs(make(rows), **options).scores, expected.scores)
-
-
-def test_outputs_and_tables(make: Any) -> None:
-    dataset = xb.load_dataset("sample")
-    document = dataset.documents["document"][0]
-    answers = {"run": ["a"], "document": [document], "raw": ['{"x": 1,}']}
-    attempts = xb.read_outputs(make(answers), dataset)
-    assert attempts["failure"].tolist() == ["trailing_comma"]
-    counted = {"run": ["a", "a"], "failure": ["none", "trailing_comma"]}
-    assert xb.extraction.failure_modes(make(counted)).loc["trailing_comma"].tolist() == [1, 1]
-    table = {"city": ["Rome", "Oslo"], "people": [3, 1]}
-    assert xb.tables.grits(pd.DataFrame(table), make(table)).scores["fscore"].tolist() == [1, 1]
-    pairs = make({"true": ["a,b\n1,2"], "predicted": ["a,b\n1,2"]})
-    assert xb.tables.evaluate_tables(pairs).scores["score"].tolist() == [1, 1]
-
-
-def test_boxes_words_and_evidence(make: Any) -> None:
-    dataset = xb.load_dataset("sample")
-    gold = dataset.gold("night bus demand")
-    ev = xb.evaluate(dataset.schema("preprint"), gold, gold)
-    rows = ev.fields[["path", "predicted"]][ev.fields["path"].isin(["$.heading", "$.outlet"])]
-    columns = {name: rows[name].tolist() for name in rows}
-    grounded = [
-        xb.grounded(frame, dataset, "night bus demand")["grounded"].tolist()
-        for frame in (rows, make(columns))
-    ]
-    assert grounded[0] == grounded[1]
-
-
-def test_cases_of_the_workbench(make: Any) -> None:
-    cases = {"gold": ["Ann", "Bo"], "predicted": ["ann", "Bo"], "expected": [True, None]}
-    assert len(xb.workbench("string_exact", make(cases)).results) == len(cases["gold"])
-
-
-def test_explore_takes_fields(fields: pd.DataFrame, other: Any) -> None:
-    assert repr(xb.explore(other)) == repr(xb.explore(fields))
 
 
 def test_a_lazy_frame_is_collected() -> None:

@@ -88,17 +88,6 @@ def test_a_dataset_is_its_own_runs(sample, same, tmp_path):
     same(whole, evaluate_runs(str(mine.root / "runs"), dataset=sample, progress=False))
 
 
-def test_rows_keep_the_order_given_and_folders_are_sorted(small, frame_of, runs_folder):
-    given = [("b", "two"), ("a", "three"), ("b", "one"), ("a", "one")]
-    runs = frame_of(*((run, name, GOOD) for run, name in given))
-    assert pairs(evaluate_runs(runs, progress=False)) == [list(pair) for pair in given]
-    folder = runs_folder({f"{run}/{name}.json": GOOD for run, name in given})
-    (folder / "README.md").write_text("about these runs")
-    (folder / "a" / ".hidden").write_text("")
-    evs = evaluate_runs(folder, dataset=small, progress=False)
-    assert pairs(evs) == [["a", "one"], ["a", "three"], ["b", "one"], ["b", "two"]]
-
-
 def test_other_columns_are_kept(frame_of):
     runs = frame_of(*((run, "d", GOOD) for run in "abc"))
     own = {
@@ -201,24 +190,14 @@ def test_bad_options(options, message, frame_of):
         evaluate_runs(frame_of(("r", "d", GOOD)), progress=False, **options)
 
 
-def test_unknown_documents_name_the_nearest(small, frame_of):
-    runs = frame_of(("r", "thre", GOOD)).drop(columns=["schema", "gold"])
-    with pytest.raises(xb.InputError, match=r"row 0.*no document 'thre'; did you mean 'three'"):
-        evaluate_runs(runs, dataset=small, progress=False)
-
-
 def test_a_bad_schema_is_named(frame_of):
     bad = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "nope"}}}
     with pytest.raises(xb.ConfigError, match=r"#/properties/a.*row 0 \(run 'r', document 'd'\)"):
         evaluate_runs(frame_of(("r", "d", GOOD), schema=bad), progress=False)
 
 
-def test_what_is_no_dataset_is_refused(frame_of):
-    with pytest.raises(xb.InputError, match=r"dataset is a dict; expected \.documents"):
-        evaluate_runs(frame_of(("r", "d", GOOD)), dataset={}, progress=False)
-
-
 MISPLACED = {
+    "a run without outputs": ("b/.hidden", r"no outputs in the folder '.*b' of run 'b'; expected"),
     "beside the runs": ("stray.json", "stray.json' is not in the folder of a run"),
     "too deep": ("a/deep/one.json", "deep' is a folder"),
     "not json": ("a/one.txt", "one.txt' is a file without .json"),
@@ -231,28 +210,6 @@ def test_misplaced_files(name, message, runs_folder, small):
     folder = runs_folder({"a/one.json": GOOD, name: GOOD})
     with pytest.raises(xb.InputError, match=message):
         evaluate_runs(folder, dataset=small, progress=False)
-
-
-def test_a_run_without_outputs(runs_folder, small, monkeypatch):
-    folder = runs_folder({"a/one.json": GOOD, "b/.hidden": b""})
-    calls = []
-    spy(calls, monkeypatch)
-    with pytest.raises(xb.InputError, match=r"no outputs in the folder '.*b' of run 'b'; expected"):
-        evaluate_runs(folder, dataset=small, progress=False)
-    assert calls == []
-
-
-def test_a_folder_without_runs(tmp_path, small):
-    (tmp_path / "notes.txt").write_text("")
-    with pytest.raises(xb.InputError, match=r"no folder of a run in '.*'; expected the layout"):
-        evaluate_runs(tmp_path, dataset=small, progress=False)
-
-
-def test_a_dataset_without_runs(sample, tmp_path):
-    root = tmp_path / "mine"
-    shutil.copytree(sample.root, root, ignore=shutil.ignore_patterns("runs"))
-    with pytest.raises(xb.InputError, match=r"dataset 'mine' has no runs: .*mine'; pass runs as"):
-        evaluate_runs(xb.load_dataset(root), progress=False)
 
 
 def test_integers_are_names(frame_of):
@@ -315,12 +272,6 @@ def test_schemas_are_replaced_by_id(sample):
     assert set(changed["field"]) == {"heading"}
     named = evaluate_runs(runs, dataset=sample, schema="preprint", progress=False)
     assert set(named.summary["schema"]) == {"preprint"}
-
-
-def test_schemas_of_a_frame_are_replaced_by_title(frame_of):
-    evs = evaluate_runs(frame_of(("r", "a", GOOD)), schema={"invoice": OTHER}, progress=False)
-    assert fields_of(evs) == ["seller"]
-    assert evs.summary["schema"].tolist() == ["invoice"]
 
 
 def test_metrics_are_changed_in_each_schema_that_has_the_field(frame_of):

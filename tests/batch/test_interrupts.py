@@ -1,7 +1,6 @@
 """An interruption comes through at any moment, and leaves no event loop half made or closed."""
 
 import asyncio
-import gc
 import inspect
 import signal
 import sys
@@ -9,8 +8,7 @@ import threading
 
 import pytest
 
-from extractbench_nb import _concurrency as _loops
-from extractbench_nb._concurrency import run_anywhere, run_loop, undisturbed
+from extractbench_nb._concurrency import run_anywhere, run_loop
 from extractbench_nb.batch.run import evaluate_runs
 from tests.waiting import PATIENCE, wait_until
 
@@ -67,55 +65,10 @@ def test_a_batch_is_interrupted_while_a_loop_is_closed(closed, frame_of):
     assert all(closed)
 
 
-def test_a_loop_is_made_before_the_interruption_comes_through(monkeypatch):
-    made = []
-    new = asyncio.new_event_loop
-
-    def interrupted_new():
-        interrupt()
-        made.append(new())
-        return made[0]
-
-    monkeypatch.setattr(asyncio.events, "new_event_loop", interrupted_new)
-    with pytest.raises(KeyboardInterrupt):
-        run_loop(seven())
-    assert [loop.is_closed() for loop in made] == [True]
-
-
 def test_work_is_interrupted_at_once():
     with pytest.raises(KeyboardInterrupt):
         run_loop(interrupted())
     assert run_loop(seven()) == 7
-
-
-def test_the_second_interruption_does_not_wait():
-    seen = []
-
-    @undisturbed()
-    def twice():
-        interrupt()
-        seen.append("first")
-        interrupt()
-        seen.append("second")
-
-    with pytest.raises(KeyboardInterrupt):
-        twice()
-    assert seen == ["first"]
-
-
-def test_other_threads_and_other_handlers():
-    found = []
-    thread = threading.Thread(target=lambda: found.append(run_loop(seven())))
-    thread.start()
-    thread.join(PATIENCE)
-    before = signal.signal(signal.SIGINT, lambda *_: found.append("told"))
-    try:
-        with undisturbed():
-            interrupt()
-            found.append("in time")
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert found == [7, "in time", "told"]
 
 
 # Where a loop is running (a notebook cell), and the work is done in another thread.
@@ -194,35 +147,6 @@ def test_the_second_interruption_leaves_work_that_goes_on():
     left.set()
     threads[0].join(PATIENCE)
     assert not threads[0].is_alive()
-
-
-@needs_kill
-def test_work_that_has_not_begun_never_does(monkeypatch):
-    begun = []
-
-    async def work():
-        begun.append(True)
-
-    def late(coroutine):
-        interrupt_main(within="result")
-        wait_for_main("shutdown")
-        return run_loop(coroutine)
-
-    monkeypatch.setattr(_loops, "run_loop", late)
-    with pytest.raises(KeyboardInterrupt):
-        in_a_cell(work())
-    gc.collect()  # what nobody awaited would be told now
-    assert begun == []
-
-
-def test_nothing_is_left_where_no_thread_can_start(monkeypatch):
-    def no_more(_):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", no_more)
-    with pytest.raises(RuntimeError, match="can't start new thread"):
-        in_a_cell(seven())
-    gc.collect()
 
 
 @pytest.mark.parametrize("start", [run_anywhere, in_a_cell])

@@ -69,14 +69,6 @@ def test_one_row_per_run_document_and_rule():
     assert described[described["frame"] == "rules"]["column"].tolist() == BATCH_RULES.names
 
 
-def test_the_outcome_of_one_evaluation_is_the_same():
-    xb.rule(applies_to="Inv*")(adds_up)
-    evs = evaluated()
-    row = evs.rules.iloc[[1]].reset_index(drop=True)
-    alone = evs.evaluation("a", "two").rules
-    assert row[[*alone.columns]].equals(alone)
-
-
 def test_gold_is_checked_once_for_all_runs_and_results_are_kept():
     seen = []
 
@@ -91,22 +83,6 @@ def test_gold_is_checked_once_for_all_runs_and_results_are_kept():
     before = len(seen)
     assert len(shared.rules) == len(shared)
     assert len(seen) == before
-
-
-def test_a_redefined_rule_is_run_again():
-    evs = evaluated()
-    xb.rule("r")(lambda doc: True)
-    assert set(evs.rules["outcome_gold"]) == {"holds"}
-    xb.rule("r")(lambda doc: False)
-    assert set(evs.rules["outcome_gold"]) == {"broken"}
-
-
-def test_rules_change_no_frame_of_a_batch():
-    without = evaluated()
-    xb.rule(adds_up)
-    with_rules = evaluated()
-    for name in ("fields", "arrays", "matches", "summary", "by_run"):
-        assert getattr(without, name).equals(getattr(with_rules, name))
 
 
 # --- folders -------------------------------------------------------------------------------------
@@ -154,15 +130,6 @@ def test_resuming_checks_the_current_rules_and_evaluates_nothing_again(tmp_path:
     del xb.gold.RULES["r"]
     evaluated(resume=tmp_path)
     assert xb.load_evaluations(tmp_path).rules.empty
-
-
-def test_a_file_of_somebody_else_is_not_replaced(tmp_path: Path):
-    (tmp_path / "rules.parquet").write_text("mine")
-    with pytest.raises(InputError, match=r"rules\.parquet"):
-        evaluated(save_to=tmp_path)
-    with pytest.raises(InputError, match=r"rules\.parquet"):
-        evaluated().save(tmp_path)
-    assert (tmp_path / "rules.parquet").read_text() == "mine"
 
 
 def test_pickled_results_keep_the_outcomes():

@@ -102,20 +102,6 @@ def test_every_command_and_option_says_what_it_does(
             assert option.help, option.name
 
 
-def test_version(call: Callable[..., Done]) -> None:
-    assert call("--version").out == f"extractbench-nb, version {xb.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "name, marker", [("bash", "complete "), ("zsh", "compdef"), ("fish", "complete ")]
-)
-def test_completion(name: str, marker: str, call: Callable[..., Done]) -> None:
-    done = call("completion", name)
-    assert done.status == 0
-    assert marker in done.out
-    assert "_EXTRACTBENCH_NB_COMPLETE=" in done.out
-
-
 def test_completion_answers_the_shell() -> None:
     asked = {"_EXTRACTBENCH_NB_COMPLETE": "bash_complete", "COMP_WORDS": "x ev", "COMP_CWORD": "1"}
     done = subprocess.run(
