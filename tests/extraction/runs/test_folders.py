@@ -61,24 +61,27 @@ def test_a_new_output_takes_the_place_of_the_old_one(folder: RunFolder) -> None:
     assert folder.read("one") == ("new", META)
 
 
-@pytest.mark.parametrize("document", ["a/b", "a\\b", "", ".hidden", "../up", "a\0b"])
-def test_names_that_are_no_file(folder: RunFolder, document: str) -> None:
-    for act in (lambda: folder.write(document, "", META), lambda: folder.has(document)):
+@pytest.mark.parametrize(
+    "document",
+    [
+        *("a/b", "a\\b", "", ".hidden", "../up", "a\0b", "\ud800"),
+        *("a" * 246, "\u5bb6" * 82, "\U0001f600" * 62),
+    ],
+)
+def test_names_that_are_no_file_are_refused_before_anything_is_asked(
+    folder: RunFolder, document: str
+) -> None:
+    for act in (
+        lambda: folder.write(document, "", META),
+        lambda: folder.has(document),
+        lambda: check_names(folder.path, ["fine", document]),
+        lambda: check_names(folder.path / "not" / "yet", [document]),
+    ):
         with pytest.raises(InputError, match="part of a file name"):
             act()
 
 
-@pytest.mark.parametrize("document", ["\ud800", "a" * 246, "\u5bb6" * 82, "\U0001f600" * 62])
-def test_names_that_are_too_long_are_refused_before_anything_is_asked(
-    folder: RunFolder, document: str
-) -> None:
-    with pytest.raises(InputError, match="part of a file name"):
-        check_names(folder.path, ["fine", document])
-    with pytest.raises(InputError, match="part of a file name"):
-        check_names(folder.path / "not" / "yet", [document])
-
-
-@pytest.mark.parametrize("document", ["a" * 245, "\u5bb6" * 80, "a" * 232, "\U0001f600" * 61])
+@pytest.mark.parametrize("document", ["a" * 245, "\u5bb6" * 80, "\U0001f600" * 61])
 def test_names_as_long_as_a_file_may_have(folder: RunFolder, document: str) -> None:
     check_names(folder.path, [document])
     folder.write(document, "text", META)
@@ -202,12 +205,6 @@ def test_folders_that_are_no_run(tmp_path: Path, content: str | None, message: s
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(InputError, match=message):
         RunFolder.open(tmp_path)
-
-
-@pytest.mark.parametrize("folder", [None, 3, b"run"])
-def test_what_is_no_path(folder: Any) -> None:
-    with pytest.raises(InputError, match=r"folder is .*; expected the path of a run's folder"):
-        Run.open(folder)
 
 
 @pytest.mark.parametrize(

@@ -187,20 +187,3 @@ def test_two_processes_that_begin_the_same_run(
         begun[0].kill()
         begun[0].join(PATIENCE)
     assert len(server.requests) == len(set(map(asked_about, server.requests)))
-
-
-def test_two_processes_do_not_ask_the_same(
-    run: Extract, server: LLMServer, dataset: Dataset, tmp_path: Path
-) -> None:
-    server.respond = lambda _: HANG
-    process = begin_extract(str(tmp_path / "run"), server.url, "prompt")
-    try:
-        wait_until(lambda: len(server.requests) >= 4 or not process.is_alive())
-        with pytest.raises(InputError, match="another extract"):
-            run()
-    finally:
-        process.kill()
-        process.join(PATIENCE)
-    assert len(server.requests) == 4
-    server.respond = mixed
-    assert run().unasked == []
