@@ -1,18 +1,22 @@
 """A language model's HTTP server on 127.0.0.1, for tests: OpenAI's protocol, scripted answers.
 
 A real socket in a thread of its own, HTTP/1.1 with connections that stay open. What it answers is a
-function of the request; a script of replies (faults, most of them) comes first, one a request.
+function of the request; a script of replies (faults, most of them) comes first, one a request. A
+`Wire` is any bytes at all, in pieces, after which the connection stays open, is closed, is reset,
+or hangs; so it can also speak the protocols of other providers (`tests.judges.llm.providers`).
 """
 
 import asyncio
 import json
 import math
 import re
+import socket
+import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from tests.waiting import PATIENCE
@@ -43,9 +47,24 @@ class Request:
         return "\n".join(str(message["content"]) for message in self.body["messages"])
 
     @property
+    def provider(self) -> str:
+        """Whose protocol it is, by its path."""
+        provider = "anthropic" if "/messages" in self.path else "openai"
+        return "gemini" if ":generateContent" in self.path else provider
+
+    @property
     def quoted(self) -> dict[str, str]:
         """What stands between marks, by the name of the mark."""
         return {name: text for name, _, text in _BLOCK.findall(self.text)}
+
+
+@dataclass(frozen=True)
+class Wire:
+    """Bytes that go back for one request, and how the connection ends."""
+
+    head: bytes = b""
+    pieces: Callable[[], Iterable[bytes]] = tuple
+    end: str = "open"  # open, closed, reset, hang
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,7 @@ class Reply:
     finish_reason: str = "stop"
     tokens: tuple[int, int] = (100, 10)
     error_code: str | None = None
+    wire: Wire | None = None
 
 
 def answer(score: float, reasoning: str = "said so") -> Reply:
@@ -80,7 +100,7 @@ CUT = Reply(cut=True)
 HANG = Reply(hangs=True)
 EMPTY = Reply("")
 
-Answer = Callable[[Request], Reply | str]
+Answer = Callable[[Request], Reply | Wire | str]
 
 
 class LLMServer:
@@ -111,10 +131,10 @@ class LLMServer:
         self._free, self._never = asyncio.Event(), asyncio.Event()
         self._port = 0
 
-    def script(self, *replies: Reply) -> None:
+    def script(self, *replies: Reply | Wire) -> None:
         """Answer the next requests with these, one each."""
         with self._lock:
-            self._script.extend(replies)
+            self._script.extend(map(_as_reply, replies))
 
     def hold(self, at_once: float = math.inf) -> None:
         """Keep answers back until so many requests are under way, or until `release`."""
@@ -137,6 +157,10 @@ class LLMServer:
     def url(self) -> str:
         """What to give as api_base."""
         return f"http://127.0.0.1:{self._port}/v1"
+
+    def base(self, provider: str) -> str:
+        """What to give as api_base for the protocol of a provider."""
+        return self.url if provider == "openai" else self.url.removesuffix("/v1")
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -182,7 +206,7 @@ class LLMServer:
             self.peak = max(self.peak, self._busy)
             scripted = self._script.pop(0) if self._script else None
         try:
-            reply = scripted or self._answer(request)
+            reply = scripted or _as_reply(self.respond(request))
             if self._busy >= self._held:
                 self._free.set()
             await self._free.wait()
@@ -195,13 +219,34 @@ class LLMServer:
                 self._busy -= 1
         if reply.cut:
             return False
+        if reply.wire is not None:
+            return await self._send(reply.wire, writer)
         writer.write(_response(request, reply))
         await writer.drain()
         return True
 
-    def _answer(self, request: Request) -> Reply:
-        found = self.respond(request)
-        return replace(Reply(), content=found) if isinstance(found, str) else found
+    async def _send(self, wire: Wire, writer: asyncio.StreamWriter) -> bool:
+        writer.write(wire.head)
+        for piece in wire.pieces():
+            writer.write(piece)
+            await writer.drain()
+        await writer.drain()
+        if wire.end == "closed":
+            writer.close()
+            await writer.wait_closed()
+        elif wire.end == "reset":
+            connection = writer.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        elif wire.end == "hang":
+            self.on_hanging()
+            await self._never.wait()
+        return wire.end == "open"
+
+
+def _as_reply(said: Reply | Wire | str) -> Reply:
+    if isinstance(said, Wire):
+        return Reply(wire=said)
+    return Reply(said) if isinstance(said, str) else said
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:

@@ -1,26 +1,20 @@
 """The answer cache on disk: a second run makes no requests.
 
-One SQLite file in a folder, shared by processes. An answer is stored with the whole request, as
-JSON, so that the request can be read and its key checked. A file that cannot be written is used
-read-only.
+One SQLite file in a folder, shared by threads and processes. An answer is stored with the whole
+request, as JSON, so that the request can be read and its key checked. A file that cannot be written
+is used read-only.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
 import sqlite3
-import threading
-import time
-import weakref
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,7 +65,7 @@ def read_lines(path: Path) -> Iterator[Entry]:
 
 
 def _from_row(row: tuple[Any, ...]) -> Entry | None:
-    """Read a row of `_COLUMNS`; None if it does not belong to its key."""
+    """Read a row of the table; None if it does not belong to its key."""
     key, request, answer, *counts = row
     with suppress(ValueError, TypeError, RecursionError):
         named = dict(zip(COUNTS, counts, strict=True))
@@ -95,18 +89,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-#: File locks; not available on Windows.
-fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
-
 #: Environment variable that names the folder of the cache.
 CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
 
 _FILE = "judge_answers.sqlite"
 _FORMAT = 1
-_BUSY_TIMEOUT_S, _CLAIM_PAUSE_S = 60.0, 0.05
-#: Leading digits of a key: the position of its byte in the file of claims, which stays empty.
-_CLAIM_DIGITS = 15
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_BUSY_TIMEOUT_S = 60.0
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLE = """
@@ -168,8 +156,6 @@ class JudgeCache:
         if folder is not None and not (isinstance(folder, str | Path) and str(folder).strip()):
             raise InputError(f"JudgeCache: path is {path!r}; expected a folder or None")
         self._folder = None if path is None else Path(path).expanduser().absolute()
-        self._lock = threading.RLock()
-        self._opened: _Opened | None = None
 
     @property
     def path(self) -> Path:
@@ -193,10 +179,6 @@ class JudgeCache:
         """Agree with equality."""
         return hash(self._folder)
 
-    def __reduce__(self) -> tuple[type[JudgeCache], tuple[Path | None]]:
-        """Pickle and copy the folder, without the connection."""
-        return (type(self), (self._folder,))
-
     def prepare(self) -> None:
         """Check that the cache can be opened; it may be read-only.
 
@@ -205,7 +187,7 @@ class JudgeCache:
         OutputError
             The file cannot be made or read.
         """
-        with self._connected():
+        with self._opened():
             pass
 
     def get(self, key: str) -> Entry | None:
@@ -226,12 +208,12 @@ class JudgeCache:
         OutputError
             The file cannot be used.
         """
-        with self._connected() as database:
+        with self._opened() as database:
             row = database.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-            entry = None if row is None else _from_row(row)
-            if row is not None and entry is None:
-                with suppress(sqlite3.OperationalError), database:  # it may be read-only
-                    database.execute("DELETE FROM answers WHERE key = ?", (key,))
+        entry = None if row is None else _from_row(row)
+        if row is not None and entry is None:
+            with suppress(OutputError), self._opened() as database:  # it may be read-only
+                database.execute("DELETE FROM answers WHERE key = ?", (key,))
         return entry
 
     def put(self, entry: Entry, *, replace: bool = False) -> Entry:
@@ -254,10 +236,8 @@ class JudgeCache:
         OutputError
             The file cannot be written.
         """
-        with self._connected() as database, database:
-            if replace:
-                database.execute("DELETE FROM answers WHERE key = ?", (entry.key,))
-            new = _insert(database, [entry])
+        with self._opened() as database:
+            new = _insert(database, [entry], "REPLACE" if replace else "IGNORE")
         return entry if new else self.get(entry.key) or entry
 
     def info(self) -> CacheInfo:
@@ -276,7 +256,7 @@ class JudgeCache:
         path = self.path
         if not path.exists():
             return CacheInfo(path, 0, 0, 0.0)
-        with self._connected() as database:
+        with self._opened() as database:
             row = database.execute(
                 "SELECT COUNT(*), (SELECT page_count * page_size FROM pragma_page_count, "
                 "pragma_page_size), TOTAL(cost_usd) FROM answers"
@@ -299,19 +279,16 @@ class JudgeCache:
         if not self.path.exists():
             return 0
         try:
-            with self._connected() as database:
-                with database:
-                    count = database.execute("DELETE FROM answers").rowcount
+            with self._opened() as database:
+                count = database.execute("DELETE FROM answers").rowcount
+                database.commit()
                 database.execute("VACUUM")
         except _DamagedError:
-            with self._lock:
-                self._close()
-                try:
-                    for suffix in ("", "-wal", "-shm"):
-                        self.path.with_name(_FILE + suffix).unlink(missing_ok=True)
-                except OSError as error:
-                    problem = f"{str(self.path)!r} cannot be deleted: {error}"
-                    raise OutputError(problem) from None
+            try:
+                for suffix in ("", "-wal", "-shm"):
+                    self.path.with_name(_FILE + suffix).unlink(missing_ok=True)
+            except OSError as error:
+                raise OutputError(f"{str(self.path)!r} cannot be deleted: {error}") from None
             return 0
         return int(count)
 
@@ -353,9 +330,9 @@ class JudgeCache:
         """
         if not self.path.exists():
             return []
-        with self._connected() as database:
-            found = [_from_row(row) for row in database.execute(f"{_SELECT} ORDER BY key")]
-        return [entry for entry in found if entry is not None]
+        with self._opened() as database:
+            rows = database.execute(f"{_SELECT} ORDER BY key").fetchall()
+        return [entry for entry in map(_from_row, rows) if entry is not None]
 
     def import_(self, path: str | Path) -> int:
         """Add the answers of a file that `export` wrote; existing answers stay.
@@ -379,127 +356,56 @@ class JudgeCache:
             The cache cannot be written.
         """
         entries = list(read_lines(Path(path).expanduser()))
-        with self._connected() as database, database:
+        with self._opened() as database:
             return _insert(database, entries)
 
-    @asynccontextmanager
-    async def claimed(self, key: str, timeout_s: float) -> AsyncIterator[None]:
-        """Keep other processes from asking the same question until this one has its answer.
-
-        Waits for a process that is asking it; the system releases the claim of a killed process.
-
-        Parameters
-        ----------
-        key : str
-            From `request_key`.
-        timeout_s : float
-            Seconds to wait at most; then both processes ask. Without file locks (Windows, some
-            network drives, a read-only folder) both ask at once.
-
-        Yields
-        ------
-        None
-            While the claim is held.
-        """
-        with self._lock:
-            claims = None if self._opened is None else self._opened.claims
-        offset = int(key[:_CLAIM_DIGITS], 16)
-        deadline, held = time.monotonic() + timeout_s, False
-        while claims is not None and not held:
-            try:
-                fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
-                held = True
-            except (BlockingIOError, PermissionError):
-                if time.monotonic() > deadline:
-                    break
-                await asyncio.sleep(_CLAIM_PAUSE_S)
-            except OSError:
-                break
-        try:
-            yield
-        finally:
-            if held:
-                fcntl.lockf(claims, fcntl.LOCK_UN, 1, offset)
-
     @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Yield this process's connection, to one thread at a time."""
-        with self._lock:
-            path = self.path
-            try:
-                if self._opened is None or self._opened[:2] != (path, os.getpid()):
-                    self._close()
-                    self._opened = _open(path)
-                    weakref.finalize(self, _Opened.close, self._opened)
-                yield self._opened.database
-            except sqlite3.Error as error:
-                problem = f"{str(path)!r} cannot be used: {error}"
-                if _code(error) not in _DAMAGED:
-                    raise OutputError(problem) from None
-                hint = "; clear() of this cache deletes the damaged file"
-                raise _DamagedError(problem + hint) from None
-
-    def _close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction, so that no connection is shared by threads."""
+        path = self.path
+        try:
+            with closing(_connect(path)) as database, database:
+                yield database
+        except sqlite3.Error as error:
+            problem = f"{str(path)!r} cannot be used: {error}"
+            if _code(error) not in _DAMAGED:
+                raise OutputError(problem) from None
+            hint = "; clear() of this cache deletes the damaged file"
+            raise _DamagedError(problem + hint) from None
 
 
 class _DamagedError(OutputError):
     """The file of a cache is not a database, or is damaged."""
 
 
-class _Opened(NamedTuple):
-    """The file of a cache, open in one process."""
-
-    path: Path
-    process: int
-    database: sqlite3.Connection
-    claims: int | None
-
-    def close(self) -> None:
-        """Close the file if this process opened it; a forked process must not."""
-        if self.process == os.getpid():
-            self.database.close()
-            if self.claims is not None:
-                with suppress(OSError):
-                    os.close(self.claims)
-
-
-def _open(path: Path) -> _Opened:
-    """Open the file, read-only if it cannot be written, and the file of claims."""
+def _connect(path: Path) -> sqlite3.Connection:
+    """Connect to a file, read-only if it cannot be written."""
     try:
         make_folder(path.parent)
-        database = _database(path.as_uri())
+        return _database(path.as_uri())
     except (OutputError, sqlite3.OperationalError) as error:
         if not path.is_file() or not (isinstance(error, OutputError) or _code(error) in _READ_ONLY):
             raise
-        return _Opened(path, os.getpid(), _database(path.as_uri() + "?immutable=1"), None)
-    claims = None
-    if fcntl is not None:
-        with suppress(OSError):
-            claims = os.open(path.with_suffix(".claims"), os.O_RDWR | os.O_CREAT, 0o600)
-    return _Opened(path, os.getpid(), database, claims)
+        return _database(path.as_uri() + "?immutable=1")
 
 
 def _database(uri: str) -> sqlite3.Connection:
-    """Open a database; create its table if it is new."""
-    database = sqlite3.connect(uri, timeout=_BUSY_TIMEOUT_S, check_same_thread=False, uri=True)
+    """Connect to a database; create its table if it is new."""
+    database = sqlite3.connect(uri, timeout=_BUSY_TIMEOUT_S, uri=True)
     try:
         version = database.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _FORMAT):
             raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
-        if not uri.endswith("immutable=1"):
+        database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
+        if version == 0 and not uri.endswith("immutable=1"):
             try:
                 database.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                if _code(error) not in _BUSY:  # another process is doing the same
+                if _code(error) != sqlite3.SQLITE_BUSY:  # another process is doing the same
                     raise
-            database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
-            if version == 0:
-                with database:
-                    database.execute(_TABLE)
-                    database.execute(f"PRAGMA user_version = {_FORMAT}")
+            with database:
+                database.execute(_TABLE)
+                database.execute(f"PRAGMA user_version = {_FORMAT}")
     except BaseException:
         database.close()
         raise
@@ -512,14 +418,15 @@ def _code(error: sqlite3.Error) -> int | None:
     return None if code is None else code & 0xFF
 
 
-def _insert(database: sqlite3.Connection, entries: Iterable[Entry]) -> int:
-    """Add the entries whose keys are new, and count them."""
+def _insert(database: sqlite3.Connection, entries: Iterable[Entry], other: str = "IGNORE") -> int:
+    """Add the entries whose keys are new, and count them; `other` says what becomes of others."""
     before = database.total_changes
     rows = [
         (e.key, _json(e.request), _json(e.answer), *(getattr(e, name) for name in COUNTS))
         for e in entries
     ]
-    database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows)
+    values = "INTO answers VALUES (?, ?, ?, ?, ?, ?)"
+    database.executemany(f"INSERT OR {other} {values}", rows)
     return database.total_changes - before
 
 

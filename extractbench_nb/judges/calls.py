@@ -15,7 +15,7 @@ import random
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,10 +25,10 @@ from extractbench_nb.errors import OutputError, UnavailableError
 from extractbench_nb.judges.background import Shared
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
 from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
-from extractbench_nb.judges.client import Completion, ModelRequest, complete, list_price, litellm
+from extractbench_nb.judges.call_failures import LONGEST_WAIT, Failure, scrub
+from extractbench_nb.judges.client import Completion, ModelRequest, complete, list_price, model_info
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
-from extractbench_nb.judges.transport import LONGEST_WAIT, Failure, scrub
 
 #: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
 _MARGIN = 2
@@ -40,9 +40,8 @@ def highest_cost(request: ModelRequest) -> float:
     """Bound what a request can cost: its own tokens, and an answer of the maximum length."""
     longest = request.max_tokens
     if not longest:
-        with suppress(Exception):  # LiteLLM raises bare exceptions here
-            info = litellm().get_model_info(request.model)
-            longest = info.get("max_output_tokens") or info.get("max_tokens")
+        info = model_info(request.model)
+        longest = info.get("max_output_tokens") or info.get("max_tokens")
     if not longest:
         raise Failure(
             "budget", f"the longest answer of {request.model!r} is not known; set max_tokens"
@@ -193,7 +192,7 @@ class CallQueue:
             return _free_call(asked, cached.answer, begun)
 
         async def ask() -> tuple[JudgeCall | JudgeError, CallQueue]:
-            async with self._turns, cache.claimed(key, timeout_s=asked.settings.timeout):
+            async with self._turns:
                 theirs = _cached(cache, key)  # another process may have been faster
                 if theirs is not None and asked.is_readable(theirs):
                     return _free_call(asked, theirs.answer, begun), self

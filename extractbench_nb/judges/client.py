@@ -1,58 +1,60 @@
-"""Requests to models through LiteLLM, which is imported on first use.
+"""Requests to models through LiteLLM, which is imported on first use and given our HTTP client.
 
-Only requests to the model leave this module: LiteLLM uses its own copy of the price list, sends no
-telemetry and logs nothing.
+Nothing of LiteLLM is changed, and neither is anything else in the process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import os
 import sys
 import threading
-import warnings
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib import import_module, metadata
 from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from extractbench_nb.errors import ExtractBenchError, needs
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import ClientError
-from extractbench_nb.judges.transport import (
+from extractbench_nb.judges.call_failures import (
     EXCHANGE,
     Exchange,
+    Failed,
     Failure,
-    failure_of,
+    failure_of_error,
     problem_of,
-    scrub,
-    watch_exchanges,
 )
 
-_LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
-#: Libraries that log addresses and headers, which may contain a key; silenced by default.
-_LIBRARIES = ("httpcore", "httpx", "openai")
-#: Loggers, of these and of LiteLLM, whose records are cleaned of keys.
-_WRITERS = (
-    *(*_LITELLM_LOGGERS, "httpx", "openai", "openai._base_client", "openai._response"),
-    *("httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy"),
-)
 _LOADING = threading.Lock()
-#: Settings that LiteLLM reads on import: use its own price list and headers, fetch nothing.
-_LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
-#: In its default mode LiteLLM reads all of a .env file in the working directory.
-_MODE = ("LITELLM_MODE", "PRODUCTION")
+#: Variables that LiteLLM reads while it is imported, and that are restored afterwards: use its own
+#: price list and headers, fetch nothing, and read no .env file in the working directory.
+_ON_IMPORT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+}
+#: Providers for which LiteLLM takes an HTTP client. For OpenAI and the providers that it calls
+#: compatible with it, it takes a client of OpenAI's; for others, such as Azure, it uses its own.
+_HTTP_PROVIDERS = frozenset(
+    (
+        *("anthropic", "azure_ai", "bedrock", "bedrock_mantle", "cometapi", "compactifai"),
+        *("databricks", "deepseek", "edenai", "fireworks_ai", "gemini", "groq", "heroku"),
+        *("hosted_vllm", "huggingface", "minimax", "mistral", "ollama", "ollama_chat"),
+        *("opencode_go", "openrouter", "ovhcloud", "sagemaker_chat", "snowflake", "together_ai"),
+        *("vercel_ai_gateway", "vertex_ai", "vertex_ai_beta", "watsonx", "xai"),
+    )
+)
 #: Seconds that LiteLLM may take to prepare its first request.
 _PREPARING = 10.0
 #: Higher counts are ignored: no model reads or writes that many tokens.
 _MOST_TOKENS = 10**9
 #: Sent to servers that need no key, because OpenAI's client requires one.
 _NO_KEY = "none-needed"
-#: Imported by LiteLLM with the first request; pydantic warns about its types.
-_IMPORTED_LATE = "litellm.llms.github_copilot.per_user_auth"
 Kinds: TypeAlias = tuple[type[BaseException], ...]
 #: Errors of code that does not work; warnings, where a filter makes them errors.
 FAULTS: Kinds = (ImportError, AttributeError, NameError, SyntaxError, TypeError, Warning)
@@ -125,130 +127,96 @@ def client_error(error: BaseException) -> ClientError:
 @lru_cache(maxsize=1)
 def _load() -> Any:
     first = "litellm" not in sys.modules
-    for variable in _LOCAL:
-        os.environ.setdefault(variable, "True")
-    os.environ.setdefault(*_MODE)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:  # not by `import`: type checkers need minutes for it
-            module: Any = import_module("litellm")
-        except ModuleNotFoundError as error:
-            if error.name == "litellm":
-                needs("litellm", "llm")  # says how to install it
-            raise
-        module.ModelResponse()  # its first use warns as well
-        with suppress(ModuleNotFoundError):  # other versions do without it
-            import_module(_IMPORTED_LATE)
-    module.suppress_debug_info = True
-    for name in _LITELLM_LOGGERS if first else ():
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    for name in _LIBRARIES:
-        if logging.getLogger(name).level == 0:
-            logging.getLogger(name).setLevel(logging.WARNING)
-    for name in _WRITERS:
-        logging.getLogger(name).addFilter(_without_keys)
-    BACKGROUND.before_closing.append(_close_clients)
-    watch_exchanges()
+    changed = {name: value for name, value in _ON_IMPORT.items() if name not in os.environ}
+    try:
+        os.environ.update(changed if first else {})
+        module: Any = import_module("litellm")  # type checkers need minutes for `import litellm`
+        if first:
+            with suppress(ModuleNotFoundError, AttributeError):  # other versions do without it
+                import_module("litellm.anthropic_beta_headers_manager").reload_beta_headers_config()
+    except ModuleNotFoundError as error:
+        if error.name == "litellm":
+            needs("litellm", "llm")  # says how to install it
+        raise
+    finally:
+        for name in changed if first else ():
+            os.environ.pop(name, None)
     return module
 
 
-def _without_keys(record: logging.LogRecord) -> bool:
-    """Remove keys from a log record, and its traceback, which may quote a response."""
-    record.msg, record.args = scrub(record.getMessage()), ()
-    record.exc_info = record.exc_text = None
-    return True
+#: The HTTP client of an event loop, and the handler in which LiteLLM takes it.
+_CLIENTS: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, Any]] = WeakKeyDictionary()
+
+
+def _http_clients() -> tuple[Any, Any]:
+    """Return the client of the running event loop, and the handler in which LiteLLM takes it."""
+    loop = asyncio.get_running_loop()
+    if loop not in _CLIENTS:
+        import httpx
+
+        from extractbench_nb.judges.transport import ModelClient
+
+        module: Any = import_module("litellm.llms.custom_httpx.http_handler")
+        http = ModelClient(
+            verify=module.get_ssl_configuration(),
+            cert=os.environ.get("SSL_CERTIFICATE") or litellm().ssl_certificate,
+            cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=())),  # no cookies
+            timeout=None,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+        )
+
+        class Handler(module.AsyncHTTPHandler):  # type: ignore[misc]
+            def create_client(self, *_: Any, **__: Any) -> Any:
+                return http
+
+        handler = Handler()
+        handler.client = http  # so that it never closes it
+        _CLIENTS[loop] = http, handler
+    return _CLIENTS[loop]
 
 
 async def _close_clients() -> None:
-    """Close connections and drop the clients, because their event loop ends."""
-    module = _load()
-    await module.close_litellm_async_clients()
-    module.in_memory_llm_clients_cache.flush_cache()
+    """Close connections, because their event loop ends."""
+    http, _ = _CLIENTS.pop(asyncio.get_running_loop(), (None, None))
+    if http is not None:
+        await http.aclose()
 
 
-async def complete(request: ModelRequest) -> Completion:
-    """Ask a model once, without a second attempt; `Failure` says why there is no answer."""
-    exchange, response = Exchange(), None
-    unread = "it has no choices"
-    failure: Exception | None = None  # raised below, without a context that may quote a key
-
-    async def plain() -> Any:
-        message = {"role": "user", "content": "-"}
-        least = request._replace(messages=(message,), schema=None)
-        return await litellm().acompletion(**_arguments(least))
-
-    before = EXCHANGE.set(exchange)
-    try:
-        async with asyncio.timeout(request.timeout):
-            response = await _completed(request, exchange)
-    except TimeoutError:
-        late = f"no answer within {request.timeout:g} s"
-        failure = Failure("timeout", late, transient=True, billed=exchange.sent)
-    except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
-        failure = await failure_in(error, exchange, plain)
-        if exchange.failure is None and exchange.succeeded and isinstance(failure, Failure):
-            failure, unread = None, problem_of(error)
-    finally:
-        EXCHANGE.reset(before)
-    if failure is not None:
-        raise failure
-    if not getattr(response, "choices", None):
-        text = f"the response cannot be read: {unread}"
-        raise Failure("server_error", text, transient=True, billed=True)
-    return _completion(request.model, response)
+BACKGROUND.before_closing.append(_close_clients)
 
 
-async def failure_in(
-    error: Exception, exchange: Exchange, plain: Callable[[], Awaitable[Any]]
-) -> Failure | ClientError:
-    """Say why a request failed; `plain` makes the simplest request to the same model.
-
-    If LiteLLM fails before it sends even that one, it can send none.
-    """
-    if exchange.failure is not None:
-        return exchange.failure
-    if isinstance(error, ClientError):
-        return error
-    fault = _fault_in(error, exchange)
-    if fault is not None and (exchange.sent or await _fails_unsent(plain)):
-        return client_error(fault)
-    return failure_of(error, exchange.status, exchange.wait)
-
-
-def _fault_in(error: Exception, exchange: Exchange) -> BaseException | None:
-    """Return the error of code that does not work, before a request or after a good response."""
-    if exchange.sent and not exchange.succeeded:
+def _client_for(arguments: Mapping[str, Any]) -> Any:
+    """Return the client to give LiteLLM for a request; None if it takes none."""
+    module = litellm()
+    model, base, key = (arguments.get(name) for name in ("model", "api_base", "api_key"))
+    _, provider, provider_key, provider_base = module.get_llm_provider(
+        model, api_base=base, api_key=key
+    )
+    http, handler = _http_clients()
+    if model_info(str(model)).get("mode") == "responses":
         return None
-    found = fault_behind(error, (ImportError, Warning) if exchange.sent else FAULTS)
-    is_of_provider = exchange.sent or hasattr(error, "status_code")
-    return found if found is not None or is_of_provider else error
+    if provider in _HTTP_PROVIDERS:
+        return handler
+    if provider != "openai" and provider not in module.openai_compatible_providers:
+        return None
+    variables = map(os.environ.get, ("OPENAI_BASE_URL", "OPENAI_API_BASE"))
+    bases = (base, provider_base, module.api_base, *variables)
+    keys = (key, provider_key, module.api_key, module.openai_key, os.environ.get("OPENAI_API_KEY"))
+    return import_module("openai").AsyncOpenAI(
+        base_url=next(filter(None, bases), "https://api.openai.com/v1"),
+        api_key=next(filter(None, keys), _NO_KEY),
+        http_client=http,
+        max_retries=0,
+    )
 
 
-def fault_behind(error: BaseException | None, kinds: Kinds = FAULTS) -> BaseException | None:
-    """Return the error of code that does not work which an error of LiteLLM's was made of."""
-    while error is not None and not isinstance(error, kinds):
-        error = error.__cause__ or error.__context__
-    return error
-
-
-async def _fails_unsent(plain: Callable[[], Awaitable[Any]]) -> bool:
-    """Whether a request fails before it would be sent; it is stopped there."""
-    before = EXCHANGE.set(Exchange(stopped=True))
-    task = asyncio.ensure_future(plain())
-    EXCHANGE.reset(before)
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    await asyncio.wait([task], timeout=_PREPARING)
-    task.cancel()
-    return task.done() and not task.cancelled() and task.exception() is not None
-
-
-async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
+async def _called(request: ModelRequest, exchange: Exchange) -> Any:
     """Return LiteLLM's response; cancelled once its request is under way, or before it is made.
 
     A cancellation in between, while LiteLLM prepares the request in a thread, would leave its
     coroutine behind with a warning that it was never awaited.
     """
-    task = asyncio.ensure_future(litellm().acompletion(**_arguments(request)))
+    task = asyncio.ensure_future(_begin(request))
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         return await asyncio.shield(task)
@@ -258,6 +226,76 @@ async def _completed(request: ModelRequest, exchange: Exchange) -> Any:
             await asyncio.wait([task], timeout=_PREPARING)
         task.cancel()
         raise
+
+
+async def _begin(request: ModelRequest) -> Any:
+    arguments, exchange = _arguments(request), EXCHANGE.get()
+    client = _client_for(arguments)
+    if client is not None:
+        arguments["client"] = client
+    elif exchange is not None:  # LiteLLM's own client does not tell when it sends
+        exchange.sent = True
+    return await litellm().acompletion(**arguments)
+
+
+async def _failure_in(error: Exception, request: ModelRequest, exchange: Exchange) -> Exception:
+    """Say why there is no response: LiteLLM does not work, or cannot use this request or answer."""
+    if isinstance(error, ExtractBenchError):
+        return error
+    fault = fault_behind(error, (ImportError, Warning) if exchange.sent else FAULTS)
+    if fault is None and not exchange.sent and not hasattr(error, "status_code"):
+        fault = error
+    if fault is not None and (exchange.sent or await _fails_unsent(request)):
+        return client_error(fault)
+    if exchange.answered:
+        text = f"the response cannot be read: {problem_of(error)}"
+        return Failure("server_error", text, transient=True, billed=True)
+    return failure_of_error(error)
+
+
+def fault_behind(error: BaseException | None, kinds: Kinds = FAULTS) -> BaseException | None:
+    """Return the error of code that does not work which an error of LiteLLM's was made of."""
+    while error is not None and not isinstance(error, kinds):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+async def _fails_unsent(request: ModelRequest) -> bool:
+    """Whether even the simplest request fails before it would be sent; it is stopped there."""
+    message = {"role": "user", "content": "-"}
+    least = request._replace(messages=(message,), schema=None)
+    before = EXCHANGE.set(Exchange(stopped=True))
+    task = asyncio.ensure_future(_begin(least))
+    EXCHANGE.reset(before)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    await asyncio.wait([task], timeout=_PREPARING)
+    task.cancel()
+    return task.done() and not task.cancelled() and task.exception() is not None
+
+
+async def complete(request: ModelRequest) -> Completion:
+    """Ask a model once, without a second attempt; `Failure` says why there is no answer."""
+    exchange, response = Exchange(), None
+    failure: Exception | None = None  # raised below, without a context that may quote a key
+    before = EXCHANGE.set(exchange)
+    try:
+        async with asyncio.timeout(request.timeout):
+            response = await _called(request, exchange)
+    except TimeoutError:
+        late = f"no answer within {request.timeout:g} s"
+        failure = Failure("timeout", late, transient=True, billed=exchange.sent)
+    except Failed as failed:
+        failure = failed.failure
+    except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
+        failure = await _failure_in(error, request, exchange)
+    finally:
+        EXCHANGE.reset(before)
+    if failure is not None:
+        raise failure
+    if not getattr(response, "choices", None):
+        text = "the response cannot be read: it has no choices"
+        raise Failure("server_error", text, transient=True, billed=True)
+    return _completion(request.model, response)
 
 
 def _arguments(request: ModelRequest) -> dict[str, Any]:
@@ -313,13 +351,17 @@ def supports_schema(model: str) -> bool:
     return bool(litellm().supports_response_schema(model=model))
 
 
+def model_info(model: str) -> Mapping[str, Any]:
+    """Return what LiteLLM knows about a model; nothing if it does not know it."""
+    try:
+        return dict(litellm().get_model_info(model))
+    except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
+        return {}
+
+
 def is_listed(model: str) -> bool:
     """Say whether LiteLLM's list has a model."""
-    try:
-        key = litellm().get_model_info(model)["key"]
-    except Exception:  # noqa: BLE001 - LiteLLM raises bare exceptions here
-        return False
-    return key in litellm().model_cost
+    return model_info(model).get("key") in litellm().model_cost
 
 
 def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

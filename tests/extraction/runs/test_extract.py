@@ -16,7 +16,7 @@ from extractbench_nb.extraction.calling import PROMPT_VERSION, REASONS, plain_sc
 from extractbench_nb.extraction.reading import read_outputs
 from extractbench_nb.extraction.runs import RUN_OUTPUT_COLUMNS, Run
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
-from tests.judges.llm.test_secrets import body_of
+from tests.judges.llm.providers import said
 from tests.llm_server import CUT, HANG, LLMServer, Reply, Request, failure
 
 ONE = ["cv_marisol_etxeberria"]
@@ -189,7 +189,7 @@ def test_files_and_schemas_reach_other_providers(
     model: str,
 ) -> None:
     monkeypatch.setenv(f"{provider.upper()}_API_KEY", "x" * 20)
-    server.respond = lambda _: Reply(body=body_of(provider, '{"a": 1}'))
+    server.respond = lambda _: Reply(body=said(provider, '{"a": 1}'))
     cvs = [one for one in dataset.listing["document"] if one.startswith("cv_")]
     done = run(cvs, model=model, api_base=server.url.removesuffix("/v1"), mode="structured")
     pdfs = {base64.b64encode(dataset.pdf_path(one).read_bytes()).decode() for one in cvs}

@@ -1,20 +1,12 @@
-"""Servers on 127.0.0.1 that speak OpenAI's, Anthropic's and Gemini's protocols, byte by byte.
+"""What OpenAI, Anthropic and Gemini send, byte by byte; `tests.llm_server` sends it."""
 
-Independent of `tests.llm_server`: what is sent for a request is any bytes at all, in pieces, after
-which the connection stays open, is closed, is reset, or hangs.
-"""
-
-import asyncio
 import gzip
 import json
-import socket
-import struct
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
-from tests.waiting import PATIENCE
+from tests.llm_server import Wire
 
 #: What each provider is asked as: a model that LiteLLM has a price for, and where its key is.
 PROVIDERS = {
@@ -23,25 +15,6 @@ PROVIDERS = {
     "gemini": ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
 }
 VERDICT = json.dumps({"score": 0.25, "reasoning": "because"})
-
-
-@dataclass(frozen=True)
-class Wire:
-    """What goes back for one request, and how the connection ends."""
-
-    head: bytes = b""
-    pieces: Callable[[], Iterable[bytes]] = tuple
-    end: str = "open"  # open, closed, reset, hang
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One request as it came in."""
-
-    provider: str
-    path: str
-    headers: dict[str, str]
-    body: Any
 
 
 def http(
@@ -66,7 +39,7 @@ def said(provider: str, text: str | None = VERDICT, usage: Any = ...) -> dict[st
     counts = (100, 10) if usage is ... else usage
     prompt, completion = counts if isinstance(counts, tuple) else (None, None)
     body: dict[str, Any]
-    if provider == "openai":
+    if provider in ("openai", "azure"):
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         body = {"id": "c", "object": "chat.completion", "created": 0, "model": "gpt-4o-mini"}
@@ -139,101 +112,6 @@ def cut(wire: Wire, after: str) -> Wire:
         "body": wire.head + body[: len(body) // 2],
     }[after]
     return Wire(whole, end="closed")
-
-
-class ProviderServer:
-    """The server; the path of a request selects the protocol.
-
-    Parameters
-    ----------
-    respond : callable
-        What to send for a request when the script is used up; by default a good verdict.
-    """
-
-    def __init__(self, respond: Callable[[Asked], Wire] = lambda a: answered(a.provider)) -> None:
-        self.respond = respond
-        self.requests: list[Asked] = []
-        self.on_hanging: Callable[[], object] = lambda: None
-        self._script: list[Wire] = []
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="provider-server", daemon=True)
-        self._ready = threading.Event()
-        self.port = 0
-
-    def script(self, *wires: Wire) -> None:
-        """Send these for the next requests, one each, and nothing that is left of others."""
-        self._script[:] = wires
-
-    def base(self, provider: str) -> str:
-        """Return what to give as api_base."""
-        return f"http://127.0.0.1:{self.port}" + ("/v1" if provider == "openai" else "")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._ready.wait(PATIENCE)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(PATIENCE)
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        serve = asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=256)
-        server = self._loop.run_until_complete(serve)
-        self.port = server.sockets[0].getsockname()[1]
-        self._loop.call_soon(self._ready.set)
-        self._loop.run_forever()
-        server.close()
-        tasks = asyncio.all_tasks(self._loop)
-        for task in tasks:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self._loop.close()
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while (asked := await _read(reader)) is not None:
-                self.requests.append(asked)
-                wire = self._script.pop(0) if self._script else self.respond(asked)
-                writer.write(wire.head)
-                for piece in wire.pieces():
-                    writer.write(piece)
-                    await writer.drain()
-                await writer.drain()
-                if wire.end != "open":
-                    break
-            else:
-                return
-            if wire.end == "hang":
-                self.on_hanging()
-                await asyncio.sleep(PATIENCE)
-            elif wire.end == "reset":
-                kept = writer.get_extra_info("socket")
-                kept.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        except (ConnectionError, asyncio.CancelledError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    first, *lines = head.decode("latin-1").split("\r\n")
-    pairs = (line.partition(":") for line in lines if line)
-    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    raw = await reader.readexactly(int(headers.get("content-length", 0)))
-    path = first.split(" ")[1]
-    provider = "anthropic" if "/messages" in path else "openai"
-    return Asked(
-        "gemini" if ":generateContent" in path else provider,
-        path,
-        headers,
-        json.loads(raw) if raw else None,
-    )
 
 
 def hanging(wire: Wire) -> Wire:

@@ -1,5 +1,4 @@
 import json
-import re
 import subprocess
 import sys
 from typing import Any
@@ -8,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb._model_json import _balanced, _strict
 from extractbench_nb.judges.prompts import Unparsable, read_answer
 from tests.waiting import PATIENCE
 
@@ -103,7 +101,7 @@ LONG = """
 import json, time
 from extractbench_nb.extraction.parsing import parse_output
 from extractbench_nb.judges.prompts import Unparsable, read_answer
-from extractbench_nb.judges.transport import scrub
+from extractbench_nb.judges.call_failures import scrub
 
 back, double = chr(92), chr(34)
 inner = json.dumps({"score": 1, "items": [{"a": 1}] * 12_000})
@@ -143,35 +141,3 @@ def test_the_time_to_read_grows_with_the_length_alone() -> None:
     command = [sys.executable, "-c", LONG]
     done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-_TOKEN = re.compile(
-    r""" (?P<double>"(?:[^"\\]|\\.)*")
-       | (?P<single>'(?:[^'\\]|\\.)*')
-       | (?P<trailing>,(?=\s*[}\]]))
-       | (?P<open>[{\[]) | (?P<close>[}\]]) """,
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def slowly(text: str, start: int) -> tuple[str, int]:
-    """Read a bracketed text, looking for the end of a string from each quote anew."""
-    parts, depth, end = [], 0, start
-    for token in _TOKEN.finditer(text, start):
-        parts.append(text[end : token.start()])
-        end = token.end()
-        parts.append(_strict(token))
-        depth += (token.lastgroup == "open") - (token.lastgroup == "close")
-        if depth == 0:
-            break
-    return "".join(parts), end
-
-
-@given(st.text(alphabet="{}[],\"'\\a :1", max_size=60))
-def test_a_torn_string_is_looked_for_once(text: str) -> None:
-    torn: set[str] = set()
-    end = 0
-    while (start := text.find("{", end)) >= 0:
-        found = _balanced(text, start, torn)
-        assert found == slowly(text, start)
-        end = found[1]

@@ -9,7 +9,6 @@ import threading
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -72,19 +71,6 @@ def test_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> No
     assert [other.get(entry.key) for entry in entries] == entries
     other.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_text() == texts[0]
-
-
-def test_lone_surrogates_survive(cache: JudgeCache, tmp_path: Path) -> None:
-    cache.put(ENTRY)
-    cache.export(tmp_path / "out.jsonl")
-    other = JudgeCache(tmp_path / "other")
-    other.import_(tmp_path / "out.jsonl")
-    assert other.get(ENTRY.key) == ENTRY
-
-
-def test_exporting_nothing_is_an_empty_file(cache: JudgeCache, tmp_path: Path) -> None:
-    assert cache.export(str(tmp_path / "out.jsonl")) == 0
-    assert cache.import_(str(tmp_path / "out.jsonl")) == 0
 
 
 GOOD_LINE = {
@@ -166,18 +152,6 @@ def test_the_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert JudgeCache("a") != JudgeCache("b")
 
 
-def test_the_default_cache_follows_its_folder(
-    make: MakeJudge, server: LLMServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    judge = make(cache=True)
-    ask(judge)
-    monkeypatch.setenv("EXTRACTBENCH_JUDGE_CACHE", str(tmp_path / "elsewhere"))
-    ask(judge)
-    ask(judge)
-    assert len(server.requests) == 2
-    assert judge_cache.info().answers == 1
-
-
 def test_the_second_question_is_free(make: MakeJudge, server: LLMServer) -> None:
     first, again = ask(make()), ask(make(timeout=900, max_attempts=1, max_concurrency=1))
     assert first[:3] == again[:3]
@@ -198,16 +172,6 @@ def test_what_makes_another_question(make: MakeJudge, server: LLMServer) -> None
     ask(make(), "b", "a")
     asyncio.run(make().ask(Question("a", "b"), sample=1))
     assert len(server.requests) == 9
-
-
-def test_without_a_cache_every_question_is_asked(make: MakeJudge, server: LLMServer) -> None:
-    judge = make(cache=False)
-
-    async def twice() -> None:
-        await asyncio.gather(*[judge.ask(Question("a", "b")) for _ in range(5)])
-
-    asyncio.run(twice())
-    assert len(server.requests) == 5
 
 
 def test_the_request_is_kept_as_it_was_sent(
@@ -386,13 +350,14 @@ async def main():
 
 print("ready", flush=True)
 sys.stdin.readline()
-calls = [verdict.calls[0] for verdict in asyncio.run(main())]
-print(sum(call.attempts for call in calls), sum(call.cached for call in calls))
+print([verdict.score for verdict in asyncio.run(main())])
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
-def test_two_processes_pay_once(server: LLMServer, tmp_path: Path) -> None:
+def test_two_processes_get_the_same_answers(server: LLMServer, tmp_path: Path) -> None:
+    """Both may ask a question at the same time; the answer that is stored first holds for both."""
+    numbers = iter(range(100))
+    server.respond = lambda _: answer(next(numbers) / 100)
     server.latency = 0.05
     with (
         loaded_script(ASKING, server.url, str(tmp_path)) as one,
@@ -404,34 +369,6 @@ def test_two_processes_pay_once(server: LLMServer, tmp_path: Path) -> None:
         for script in both:
             script.stdin.write("\n")
             script.stdin.flush()
-        counts = [[int(number) for number in script.result().split()] for script in both]
-    assert [sum(pair) for pair in counts] == [30, 30]
-    assert sum(asked for asked, _ in counts) == len(server.requests) == 30
-
-
-def test_a_claim_that_is_held_too_long_is_given_up(cache: JudgeCache, tmp_path: Path) -> None:
-    holder = """
-import asyncio, sys
-from extractbench_nb.judges.cache import JudgeCache
-
-async def main():
-    cache = JudgeCache(sys.argv[1])
-    cache.prepare()
-    async with cache.claimed(sys.argv[2], 0):
-        print("held", flush=True)
-        sys.stdin.readline()
-
-asyncio.run(main())
-"""
-    arguments = [sys.executable, "-c", holder, str(cache.path.parent), ENTRY.key]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    cache.prepare()
-
-    async def wait() -> None:
-        async with cache.claimed(ENTRY.key, 0.1), cache.claimed(request_key({}), 600):
-            pass
-
-    with subprocess.Popen(arguments, cwd=Path(xb.__file__).parent.parent, **pipes) as process:
-        assert process.stdout.readline() == "held\n"  # type: ignore[union-attr]
-        asyncio.run(wait())
-        process.kill()
+        first, second = (script.result() for script in both)
+    assert first == second
+    assert JudgeCache(tmp_path).info().answers == 30 <= len(server.requests) <= 60

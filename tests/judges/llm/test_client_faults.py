@@ -114,7 +114,7 @@ def with_another_httpx(patch: pytest.MonkeyPatch) -> None:
 FAULTS: dict[Break, str] = {
     missing: r"litellm is not installed; .*pip install 'extractbench-nb\[llm\]'",
     incomplete: "LiteLLM .* does not work here: ModuleNotFoundError: No module named 'litellm.x'",
-    incompatible: "AttributeError: module 'litellm' has no attribute 'ModelResponse'",
+    incompatible: "AttributeError: module 'litellm' has no attribute '",
     broken_on_import: "ModuleNotFoundError: import of litellm.caching.caching_handler halted",
     warned_on_import: r"UserWarning: its types are odd, \[hidden\]; a warnings filter",
     without_a_function: "AttributeError: module 'litellm' has no attribute 'a",

@@ -1,13 +1,8 @@
 """Several judges that vote: who is asked what, what the rows say, and what a failure does."""
 
 import asyncio
-import copy
-import pickle
-from concurrent.futures import Executor
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -98,14 +93,6 @@ def test_votes(vote: str, score: float) -> None:
     assert asyncio.run(judge.compare("a", "b")).score == pytest.approx(score)
 
 
-def test_texts_are_given_as_the_evaluator_gives_them() -> None:
-    judge, other = Fixed(1.0), Asking(1.0)
-    ask(Ensemble([judge, other]), {"b": 1, "a": None}, 5, field="x")
-    assert judge.seen == [('{"a": null, "b": 1}', "5")]
-    assert other.asked is not None
-    assert (other.asked.gold, other.asked.field) == ({"b": 1, "a": None}, "x")
-
-
 @pytest.mark.parametrize(
     "vote, scores, mark, score",
     [
@@ -161,25 +148,6 @@ def test_a_member_that_fails_never_adds_a_pass(vote: str) -> None:
         ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Ensemble(broken, vote))
         assert set(ev.fields.loc[ev.fields["passed"].fillna(False), "path"]) <= passed
         assert ev.summary["pass_rate"] <= whole.summary["pass_rate"]
-
-
-def test_the_same_question_has_the_same_verdict(make: MakeJudge, server: LLMServer) -> None:
-    server.script(answer(0.2), answer(0.9))  # a model of moods
-    judge = Ensemble([make(), make("openai/other"), "offline"])
-    first, second = ask(judge), ask(judge)
-    assert second[:3] == first[:3]
-    assert len(server.requests) == 2
-    assert [call.cached for call in second.calls] == [True, True]
-
-
-def test_frames_are_the_same_again(make: MakeJudge, server: LLMServer) -> None:
-    judge = Ensemble([make(n=2), make("openai/other"), "offline"], "mean")
-    one, two = (xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge) for _ in range(2))
-    for name in ("fields", "arrays", "matches"):
-        pd.testing.assert_frame_equal(getattr(one, name), getattr(two, name))
-    per_field = one.judge_calls.groupby("path").size()
-    assert set(per_field) == {3}
-    assert one.meta["judge"] == "mean(openai/test-model, openai/other, offline)"
 
 
 def test_a_field_does_not_make_all_members_one_model(make: MakeJudge, server: LLMServer) -> None:
@@ -253,38 +221,3 @@ def test_cancelling_reaches_the_members() -> None:
 
     asyncio.run(cancelled())
     assert seen == ["asked", "cancelled"]
-
-
-def test_names_copies_and_equality(tmp_path: Path) -> None:
-    members = [OfflineJudge(), LLMJudge("openai/x", n=3, cache=tmp_path)]
-    judge = Ensemble(members, "min")
-    assert judge.name == "min(offline, openai/x)"
-    assert Ensemble(members, name="both").name == "both"
-    names = {"Ensemble": Ensemble, "LLMJudge": LLMJudge, "OfflineJudge": OfflineJudge}
-    names["JudgeCache"] = xb.judges.JudgeCache  # type: ignore[assignment]
-    for one in (judge, Ensemble(members, name="it's")):
-        copies = [copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))]  # noqa: S301
-        for other in (*copies, eval(repr(one), names)):  # noqa: S307 - our own repr
-            assert other == one
-            assert hash(other) == hash(one)
-            assert other.fingerprint == one.fingerprint
-    assert judge != Ensemble(members, "max")
-    assert judge != Ensemble(members[::-1], "min")
-    assert judge != "min(offline, openai/x)"
-    assert judge.fingerprint != Ensemble(["offline", LLMJudge("openai/x")], "min").fingerprint
-
-
-def test_a_batch_in_other_processes(make: MakeJudge, server: LLMServer, pool: Executor) -> None:
-    runs = pd.DataFrame(
-        {
-            "run": ["a", "b", "c"],
-            "document": ["d", "d", "d"],
-            "schema": [SCHEMA] * 3,
-            "gold": [GOLD] * 3,
-            "predicted": [PREDICTED, GOLD, PREDICTED | {"day": "June"}],
-        }
-    )
-    judge = Ensemble(["offline", make()], "max")
-    here = xb.evaluate_runs(runs, judge=judge, progress=False)
-    there = xb.evaluate_runs(runs, judge=judge, progress=False, executor=pool)
-    pd.testing.assert_frame_equal(here.fields, there.fields)

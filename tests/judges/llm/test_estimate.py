@@ -1,6 +1,5 @@
 """What an estimate says beside what is then asked."""
 
-import copy
 import math
 from typing import Any
 
@@ -66,21 +65,6 @@ def test_alignments_are_in_it(server: LLMServer, make: Any) -> None:
     said = [count_tokens(str(server.respond(request))) for request in server.requests]
     assert 0.4 < estimate.summary["completion_tokens"] / sum(said) < 2.5
     assert all(map(asks_to_align, server.requests))
-
-
-def test_arrays_in_arrays(server: LLMServer, make: Any) -> None:
-    inner = {"type": "array", "items": listing()["properties"]["works"]["items"]}
-    schema = listing({"type": "object", "properties": {"id": {"type": "integer"}, "in": inner}})
-    gold = {"works": [{"id": i, "in": works(4, seed=i)} for i in range(3)]}
-    predicted = copy.deepcopy(gold)
-    for item in predicted["works"]:
-        item["in"][0]["year"] = item["in"][2]["year"] = 0
-    server.respond = knowing(lambda item: item["id"])
-    options = {"judge": make(PRICED), "alignment": "llm"}
-    estimate = xb.estimate_cost(schema, gold, predicted, **options)
-    ev = xb.evaluate(schema, gold, predicted, **options)
-    assert estimate.calls["field"].tolist() == ev.judge_calls["field"].tolist()
-    assert estimate.calls["field"].nunique() == 2
 
 
 def test_several_answers_and_several_judges(make: Any) -> None:
@@ -190,19 +174,6 @@ def test_alignments_at_hand_are_followed(server: LLMServer, make: Any) -> None:
     assert estimate.summary["requests"] == len(server.requests) == 3
     assert estimate.summary["prompt_tokens"] == tokens(server.requests)
     assert len(ev.judge_calls) == estimate.summary["calls"] == 4
-
-
-def test_it_shows_itself(make: Any) -> None:
-    bad = {"<img src=x onerror=alert(1)>": {"type": "string"}} | {
-        f"f{i}": {"type": "string"} for i in range(20)
-    }
-    schema = {"type": "object", "properties": bad}
-    gold, predicted = (dict.fromkeys(bad, value) for value in ("x", "y"))
-    estimate = xb.estimate_cost(schema, gold, predicted, judge=make(PRICED))
-    assert "21 model calls" in repr(estimate)
-    assert "13 more; .by_field has them" in repr(estimate)
-    assert "<img" not in estimate._repr_html_()
-    assert xb.batch.CostEstimate.columns()["column"].tolist() == list(estimate.calls.columns)
 
 
 def test_what_is_wrong_is_told(make: Any, tmp_path: Any) -> None:

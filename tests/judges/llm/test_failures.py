@@ -1,12 +1,12 @@
-import time
-from email.utils import formatdate
+"""How an error is worded, and how long to wait before the next attempt."""
+
 from typing import Any
 
 import pytest
 
-from extractbench_nb.judges import transport as failures
+from extractbench_nb.judges import call_failures
+from extractbench_nb.judges.call_failures import Failure, failure_of_error, failure_of_response
 from extractbench_nb.judges.calls import pause_after
-from extractbench_nb.judges.transport import Failure, asked_wait, failure_of
 
 
 class RaisedError(Exception):
@@ -15,46 +15,52 @@ class RaisedError(Exception):
         vars(self).update(attributes)
 
 
-def limited(value: str) -> Failure:
-    return failure_of(RaisedError("x"), 429, asked_wait({"retry-after": value}, ""))
+@pytest.mark.parametrize(
+    "body, problem",
+    [
+        ('{"error": {"message": "no credit\\n left"}}', "no credit left"),
+        ('[{"error": {"message": "in a list"}}]', "in a list"),
+        ('{"error": "a text"}', "a text"),
+        ('{"detail": "FastAPI\'s"}', "FastAPI's"),
+        ('{"message": 5}', '{"message": 5}'),
+        ("<html>Gateway</html>", "<html>Gateway</html>"),
+        ("", "HTTP status 400"),
+        ("[" * 50_000, "[" * 500 + "…"),
+        ('{"error": {"message": "key=abcdefgh12345"}}', "key=[hidden]"),
+    ],
+)
+def test_the_message_of_a_response(body: str, problem: str) -> None:
+    failure = failure_of_response(400, {}, body)
+    assert (failure.reason, failure.problem, failure.transient) == ("bad_request", problem, False)
 
 
 @pytest.mark.parametrize(
-    "value, seconds",
-    [("3", 3), ("0.5", 0.5), ("-5", 0), ("soon", 0), ("", 0), ("nan", 0), ("inf", 0)],
+    "status, body, reason",
+    [
+        (429, '{"error": {"code": "insufficient_quota"}}', "quota"),
+        (400, '{"error": {"code": "context_length_exceeded"}}', "context_window"),
+        (400, "prompt is too long: 9 tokens > 8 maximum", "context_window"),
+        (400, "The input token count (9) exceeds the maximum number of tokens", "context_window"),
+        (429, "too many tokens per minute", "rate_limit"),
+        (500, '{"error": {"code": "insufficient_quota"}}', "server_error"),
+    ],
 )
-def test_retry_after_in_seconds(value: str, seconds: float) -> None:
-    assert (limited(value).retry_after, limited(value).transient) == (seconds, True)
+def test_the_reason_of_a_response(status: int, body: str, reason: str) -> None:
+    assert failure_of_response(status, {}, body).reason == reason
 
 
-def test_retry_after_as_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_800_000_000.0
-    monkeypatch.setattr(time, "time", lambda: now)
-    assert limited(formatdate(now + 60, usegmt=True)).retry_after == 60
-    assert limited(formatdate(now - 60, usegmt=True)).retry_after == 0
-    later = limited(formatdate(now + 9_000, usegmt=True))
-    assert not later.transient
-    assert "asks to wait" in later.problem
-
-
-def test_the_text_is_one_short_line() -> None:
+def test_an_error_of_litellm_is_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (
         "litellm.APIError: APIError: OpenAIException - a\n b Traceback (most recent call last): c"
     )
-    assert failure_of(RaisedError(text, status_code=500)).problem == "a b"
-    assert len(failure_of(RaisedError("x" * 9_999, status_code=500)).problem) == 501
-
-
-def test_a_long_text_is_cut_before_it_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failure_of_error(RaisedError(text, status_code=500)).problem == "a b"
+    assert len(failure_of_error(RaisedError("x" * 9_999, status_code=500)).problem) == 501
+    unknown = failure_of_error(ValueError("boom"))
+    assert (unknown.reason, unknown.problem, unknown.transient) == ("model_failed", "boom", False)
     lengths: list[int] = []
-    monkeypatch.setattr(failures, "scrub", lambda text: lengths.append(len(text)) or text)
-    failure_of(RaisedError("x" * 10_000_000, status_code=500))
+    monkeypatch.setattr(call_failures, "scrub", lambda text: lengths.append(len(text)) or text)
+    failure_of_error(RaisedError("x" * 10_000_000, status_code=500))
     assert lengths == [20_000]
-
-
-def test_what_is_not_known_is_not_tried_again() -> None:
-    found = failure_of(ValueError("boom"))
-    assert (found.reason, found.problem, found.transient) == ("model_failed", "boom", False)
 
 
 def test_waits_double_with_jitter_and_heed_the_provider() -> None:

@@ -12,7 +12,7 @@ import extractbench_nb as xb
 from extractbench_nb.judges.background import BACKGROUND, BackgroundLoop
 from extractbench_nb.judges.base import JudgeError, Question
 from tests.judges.llm.conftest import MakeJudge, ask
-from tests.llm_server import CUT, HANG, LLMServer, failure
+from tests.llm_server import HANG, LLMServer, failure
 from tests.waiting import until
 
 SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(12)}}
@@ -129,14 +129,6 @@ def test_a_cancelled_question_frees_its_turn(make: MakeJudge, server: LLMServer)
     asyncio.run(give_up())
     assert ask(judge, "a", "a").score == 1.0
     assert len(server.requests) == 2
-
-
-def test_a_failure_frees_its_turn(make: MakeJudge, server: LLMServer) -> None:
-    server.script(CUT)
-    judge = make(max_concurrency=1, max_attempts=1)
-    with pytest.raises(JudgeError):
-        ask(judge)
-    assert ask(judge).score == 0.0
 
 
 def test_the_loop_ends_and_begins_again(make: MakeJudge, server: LLMServer) -> None:

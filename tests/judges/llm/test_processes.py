@@ -42,6 +42,8 @@ for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
     setattr(socket, name, watched(getattr(socket, name)))
 socket.socket.connect = connecting
 
+import httpx
+methods = httpx.AsyncClient.send, httpx.Client.send
 import extractbench_nb as xb
 from extractbench_nb.judges.llm import LLMJudge
 early = "litellm" in sys.modules
@@ -52,6 +54,7 @@ judge.check()
 found = xb.evaluate(schema, gold, predicted, judge=judge)
 changed = {name: value for name, value in os.environ.items() if before.get(name) != value}
 out = {"lookups": lookups, "early": early, "fields": found.fields.to_json()}
+out["patched"] = methods != (httpx.AsyncClient.send, httpx.Client.send)
 out |= {"model": LLMJudge().name, "changed": changed}
 print("RESULT" + json.dumps(out))
 """
@@ -102,6 +105,7 @@ def test_killed_finished_elsewhere_and_read_here(
     assert len(server.requests) == COUNT - 20
     assert first["lookups"] == []
     assert first["early"] is False
+    assert first["patched"] is False
     check_what_is_taken(first["model"], first["changed"])
 
     server.forget()

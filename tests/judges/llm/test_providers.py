@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.judges import client
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
+from extractbench_nb.judges.call_failures import Failure
 from extractbench_nb.judges.client import ModelRequest, complete
-from extractbench_nb.judges.transport import EXCHANGE, Failure
 from tests.judges.llm.providers import (
     PROVIDERS,
-    ProviderServer,
-    Wire,
     answered,
     bomb,
     cut,
@@ -27,7 +24,7 @@ from tests.judges.llm.providers import (
     refused,
     said,
 )
-from tests.llm_server import UNTIL_IT_HANGS, hanging_ends
+from tests.llm_server import UNTIL_IT_HANGS, LLMServer, Wire, hanging_ends
 from tests.waiting import PATIENCE
 
 KEY = "marked+key/5f2c9a7d41e8b3"
@@ -126,9 +123,9 @@ PARTIAL: list[tuple[str, Make, str | None, str]] = [
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ProviderServer]:
+def server() -> Iterator[LLMServer]:
     """One server for all: clients are kept by address, and are slow to make."""
-    with ProviderServer() as running:
+    with LLMServer(lambda request: answered(request.provider)) as running:
         yield running
 
 
@@ -138,7 +135,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(variable, KEY)
 
 
-def judge_of(provider: str, server: ProviderServer, **options: Any) -> xb.LLMJudge:
+def judge_of(provider: str, server: LLMServer, **options: Any) -> xb.LLMJudge:
     usual = {"api_base": server.base(provider), "cache": False, "retry_wait": 0.0}
     usual |= {"max_attempts": 2, "budget_usd": 10.0, "timeout": PATIENCE}
     return xb.LLMJudge(PROVIDERS[provider][0], **(usual | options))
@@ -154,10 +151,8 @@ def asked(judge: xb.LLMJudge) -> tuple[str | None, JudgeCall]:
     return error.reason, error.calls[0]
 
 
-def check(
-    provider: str, server: ProviderServer, wire: Wire, reason: str | None, charge: str
-) -> None:
-    server.requests.clear()
+def check(provider: str, server: LLMServer, wire: Wire, reason: str | None, charge: str) -> None:
+    server.forget()
     count = 1 if reason is None or reason in ONCE else 2
     server.script(*[wire] * count)
     judge = judge_of(provider, server, timeout=UNTIL_IT_HANGS)
@@ -185,14 +180,14 @@ def dearest(provider: str) -> float:
 @pytest.mark.parametrize("fault, reason, charge", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_fault_of_any_provider_is_the_same_failure(
-    provider: str, fault: Make, reason: str | None, charge: str, server: ProviderServer
+    provider: str, fault: Make, reason: str | None, charge: str, server: LLMServer
 ) -> None:
     check(provider, server, fault(provider), reason, charge)
 
 
 @pytest.mark.parametrize("provider, fault, reason, charge", PARTIAL)
 def test_a_fault_of_some_providers(
-    provider: str, fault: Make, reason: str | None, charge: str, server: ProviderServer
+    provider: str, fault: Make, reason: str | None, charge: str, server: LLMServer
 ) -> None:
     check(provider, server, fault(provider), reason, charge)
 
@@ -200,9 +195,9 @@ def test_a_fault_of_some_providers(
 @pytest.mark.parametrize("status, reason", STATUSES.items())
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_status_of_any_provider_is_the_same_failure(
-    provider: str, status: int, reason: str, server: ProviderServer
+    provider: str, status: int, reason: str, server: LLMServer
 ) -> None:
-    server.requests.clear()
+    server.forget()
     server.script(*[refused(provider, status)] * (1 if reason in ONCE else 2))
     judge = judge_of(provider, server)
     assert (asked(judge)[0], judge.spent_usd) == (reason, 0)
@@ -210,7 +205,7 @@ def test_a_status_of_any_provider_is_the_same_failure(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_where_nothing_listens_nothing_is_charged(provider: str, server: ProviderServer) -> None:
+def test_where_nothing_listens_nothing_is_charged(provider: str, server: LLMServer) -> None:
     judge = judge_of(provider, server, api_base="http://127.0.0.1:9/v1")
     assert asked(judge)[0] == "connection"
     assert judge.spent_usd == 0
@@ -222,16 +217,17 @@ def test_where_nothing_listens_nothing_is_charged(provider: str, server: Provide
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_nothing_is_sent_where_a_server_redirects_to(
-    provider: str, status: int, server: ProviderServer
+    provider: str, status: int, server: LLMServer
 ) -> None:
-    with ProviderServer() as other:
-        for where in (f"http://127.0.0.1:{other.port}/v1", f"//localhost:{other.port}/?q=secret"):
-            server.requests.clear()
+    with LLMServer() as other:
+        port = other.url.split(":")[2].removesuffix("/v1")
+        for where in (f"http://127.0.0.1:{port}/v1", f"//localhost:{port}/?q=secret"):
+            server.forget()
             server.script(http(status=status, location=where))
             judge = judge_of(provider, server)
             found, call = asked(judge)
             assert (found, len(server.requests), judge.spent_usd) == ("redirect", 1, 0)
-            assert f":{other.port}" in str(call.error)
+            assert f":{port}" in str(call.error)
             assert "api_base" in str(call.error)
             assert "secret" not in str(call.error)
             assert asked(judge) == (
@@ -244,48 +240,21 @@ def test_nothing_is_sent_where_a_server_redirects_to(
 @pytest.mark.parametrize("status", [307, 308])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_redirect_within_a_server_is_followed(
-    provider: str, status: int, server: ProviderServer
+    provider: str, status: int, server: LLMServer
 ) -> None:
     path = {"openai": "chat/completions", "anthropic": "messages", "gemini": "m:generateContent"}
-    server.requests.clear()
+    server.forget()
     server.script(http(status=status, location=f"/v2/{path[provider]}"))
     assert asked(judge_of(provider, server))[0] is None
     first, second = server.requests
     assert (second.path, second.body) == (f"/v2/{path[provider]}", first.body)
-    server.requests.clear()
+    server.forget()
     server.script(*[http(status=status, location="loop")] * 10)
     found, call = asked(judge_of(provider, server))
     assert found == "redirect"
     assert "redirects more than 3 times" in str(call.error)
     assert "api_base" not in str(call.error)
     assert len(server.requests) == 1 + 3
-
-
-def test_requests_are_watched_once_however_often_litellm_is_loaded(server: ProviderServer) -> None:
-    judge_of("openai", server).check()
-    client._load.__wrapped__()
-    server.requests.clear()
-    server.script(*[http(status=307, location="loop")] * 10)
-    assert asked(judge_of("openai", server))[0] == "redirect"
-    assert len(server.requests) == 1 + 3
-
-
-def test_requests_of_others_are_left_alone(server: ProviderServer) -> None:
-    import httpx
-
-    assert EXCHANGE.get() is None
-    judge_of("openai", server).check()
-    with ProviderServer(lambda _: http(b"{}")) as other:
-        server.script(*[http(status=307, location=f"http://127.0.0.1:{other.port}/")] * 2)
-
-        async def main() -> int:
-            async with httpx.AsyncClient(follow_redirects=True) as other_client:
-                return (await other_client.get(server.base("gemini"))).status_code
-
-        assert asyncio.run(main()) == 200
-        with httpx.Client(follow_redirects=True) as other_client:
-            assert other_client.get(server.base("gemini")).status_code == 200
-        assert len(other.requests) == 2
 
 
 # --- how long to wait ---------------------------------------------------------------------------
@@ -313,7 +282,7 @@ HINTS: dict[str, tuple[dict[str, Any], float]] = {
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_what_a_provider_asks_to_wait(
-    provider: str, status: int, hint: dict[str, Any], seconds: float, server: ProviderServer
+    provider: str, status: int, hint: dict[str, Any], seconds: float, server: LLMServer
 ) -> None:
     failure = fail(provider, server, refused(provider, status, **hint))
     assert failure.retry_after == pytest.approx(seconds)
@@ -321,14 +290,15 @@ def test_what_a_provider_asks_to_wait(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_date_far_away_ends_the_attempts(provider: str, server: ProviderServer) -> None:
+def test_a_date_far_away_ends_the_attempts(provider: str, server: LLMServer) -> None:
     date = "Sun, 22 Nov 2099 10:00:00 GMT"
     failure = fail(provider, server, refused(provider, 429, retry_after=date))
     assert (failure.reason, failure.transient) == ("rate_limit", False)
     assert "asks to wait" in failure.problem
 
 
-def fail(provider: str, server: ProviderServer, wire: Wire) -> Failure:
+def fail(provider: str, server: LLMServer, wire: Wire) -> Failure:
+    server.forget()
     server.script(wire)
     words = ({"role": "user", "content": "x"},)
     model, base = PROVIDERS[provider][0], server.base(provider)
@@ -355,9 +325,9 @@ def fail(provider: str, server: ProviderServer, wire: Wire) -> Failure:
     ],
 )
 def test_tokens_of_two_answers_are_known_if_both_are_told(
-    usages: Any, tokens: Any, server: ProviderServer
+    usages: Any, tokens: Any, server: LLMServer
 ) -> None:
-    server.requests.clear()
+    server.forget()
     unreadable = answered("openai", text="no verdict", usage=usages[0])
     server.script(unreadable, answered("openai", usage=usages[1]))
     reason, call = asked(judge_of("openai", server))
@@ -369,14 +339,14 @@ def test_tokens_of_two_answers_are_known_if_both_are_told(
 @pytest.mark.parametrize("at_once", [1, 8, 30])
 @pytest.mark.parametrize("usage", [..., None, {}, (-9, -9)], ids=["told", "none", "empty", "less"])
 def test_a_budget_holds_whatever_a_server_tells(
-    usage: Any, at_once: int, server: ProviderServer
+    usage: Any, at_once: int, server: LLMServer
 ) -> None:
     """Without a usage each answer is charged what it may have cost: 0.001 pays for none of 200."""
     names = [f"f{i}" for i in range(40)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
     gold, predicted = ({name: f"{side} {name}" for name in names} for side in ("gold", "said"))
     server.respond = lambda a: answered(a.provider, usage=usage)
-    server.requests.clear()
+    server.forget()
     try:
         judge = judge_of("openai", server, budget_usd=0.01, max_concurrency=at_once)
         ev = xb.evaluate(schema, gold, predicted, judge=judge)

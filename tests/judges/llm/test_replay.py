@@ -1,13 +1,11 @@
 """Verdicts that were recorded: repeated as they were, by nobody, and nothing made up."""
 
 import asyncio
-import copy
 import json
 import os
 import pickle
 import subprocess
 import sys
-from concurrent.futures import Executor
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
 from extractbench_nb.judges.choosing import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
-from extractbench_nb.judges.offline import OfflineJudge
 from extractbench_nb.judges.replay import ReplayJudge
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, answer, failure
@@ -140,51 +137,12 @@ def test_a_replay_like_the_judge_that_asked(
     assert len(server.requests) == asked
 
 
-@pytest.mark.usefixtures("moody")
-def test_a_field_of_another_model(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
-    schema = copy.deepcopy(SCHEMA)
-    schema["properties"]["seller"]["evaluation_config"] = {
-        "metric_id": "string_semantic",
-        "params": {"model": "openai/other-model", "temperature": 0.2},
-    }
-    judge = make()
-    first = evaluated(judge, schema)
-    path = exported(judge, tmp_path / "answers.jsonl")
-    with pytest.raises(xb.InputError, match=r"with model 'openai/other-model' and 'openai/test-m"):
-        ReplayJudge(path)
-    second = evaluated(ReplayJudge(path, like=LLMJudge("openai/test-model")), schema)
-    assert_same(first, second)
-    assert second.judge_calls["model"].iloc[0] == "openai/other-model"
-
-
 def truthful_aligner(request: Any) -> Any:
     """Pair the items by their place; judge texts by equality."""
     if "gold_items" not in request.quoted:
         return answer(0.9)
     count = len(request.quoted["gold_items"].splitlines())
     return json.dumps({"pairs": [[i, count - 1 - i] for i in range(count)]})
-
-
-def test_an_alignment_is_replayed(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
-    said = iter(["one", "two"])
-
-    def read(text: str | None) -> str:
-        return str(text).upper()
-
-    async def answered(judge: Any) -> list[Any]:
-        message = [{"role": "user", "content": "pair these"}]
-        found = [await judge.answer(message, read, {"type": "object"}, sample=i) for i in range(2)]
-        return [text for text, _ in found]
-
-    server.respond = lambda _: next(said)
-    judge = make()
-    first = asyncio.run(answered(judge))
-    path = exported(judge, tmp_path / "answers.jsonl")
-    like = LLMJudge("openai/test-model")
-    assert asyncio.run(answered(ReplayJudge(path, like=like))) == first == ["ONE", "TWO"]
-    assert len(server.requests) == 2
-    with pytest.raises(JudgeError, match="no recorded answer to this question"):
-        asyncio.run(ReplayJudge(path, like=like).answer([], read, {}))
 
 
 def test_a_whole_evaluation_with_alignments_is_replayed(
@@ -215,32 +173,6 @@ def test_what_was_not_recorded(make: MakeJudge, server: LLMServer, tmp_path: Pat
     assert ev.summary["judge_errors"] >= 1
     assert ev.judge_calls["cached"].all()
     assert len(ev.judge_calls) == 2
-
-
-def test_what_differs_is_told(make: MakeJudge, tmp_path: Path) -> None:
-    judge = make(max_tokens=100)
-    ask(judge, field="seller")
-    path = exported(judge, tmp_path / "answers.jsonl")
-    replay = ReplayJudge(path)
-    assert ask(replay, field="seller").score == 0.0
-    reason, told = refused(replay, "a", "c", field="seller")
-    assert reason == "not_recorded"
-    assert told.startswith("openai/test-model: no recorded answer to this question about 'seller'")
-    assert "to other values, instructions or prompts (the current prompts are v1)" in told
-    assert "no answer is recorded for this field" in refused(replay, field="buyer")[1]
-    like = LLMJudge("openai/other", max_tokens=100)
-    other = ReplayJudge(path, like=like)
-    assert refused(other, field="seller")[1] == (
-        "openai/other: no recorded answer to this question about 'seller'; "
-        "there is an answer with model 'openai/test-model'"
-    )
-    more = ReplayJudge(path, like=LLMJudge("openai/test-model", max_tokens=100, n=2, vote="max"))
-    assert "there is an answer with sample 0" in refused(more, field="seller")[1]
-    few = ReplayJudge(path, like=LLMJudge("openai/test-model", max_tokens=100, n=2, vote="min"))
-    assert ask(few, field="seller").score == 0.0  # whatever the other answer would have been
-    less = ReplayJudge(path, like=LLMJudge("openai/test-model"))
-    assert "there is an answer with max_tokens 100" in refused(less, field="seller")[1]
-    assert "on 'it''" not in refused(replay, field="it's")[1]
 
 
 def test_an_answer_that_cannot_be_read(make: MakeJudge, tmp_path: Path) -> None:
@@ -435,15 +367,6 @@ def test_both_forms_of_paths(path: str, normalized: str, tmp_path: Path) -> None
     assert ev.fields["score"].tolist() == [0.8]
 
 
-def test_several_metrics_of_a_field(tmp_path: Path) -> None:
-    path = report(tmp_path, row(score=0.1), row(score=0.9, metric_id="string_llm"))
-    replay = ReplayJudge(path)
-    assert ask(replay, field="seller").score == 0.1
-    assert ask(replay, field="seller", metric="string_llm").score == 0.9
-    twice = ReplayJudge(report(tmp_path, row(), row()))
-    assert "it has 2 rows of that name" in refused(twice, field="seller")[1]
-
-
 def test_our_own_report_is_replayed(tmp_path: Path) -> None:
     first = evaluated("offline")
     first.save(tmp_path / "saved")
@@ -485,20 +408,6 @@ def test_files_that_are_refused(text: str, told: str, tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_places_that_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(xb.InputError, match=r"absent.* cannot be read: No such file"):
-        ReplayJudge(tmp_path / "absent")
-    with pytest.raises(xb.InputError, match=r"has neither 'judge_answers\.sqlite' nor reports"):
-        ReplayJudge(tmp_path)
-    report(tmp_path, row())
-    with pytest.raises(xb.InputError, match="has no gold_hash or extracted_hash"):
-        ReplayJudge(tmp_path)
-    empty = xb.judges.JudgeCache(tmp_path / "cache")
-    with pytest.raises(xb.InputError, match="contains no answers"):
-        ReplayJudge(empty)
-    assert not empty.path.exists()
-
-
 def test_options_that_are_refused(tmp_path: Path) -> None:
     path = report(tmp_path, row())
     for bad in (None, 5, "", " "):
@@ -523,33 +432,6 @@ def test_params_are_checked_as_by_the_judge_that_asked(make: MakeJudge, tmp_path
     assert replay.settings_for({"model": "openai/y"}).model == "openai/y"
 
 
-def test_copies(make: MakeJudge, tmp_path: Path) -> None:
-    judge = make()
-    ask(judge)
-    path = exported(judge, tmp_path / "it's.jsonl")
-    made = [
-        ReplayJudge(path),
-        ReplayJudge(path, like=judge, otherwise="offline"),
-        ReplayJudge(tmp_path / "answers"),
-        ReplayJudge(judge.cache or ""),
-        ReplayJudge(report(tmp_path, row())),
-    ]
-    kinds = (ReplayJudge, LLMJudge, OfflineJudge, xb.judges.JudgeCache)
-    names = {kind.__name__: kind for kind in kinds}
-    for one in made:
-        copies = [copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))]  # noqa: S301
-        for other in (*copies, eval(repr(one), names)):  # noqa: S307 - our own repr
-            assert other == one
-            assert hash(other) == hash(one)
-            assert other.fingerprint == one.fingerprint
-            assert other.name == one.name
-    assert len(set(made)) == len(made)
-    assert made[0] != str(path)
-    prints = [json.dumps(one.fingerprint, sort_keys=True) for one in made]
-    assert prints[0] == prints[2] == prints[3]  # the same answers
-    assert len(set(prints)) == 3
-
-
 def test_a_relative_path_holds_elsewhere(
     make: MakeJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -559,28 +441,6 @@ def test_a_relative_path_holds_elsewhere(
     text = pickle.dumps(ReplayJudge("answers.jsonl"))
     monkeypatch.chdir("/")
     assert ask(pickle.loads(text)).score == 0.0  # noqa: S301 - our own
-
-
-@pytest.mark.usefixtures("moody")
-def test_a_batch_in_other_processes(
-    make: MakeJudge, server: LLMServer, pool: Executor, tmp_path: Path
-) -> None:
-    runs = pd.DataFrame(
-        {
-            "run": ["a", "b"],
-            "document": ["d", "d"],
-            "schema": [SCHEMA] * 2,
-            "gold": [GOLD] * 2,
-            "predicted": [PREDICTED, PREDICTED | {"day": "June"}],
-        }
-    )
-    judge = make()
-    first = xb.evaluate_runs(runs, judge=judge, progress=False)
-    asked = len(server.requests)
-    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
-    second = xb.evaluate_runs(runs, judge=replay, progress=False, executor=pool)
-    assert len(server.requests) == asked
-    pd.testing.assert_frame_equal(first.fields, second.fields)
 
 
 @pytest.mark.skipif("EXTRACTBENCH_RUNS" not in os.environ, reason="needs recorded runs")

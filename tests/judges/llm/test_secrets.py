@@ -16,8 +16,9 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import JudgeError
-from extractbench_nb.judges.transport import scrub
+from extractbench_nb.judges.call_failures import scrub
 from tests.judges.llm.conftest import MakeJudge, ask, fail
+from tests.judges.llm.providers import said as said_by
 from tests.llm_server import EMPTY, LLMServer, Reply, Request, answer, failure
 
 KEY = "marked+key/5f2c9a7d41e8b3"  # of no known form: only its value gives it away
@@ -81,23 +82,6 @@ def test_a_marked_key_is_nowhere(
     assert "OPENAI_API_KEY" in text  # the refused key is named by its variable
 
 
-def test_no_key_in_the_frames(
-    make: MakeJudge, server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    server.respond = echo
-    names = ["good", "down", "mute", "rate", "refused"]
-    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
-    gold = {name: name for name in names}
-    found = xb.evaluate(
-        schema, gold, dict.fromkeys(names, "x"), judge=make(max_attempts=1, max_concurrency=1)
-    )
-    assert found.summary.judge_errors == 4
-    text = found.fields.to_csv() + found._repr_html_() + repr(found.meta) + repr(found)
-    assert "[hidden]" in text
-    assert KEY not in text
-
-
 def test_nothing_is_printed(
     make: MakeJudge, server: LLMServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,8 +89,6 @@ def test_nothing_is_printed(
     judge = make()
     ask(judge)
     fail(judge, "other")
-    with pytest.raises(xb.InputError):
-        make("nonsense/model").check()
     assert capfd.readouterr() == ("", "")
 
 
@@ -176,23 +158,6 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(part)
 
 
-def body_of(provider: str, text: str) -> dict[str, Any] | None:
-    """Say something as the provider does."""
-    if provider == "anthropic":
-        content = [{"type": "text", "text": text}]
-        usage = {"input_tokens": 9, "output_tokens": 9}
-        about = {"id": "m", "type": "message", "role": "assistant", "model": "m"}
-        return about | {"content": content, "stop_reason": "end_turn", "usage": usage}
-    if provider == "gemini":
-        content = {"role": "model", "parts": [{"text": text}]}
-        count = {"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18}
-        return {
-            "candidates": [{"content": content, "finishReason": "STOP"}],
-            "usageMetadata": count,
-        }
-    return None
-
-
 def specificity(provider: str) -> Callable[[Request], Reply]:
     """Quote the whole request, headers and address first, in every answer and every error."""
 
@@ -203,8 +168,8 @@ def specificity(provider: str) -> Callable[[Request], Reply]:
         # the gold value, not the word in what is quoted of the answer before
         word = next(w for w in WORDS if re.search(rf'<gold-\w+>\n"{w}', whole))
         replies = {
-            "good": Reply(said, body=body_of(provider, said)),
-            "mute": Reply(f"mute {sent}", body=body_of(provider, f"mute {sent}")),
+            "good": Reply(said, body=said_by(provider, said)),
+            "mute": Reply(f"mute {sent}", body=said_by(provider, f"mute {sent}")),
             "refused": failure(403, sent, X_Key=key_of(provider)),
             "down": failure(500, sent, X_Key=key_of(provider)),
             "rate": failure(429, sent, Retry_After="999999"),
@@ -295,20 +260,3 @@ def test_no_key_of_any_provider_is_left_anywhere(
     assert (ev.judge_calls["answer"].str.contains("[hidden]", regex=False)).any()
     leaks = [text for text in shown if "5f2c9a7d41e8b3" in text]
     assert not [leak[max(0, leak.index("5f2c9a") - 200) :][:300] for leak in leaks]
-
-
-def test_no_key_in_logs_that_are_turned_on(
-    make: MakeJudge, server: LLMServer, monkeypatch: pytest.MonkeyPatch, caplog: Any
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    server.respond = echo
-    judge = make(max_attempts=1)
-    judge.check()
-    for name in ["", *logging.root.manager.loggerDict]:
-        caplog.set_level(logging.DEBUG, logger=name)
-    ask(judge, "good")
-    for word in ("mute", "rate", "down", "refused"):
-        fail(judge, word)
-    shown = [f"{record.getMessage()} {record.exc_text}" for record in caplog.records]
-    assert shown
-    assert not [text for text in shown if "5f2c9a7d41e8b3" in text]

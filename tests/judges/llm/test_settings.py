@@ -1,6 +1,4 @@
-import copy
 import os
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +6,6 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.judges.cache import JudgeCache, judge_cache
-from extractbench_nb.judges.client import _LOCAL
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.settings import DEFAULT_MODEL
 from tests.judges.llm.conftest import MakeJudge, ask
@@ -41,6 +37,8 @@ BAD: list[tuple[str, Any]] = [
     ("api_base", "http://user:hidden-word@127.0.0.1/v1"),
     ("api_base", "http://127.0.0.1/v1?key=hidden-word"),
     ("additional_instructions", " "),
+    *(("n", value) for value in (0, -1, 101, 2.0, True, None, "5")),
+    *(("vote", value) for value in ("mode", "", None, ["median"])),
 ]
 
 
@@ -96,11 +94,8 @@ def strangers_folder(folder: Path) -> dict[str, str]:
 def check_what_is_taken(model: str, changed: dict[str, str]) -> None:
     """Assert that only keys and the model were taken from the file of `strangers_folder`."""
     assert model == "from-file"
-    ours = {"LITELLM_MODE", *_LOCAL}
-    found = {name: value for name, value in changed.items() if name not in ours}
     taken = dict.fromkeys(["DEFAULT_LLM_MODEL", *TAKEN[:3]], "from-file")
-    assert found == taken | {"XAI_API_KEY": "${HOME}"}
-    assert changed.get("LITELLM_MODE") == "PRODUCTION"
+    assert changed == taken | {"XAI_API_KEY": "${HOME}"}
 
 
 def test_a_model_of_the_file_names_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,52 +109,6 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
     Path(".env").write_bytes(b"OPENAI_API_KEY=\xff\xfe\n")
     with pytest.raises(InputError, match=r"\.env' cannot be read"):
         LLMJudge("openai/x")
-
-
-def judges(tmp_path: Path) -> list[LLMJudge]:
-    return [
-        LLMJudge("openai/x"),
-        LLMJudge("openai/x", cache=False),
-        LLMJudge("openai/x", cache=tmp_path),
-        LLMJudge(
-            "openai/it's",
-            temperature=0.5,
-            max_tokens=5,
-            timeout=1.5,
-            max_concurrency=2,
-            max_attempts=1,
-            retry_wait=0.0,
-            budget_usd=1.0,
-            api_base="http://127.0.0.1:1/v1",
-            additional_instructions="Heed\n'quotes'.",
-        ),
-    ]
-
-
-def pickled(judge: LLMJudge) -> LLMJudge:
-    return pickle.loads(pickle.dumps(judge))  # noqa: S301 - our own
-
-
-def test_repr_reads_back_and_copies_are_equal(tmp_path: Path) -> None:
-    made = judges(tmp_path)
-    for judge in made:
-        names = {"LLMJudge": LLMJudge, "JudgeCache": JudgeCache}
-        assert eval(repr(judge), names) == judge  # noqa: S307 - our own repr
-        for other in (copy.copy(judge), copy.deepcopy(judge), pickled(judge)):
-            assert other == judge
-            assert hash(other) == hash(judge)
-            assert repr(other) == repr(judge)
-    assert len(set(made)) == len(made)
-    assert made[0].cache == judge_cache
-    assert made[1].cache is None
-    assert made[0] != "openai/x"
-
-
-def test_a_copy_judges_too(make: MakeJudge, server: LLMServer) -> None:
-    judge = make()
-    assert ask(judge).score == 0.0
-    assert ask(pickled(judge)).calls[0].cached
-    assert len(server.requests) == 1
 
 
 def test_params_of_a_field_override(make: MakeJudge, server: LLMServer) -> None:

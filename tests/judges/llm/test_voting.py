@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.errors import InputError
 from extractbench_nb.judges.base import (
     VOTES,
     JudgeCall,
@@ -21,7 +20,6 @@ from extractbench_nb.judges.base import (
     pass_mark,
     take_vote,
 )
-from extractbench_nb.judges.choosing import Ensemble
 
 SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.69, 0.7, 0.71, 0.9, 1.0]) | st.floats(0, 1)
 MARKS = st.sampled_from([0.0, 0.5, 0.7, 1.0]) | st.floats(0, 1)
@@ -151,37 +149,6 @@ def test_all_calls_are_kept(scores: list[float | None], vote: str) -> None:
     assert [call.score for call in voted(scores, vote).calls] == scores
 
 
-def test_what_is_said() -> None:
-    split = take_vote(
-        [
-            ("a", Verdict(1.0, "date")),
-            ("b", Verdict(0.25, "judged", "another\nyear")),
-            ("c", JudgeError("no answer within 60 s", reason="timeout")),
-            ("d", ValueError("oh")),
-            ("e", Verdict(1.0, "judged", "x" * 300)),
-        ],
-        "min",
-        0.7,
-    )
-    assert split.reason == "voted"
-    assert split.reasoning == (
-        "min of a 1: date | b 0.25: another\nyear | c no verdict (no answer within 60 s) | "
-        f"d no verdict (ValueError: oh) | e 1: {'x' * 200}…"
-    )
-    alike = take_vote([("a", Verdict(1.0, "date")), ("b", Verdict(0.0, "date"))], "mean", 0.7)
-    assert alike.reason == "date"
-
-
-def test_the_first_problem_is_told() -> None:
-    first = JudgeError("nothing left", reason="budget")
-    with pytest.raises(JudgeError, match=r"2 of 3 .* median depends on them; b: nothing left") as e:
-        take_vote([("a", Verdict(1, "x")), ("b", first), ("c", ValueError())], "median", 0.7)
-    assert e.value.reason == "budget"
-    with pytest.raises(JudgeError, match=r"1 of 1 .* depends on it; a: KeyError: 'k'") as e:
-        take_vote([("a", KeyError("k"))], "median", 0.7)
-    assert e.value.reason == "judge_failed"
-
-
 class Answer:
     def __init__(self, score: Any) -> None:
         self.score, self.reason, self.reasoning = score, "said", None
@@ -211,16 +178,6 @@ def test_interruptions_are_no_answers(error: type[BaseException]) -> None:
 
     with pytest.raises(error):
         asyncio.run(both())
-
-
-def test_votes_are_named() -> None:
-    members = ["offline", "openai/x"]
-    for vote in VOTES:
-        assert Ensemble(members, vote).vote == vote
-    with pytest.raises(InputError, match=r"vote is 'medan'; did you mean 'median'"):
-        Ensemble(members, "medan")
-    with pytest.raises(InputError, match="expected one of max, mean, median, min"):
-        Ensemble(members, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,201 @@
+"""Requests without an answer: why, whether to try again, and texts without keys."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+_HIDDEN = "[hidden]"
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_MIN_SECRET = 8
+#: Longer texts are cut; messages and answers are shorter.
+_LONGEST = 250_000
+_FORMS = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk|pk|gsk|xai|hf|r8|nvapi)[-_][A-Za-z0-9_*.-]{8,}"
+    r"|AIza[\w-]{20,}"
+    r"|(?i:(?<=bearer ))[\w.~+/=-]{8,}"
+    r"|(?i:(?<=key=)|(?<=token=))[\w.~+/%-]{8,}"
+    r"|(?<=://)[^/@\s]+(?=@)"
+)
+
+
+def scrub(text: str) -> str:
+    """Replace keys in a text."""
+    if len(text) > _LONGEST:  # a key must not be cut in two
+        text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
+    secrets = {
+        value
+        for name, value in os.environ.items()
+        if len(value) >= _MIN_SECRET and _SECRET_NAME.search(name)
+    }
+    for secret in sorted(secrets, key=len, reverse=True):  # a secret may be part of another
+        text = text.replace(secret, _HIDDEN)
+    return _FORMS.sub(_HIDDEN, text)
+
+
+#: Seconds; a provider that asks to wait longer than this is not asked again.
+LONGEST_WAIT = 300.0
+
+_LONGEST_TEXT = 500
+#: Characters of a message or body that are looked at.
+_MOST_READ = 20_000
+_NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?::| -) )+")
+_REFUSED = {
+    401: "bad_key",
+    402: "quota",
+    403: "forbidden",
+    404: "not_found",
+    413: "context_window",
+}
+_PASSING = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_limit"}
+_SERVER_ERROR = 500
+_CODES = {"insufficient_quota": "quota", "context_length_exceeded": "context_window"}
+_TOO_LONG = re.compile(
+    r"context.?(?:length|window)|(?:prompt|input) is too long|too many tokens"
+    r"|token count.{0,40}exceed",
+    re.IGNORECASE,
+)
+#: Waiting times in response bodies: Gemini's RetryInfo, and text ("try again in 1m2.5s").
+_RETRY_INFO = re.compile(r'"retryDelay"\s*:\s*"([\d.]{1,20}s)"')
+_IN_WORDS = re.compile(
+    r"(?:try again|retry)\s+(?:in|after)\s+((?:[\d.]{1,20}\s?(?:ms|h|m|s)[a-z]{0,11}\s?)+)",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"([\d.]+)\s?(ms|milli|h|m|s)", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Failure(Exception):  # noqa: N818 - callers convert it to a `JudgeError`
+    """A request without an answer.
+
+    `reason` is an identifier, `problem` a description without keys. `transient`: another attempt
+    may succeed, after `retry_after` seconds if the provider asks for that. `billed`: the provider
+    may bill the request nevertheless.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        problem: str,
+        *,
+        transient: bool = False,
+        retry_after: float = 0.0,
+        billed: bool = False,
+    ) -> None:
+        self.reason = reason
+        self.problem = problem
+        self.transient = transient
+        self.retry_after = retry_after
+        self.billed = billed
+        super().__init__(f"{reason}: {problem}")
+
+
+class Failed(BaseException):
+    """Carries a `Failure` to the caller of LiteLLM.
+
+    It is no `Exception`: LiteLLM and the providers' clients would catch, reword and print that.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+        super().__init__(str(failure))
+
+
+@dataclass
+class Exchange:
+    """State of one request.
+
+    `sent`: it may have reached the server. `answered`: a success has arrived. `stopped`: nobody
+    waits for it.
+    """
+
+    sent: bool = False
+    answered: bool = False
+    stopped: bool = False
+
+
+#: Set while a request is made.
+EXCHANGE: ContextVar[Exchange | None] = ContextVar("EXCHANGE", default=None)
+
+
+def failure_of_response(status: int, headers: Mapping[str, str], body: str) -> Failure:
+    """Convert a response that is an error; providers have their own forms of it."""
+    body = body[:_MOST_READ]
+    document: Any = None
+    with suppress(ValueError, RecursionError):
+        document = json.loads(body)
+    if isinstance(document, list) and document:  # Gemini's may be in a list
+        document = document[0]
+    error = document.get("error", document) if isinstance(document, dict) else None
+    details = error if isinstance(error, dict) else {"message": error}
+    texts = (details.get("message"), details.get("detail"), body)
+    message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    text = shortened(message) or f"HTTP status {status}"
+    reason = _CODES.get(str(details.get("code")))
+    if reason is None and status not in _PASSING and _TOO_LONG.search(text):
+        reason = "context_window"
+    if reason is not None and status < _SERVER_ERROR:
+        return Failure(reason, text)
+    return _by_status(status, text, asked_wait(headers, body))
+
+
+def failure_of_error(error: Exception) -> Failure:
+    """Convert an error of LiteLLM, where no response of a server was seen."""
+    status, text = getattr(error, "status_code", None), problem_of(error)
+    if type(error).__name__ == "ContextWindowExceededError":
+        return Failure("context_window", text)
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    if not isinstance(status, int):
+        return Failure("model_failed", text)
+    return _by_status(status, text, asked_wait(headers or {}, text))
+
+
+def _by_status(status: int, text: str, wait: float) -> Failure:
+    if status not in _PASSING and status < _SERVER_ERROR:
+        return Failure(_REFUSED.get(status, "bad_request"), text)
+    if wait > LONGEST_WAIT:
+        text = f"{text} (the provider asks to wait {wait:,.0f} s)"
+    reason = _PASSING.get(status, "server_error")
+    return Failure(reason, text, transient=wait <= LONGEST_WAIT, retry_after=wait)
+
+
+def asked_wait(headers: Mapping[str, str], body: str) -> float:
+    """Read how many seconds a response asks to wait, from its headers or body."""
+    after = headers.get("retry-after", "")
+    waits = [_seconds(headers.get("retry-after-ms", "")) / 1000, _seconds(after)]
+    with suppress(ValueError, OverflowError):  # it is not a date
+        waits.append(max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0))
+    for pattern in (_RETRY_INFO, _IN_WORDS):
+        match = pattern.search(body)
+        parts = _PART.findall(match[1]) if match else []
+        waits.append(sum(_seconds(number) * _UNITS[unit.lower()] for number, unit in parts))
+    return next(filter(None, waits), 0.0)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return max(value, 0.0) if math.isfinite(value) else 0.0
+
+
+def problem_of(error: BaseException) -> str:
+    """Return the message of an error in one short line, without keys and without a traceback."""
+    message = str(error)[:_MOST_READ].partition("Traceback (most recent call last)")[0]
+    return _NAMES.sub("", shortened(message))
+
+
+def shortened(message: str) -> str:
+    """Return a message as one short line without keys."""
+    text = " ".join(scrub(message).split())
+    return text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"

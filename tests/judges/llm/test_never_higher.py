@@ -1,0 +1,181 @@
+"""A judge that fails, beside the published package with the same judge: what the rates say.
+
+Both ask one server, through LiteLLM's real client. The package descends into an array whose judge
+fails: it finds no values at the fields of the items there, and passes each as ``both_null``.
+"""
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import extractbench_nb as xb
+from extractbench_nb.judges.base import JudgeError, Question, Verdict
+
+TEXT = {"type": "string"}
+
+
+# --- a model that judges for both -------------------------------------------------------------
+
+
+# --- documents --------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    schema: dict[str, Any]
+    gold: Any
+    predicted: Any
+
+
+def rows(fields: str) -> dict[str, Any]:
+    items = {"type": "object", "properties": dict.fromkeys(fields, TEXT)}
+    return {"type": "array", "items": items}
+
+
+# --- beside the published package -------------------------------------------------------------
+
+
+SAMPLE = xb.load_dataset("sample")
+
+
+# --- whatever fails ---------------------------------------------------------------------------
+
+
+def check_never_higher(
+    failing: xb.evaluation.Evaluation, working: xb.evaluation.Evaluation
+) -> None:
+    """Assert that calls that fail raise nothing, and that what got no verdict is told."""
+    down, up = failing.summary, working.summary
+    assert down["evaluated"] == up["evaluated"]
+    assert down["judged"] + down["judge_errors"] == down["evaluated"]
+    for score in ("pass_rate", "overall_score", "field_score"):
+        assert down[score] <= up[score] + 1e-12
+    assert passed_paths(failing) <= passed_paths(working)
+    arrays = [ev.arrays[ev.arrays["counted"]].set_index("path") for ev in (failing, working)]
+    assert (arrays[0]["matched"] <= arrays[1]["matched"]).all()
+    rows = failing.fields[failing.fields["counted"]]
+    assert (rows["outcome"].eq("judge_error") == rows["passed"].isna()).all()
+
+
+def passed_paths(ev: xb.evaluation.Evaluation) -> set[str]:
+    rows = ev.fields[ev.fields["counted"] & ev.fields["passed"].fillna(False)]
+    return set(rows["path"])
+
+
+class Half:
+    """A judge whose calls fail for the questions that its salt picks, the same ones each time."""
+
+    name = "half"
+
+    def __init__(self, share: float, salt: int) -> None:
+        self.share, self.salt = share, salt
+
+    def compare(self, gold: str, predicted: str) -> Verdict:
+        raise AssertionError("it takes whole questions")
+
+    async def ask(self, question: Question) -> Verdict:
+        text = f"{question.field} {question.gold!r} {question.predicted!r}"
+        if random.Random(f"{self.salt} {text}").random() < self.share:
+            raise JudgeError("it is down", reason="server_error")
+        return Verdict(random.Random(text).random(), "judged")
+
+
+class Never(Half):
+    """A judge for whom nothing is the same."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 0)
+
+    async def ask(self, question: Question) -> Verdict:
+        return Verdict(0.0, "judged")
+
+
+def evaluated(
+    case: Case, share: float, salt: int, profile: str = "paper"
+) -> xb.evaluation.Evaluation:
+    return xb.evaluate(*case, judge=Half(share, salt), profile=profile)
+
+
+@cache
+def outputs() -> list[Case]:
+    """Return what each run of the sample made of each document, where it is JSON."""
+    schemas = dict(SAMPLE.listing[["document", "schema"]].to_numpy().tolist())
+    found = []
+    for row in SAMPLE.runs.itertuples():
+        predicted = read(row.predicted)
+        if predicted is not None and schemas[row.document] != "quarterly_report":
+            schema = SAMPLE.schema(schemas[row.document])
+            found.append(Case(schema, SAMPLE.gold(row.document), predicted))
+    assert len(found) > 30
+    return found
+
+
+def read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+
+
+shares = st.sampled_from([0.2, 0.5, 0.9, 1.0])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data(), shares, st.integers(0, 999))
+def test_calls_that_fail_never_raise_a_score(data: Any, share: float, salt: int) -> None:
+    case = data.draw(st.sampled_from(outputs()))
+    check_never_higher(evaluated(case, share, salt), evaluated(case, 0, 0))
+
+
+ROW: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "evaluation_config": "string_exact"},
+        "a": TEXT,
+        "b": TEXT,
+        "tags": {"type": "array", "items": TEXT},
+    },
+}
+TABLE = {
+    "type": "object",
+    "properties": {"title": TEXT, "rows": {"type": "array", "items": ROW}},
+}
+words = st.sampled_from(["x", "y", "xy", "xyz"])
+items = st.fixed_dictionaries(
+    {}, optional={"id": words, "a": words, "b": words, "tags": st.lists(words, max_size=3)}
+)
+tables = st.fixed_dictionaries({"title": words, "rows": st.lists(items, max_size=4)})
+
+
+@settings(deadline=None, max_examples=30)
+@given(tables, tables, shares, st.integers(0, 999))
+def test_pairs_that_stay_open_never_raise_a_score(
+    gold: Any, predicted: Any, share: float, salt: int
+) -> None:
+    case = Case(TABLE, gold, predicted)
+    check_never_higher(evaluated(case, share, salt), evaluated(case, 0, 0))
+
+
+def test_strict_counts_no_more_than_it_does_with_the_judge_working() -> None:
+    gold = {"title": "x", "rows": [{"id": "x", "a": "x", "b": "x"}]}
+    predicted = {"title": "x", "rows": [{"id": "x", "a": "y", "b": "y"}]}
+    case = Case(TABLE, gold, predicted)
+    working, down = (
+        xb.evaluate(*case, judge=judge, profile="strict") for judge in (Never(), Half(1, 0))
+    )
+    assert down.summary["pass_rate"] <= working.summary["pass_rate"]
+
+
+@settings(deadline=None, max_examples=30)
+@given(tables, tables, shares, st.integers(0, 999))
+def test_strict_never_rises(gold: Any, predicted: Any, share: float, salt: int) -> None:
+    case = Case(TABLE, gold, predicted)
+    down, up = evaluated(case, share, salt, "strict"), evaluated(case, 0, 0, "strict")
+    for score in ("pass_rate", "overall_score", "field_score"):
+        assert down.summary[score] <= up.summary[score] + 1e-12
+    assert passed_paths(down) <= passed_paths(up)
+    assert down.summary["judged"] + down.summary["judge_errors"] == down.summary["evaluated"]
