@@ -1,17 +1,11 @@
 """Documents whose reports the tests read."""
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.engine.profiles import PROFILES
-from extractbench_nb.judges.base import Verdict
-from extractbench_nb.report.builder import ReportBuilder, ReportConfig
-from extractbench_nb.report.models import EvaluationReport
+from extractbench_nb.compat import EvaluationReport, ReportBuilder, ReportConfig
 
 
 class Documents(NamedTuple):
@@ -35,13 +29,8 @@ def an_object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **more}
 
 
-@pytest.fixture(scope="session")
-def worked() -> Documents:
-    """The worked example of the README: 0.933 and 0.833."""
-    items = array_of(an_object(texts("code")))
-    schema = an_object({**texts("name"), "age": WHOLE, "items": items})
-    gold = {"name": "Ada", "age": 36, "items": [{"code": f"c{i}"} for i in range(10)]}
-    return Documents(schema, gold, {**gold, "items": gold["items"][:8]})
+def report_on(documents: Any, **options: Any) -> EvaluationReport:
+    return ReportBuilder(ReportConfig(**options)).build(*documents)
 
 
 @pytest.fixture(scope="session")
@@ -56,22 +45,13 @@ def cv() -> Documents:
     arrays["workExperience"] = array_of(job)
     schema = an_object({**scalars, "available": {"type": "boolean"}, **arrays}, required=["name"])
     gold = {
-        "name": "Marta Oyelaran",
-        "email": "marta@example.org",
-        "phone": "+44 20 7946 0958",
-        "city": "Leeds",
-        "country": "United Kingdom",
-        "headline": "Structural engineer",
+        **{name: f"a {name}" for name in scalars},
         "available": True,
         "languages": ["English", "Yoruba", "Polish"],
         "skills": ["bridges", "timber", "seismic design"],
         "certificates": ["CEng", "MIStructE"],
         "other": [],
-        "education": [
-            {"school": "Leeds", "degree": "MEng"},
-            {"school": "Lagos", "degree": "BSc"},
-            {"school": "Delft", "degree": "MSc"},
-        ],
+        "education": [{"school": name, "degree": "MEng"} for name in ("Leeds", "Lagos", "Delft")],
         "workExperience": [
             {"company": "Arch & Span", "title": "Engineer", "start": 2019},
             {"company": "Northgate Steel", "title": "Senior engineer", "start": 2022},
@@ -79,8 +59,7 @@ def cv() -> Documents:
         ],
     }
     jobs = [*gold["workExperience"][:2], {"company": "Quay Ltd", "title": "Trainee", "start": 2011}]
-    extracted = {**gold, "workExperience": jobs, "other": ["climbing"]}
-    return Documents(schema, gold, extracted)
+    return Documents(schema, gold, {**gold, "workExperience": jobs, "other": ["climbing"]})
 
 
 @pytest.fixture(scope="session")
@@ -135,53 +114,5 @@ class FailingJudge:
 
     name = "failing"
 
-    def compare(self, gold: str, predicted: str) -> Verdict:
+    def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
         raise TimeoutError("no answer")
-
-
-@pytest.fixture(scope="session")
-def failing_judge() -> FailingJudge:
-    return FailingJudge()
-
-
-@pytest.fixture(scope="session")
-def report_on() -> Callable[..., EvaluationReport]:
-    """Build a report with options of `ReportConfig`."""
-
-    def build(documents: Any, **options: Any) -> EvaluationReport:
-        return ReportBuilder(ReportConfig(**options)).build(*documents)
-
-    return build
-
-
-@pytest.fixture(scope="session", params=sorted(PROFILES))
-def profile(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="session")
-def sample_outputs() -> list[tuple[str, Documents]]:
-    """Every recorded output of the sample dataset, the invalid ones as they were written."""
-    dataset = xb.load_dataset()
-    return [
-        (f"{run.run}/{run.document}", _documents(dataset, run)) for run in dataset.runs.itertuples()
-    ]
-
-
-def _documents(dataset: Any, run: Any) -> Documents:
-    row = dataset.documents.set_index("document").loc[run.document]
-    return Documents(dataset.schema(row["schema"]), dataset.gold(run.document), Path(run.predicted))
-
-
-@pytest.fixture
-def strict_json() -> Callable[[str], Any]:
-    """Parse JSON that has neither NaN nor Infinity nor a key twice."""
-
-    def refuse(constant: str) -> Any:
-        raise AssertionError(constant)
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        assert len({key for key, _ in pairs}) == len(pairs), pairs
-        return dict(pairs)
-
-    return lambda text: json.loads(text, parse_constant=refuse, object_pairs_hook=unique)

@@ -1,4 +1,4 @@
-"""The files of a report hold what the documents hold, whatever that is."""
+"""The files of a report hold what the documents hold, whatever that is, and are whole or absent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import csv
 import io
 import json
 import math
+import os
 import re
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -17,41 +21,24 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import extractbench_nb as xb
-from extractbench_nb.display.text import columns, document_json, fitted, value_text
-from extractbench_nb.report.builder import ReportBuilder, ReportConfig
-from extractbench_nb.report.formats import (
-    CSV_COLUMNS,
-    csv_text,
-    json_text,
-    markdown_text,
-    summary_text,
-)
+from extractbench_nb.compat import ReportBuilder, ReportConfig
+from extractbench_nb.display.text import columns, value_text
+from extractbench_nb.errors import InputError, OutputError
+from tests.report.conftest import FailingJudge, report_on
 
+FILES = {"report.json", "summary.txt", "fields.csv", "fields.md", "report.html"}
+CSV_COLUMNS = (
+    "path normalized_path metric_id score passed gold_value extracted_value reasoning matched "
+    "missed_gold spurious_pred precision recall f1"
+).split()
 NASTY = [
     "<script>alert(1)</script>",
     "a|b\n| c |",
     "`code` **bold** [x](javascript:alert(1)) ![i](http://x/y.png)",
     "https://example.org www.example.org a@b.org",
-    "=1+1",
-    "+49 170 1234",
-    "-3.5",
-    "@SUM(A1)",
-    "'=kept'",
-    "''",
-    "\t=tab",
-    "\r\n=line",
-    '"quoted", "twice"',
-    "\u202eevil\u2066",
-    "\ud800 lone",
-    "nul\0byte",
-    "\x1b[31mred",
-    "日本語" * 40,
-    "e\u0301" * 90,
-    "x" * 5_000,
-    "NaN",
-    "null",
-    "",
-    " ",
+    *("=1+1", "+49 170 1234", "-3.5", "@SUM(A1)", "'=kept'", "''", "\t=tab", "\r\n=line"),
+    *('"quoted", "twice"', "\u202eevil\u2066", "\ud800 lone", "nul\0byte", "\x1b[31mred"),
+    *("日本語" * 40, "e\u0301" * 90, "x" * 5_000, "NaN", "null", "", " "),
 ]
 texts = st.one_of(st.sampled_from(NASTY), st.text(st.characters(), max_size=20))
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), texts)
@@ -60,140 +47,65 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
-quick = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+OPEN = {"type": "object", "additionalProperties": {"type": ["string", "array", "number"]}}
+EXACT = {"type": "string", "evaluation_config": "string_exact"}
 
 
-def open_report(gold: Any, extracted: Any, **options: Any) -> Any:
-    """A report on a document whose keys, values and types are anything at all."""
-    schema = {"type": "object", "additionalProperties": {"type": ["string", "array", "number"]}}
-    return ReportBuilder(ReportConfig(**options)).build(schema, {"k": gold}, {"k": extracted})
+def files_of(ev: Any, folder: Path) -> dict[str, str]:
+    ev.save(folder)
+    return {path.name: path.read_bytes().decode("utf-8") for path in folder.iterdir()}
 
 
-def nasty_report(**options: Any) -> Any:
-    schema = {
-        "type": "object",
-        "additionalProperties": {"type": "string", "evaluation_config": "string_exact"},
-    }
+def strict_json(text: str) -> Any:
+    """Parse JSON that has neither NaN nor Infinity nor a key twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        assert len({key for key, _ in pairs}) == len(pairs), pairs
+        return dict(pairs)
+
+    return json.loads(text, parse_constant=pytest.fail, object_pairs_hook=unique)
+
+
+# --- whatever the documents hold --------------------------------------------------------------
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@given(gold=values, extracted=values)
+def test_any_values_in_every_file(tmp_path: Path, gold: Any, extracted: Any) -> None:
+    files = files_of(xb.evaluate(OPEN, {"k": gold}, {"k": extracted}), tmp_path)
+    read = strict_json(files["report.json"])["field_outcomes"]
+    written = list(csv.DictReader(io.StringIO(files["fields.csv"], newline="")))
+    assert len(written) == len(read)
+    for row, outcome in zip(written, read, strict=True):
+        assert list(row) == CSV_COLUMNS
+        for name in ("path", "gold_value", "extracted_value"):
+            text = value_text(outcome[name]).encode("utf-8", "backslashreplace").decode()
+            assert unescaped(row[name]) == text.replace("\0", "\ufffd")
+        assert row["passed"] == str(outcome["passed"]).lower()
+    assert len(table_cells(files["fields.md"])) == 8 * (len(read) + 1)
+    check_summary(files["summary.txt"])
+    check_page(files["report.html"])
+
+
+def test_nasty_texts_in_every_file(tmp_path: Path) -> None:
+    schema = {"type": "object", "additionalProperties": EXACT}
     gold = {f"{i} {text[:40]}": text for i, text in enumerate(NASTY)}
-    extracted = {key: value + "?" for key, value in gold.items()}
-    return ReportBuilder(ReportConfig(**options)).build(schema, gold, extracted)
-
-
-@quick
-@given(gold=values, extracted=values)
-def test_json_is_strict_and_complete(gold: Any, extracted: Any) -> None:
-    report = open_report(gold, extracted)
-    encoded = json_text(report).encode("utf-8", "backslashreplace")
-    read = json.loads(encoded, parse_constant=pytest.fail)
-    assert len(read["field_outcomes"]) == len(report.field_outcomes)
-    for row, outcome in zip(read["field_outcomes"], report.field_outcomes, strict=True):
-        assert row["gold_value"] == document_json(outcome.gold_value)
-        assert row["extracted_value"] == document_json(outcome.extracted_value)
-    assert read["overall_score"] == report.overall_score
-    assert "evaluation" not in read
-
-
-@quick
-@given(gold=values, extracted=values)
-def test_csv_round_trip(gold: Any, extracted: Any) -> None:
-    report = open_report(gold, extracted)
-    text = csv_text(report.field_outcomes).encode("utf-8", "backslashreplace").decode()
-    rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    assert len(rows) == len(report.field_outcomes)
-    for row, outcome in zip(rows, report.field_outcomes, strict=True):
-        assert None not in row
-        for name in CSV_COLUMNS:
-            assert unescaped(row[name]) == written(getattr(outcome, name))
-    frame = pd.read_csv(io.StringIO(text, newline=""), keep_default_na=False, dtype=str)
-    assert list(frame.columns) == list(CSV_COLUMNS)
-    assert len(frame) == len(rows)
+    ev = xb.evaluate(schema, gold, {key: value + "?" for key, value in gold.items()})
+    files = files_of(ev, tmp_path)
+    strict_json(files["report.json"])
+    assert not set("<>`\0\t\r") & set(files["fields.md"])
+    cells = table_cells(files["fields.md"])
+    shown = [cells[i + 5] for i in range(8, len(cells), 8)]
+    assert shown[:2] == ["<script>alert(1)</script>", "a|b | c |"]
+    assert shown[2] == "`code` **bold** [x](javascript:alert(1)) ![i](http\u200b://x/y.png)"
+    assert all(len(text) <= 90 for text in shown)
+    check_summary(files["summary.txt"])
+    check_page(files["report.html"])
 
 
 def unescaped(cell: str) -> str:
-    """Take back the apostrophe, as `csv_text` says how."""
+    """Take back the apostrophe before a formula."""
     return cell[1:] if re.match(r"''*[=+\-@\t\r\n＝＋－＠]", cell) else cell
-
-
-def written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = value_text(value).encode("utf-8", "backslashreplace").decode()
-    return text.replace("\0", "\ufffd")
-
-
-@pytest.mark.parametrize(
-    "value, cell",
-    [
-        ("=1+1", "'=1+1"),
-        ("+49 170", "'+49 170"),
-        ("-x", "'-x"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "'\t=1"),
-        ("＝1", "'＝1"),
-        ("'=1", "''=1"),
-        ("'s-Hertogenbosch", "'s-Hertogenbosch"),
-        ("-3.5", "-3.5"),
-        ("+1e5", "+1e5"),
-        ("-12%", "-12%"),
-        ("-1-2", "'-1-2"),
-        (-3.5, "-3.5"),
-        (-4, "-4"),
-        ("a\0b", "a\ufffdb"),
-        (["=1"], '["=1"]'),
-        ({"a": None}, '{"a": null}'),
-        (True, "true"),
-        (None, ""),
-        (math.nan, '"NaN"'),
-    ],
-)
-def test_no_cell_is_a_formula(value: Any, cell: str) -> None:
-    from extractbench_nb.report.formats import escaped_cell
-
-    assert escaped_cell(value) == cell
-
-
-def test_csv_columns_and_types(cv: Any, report_on: Any) -> None:
-    text = csv_text(report_on(cv).field_outcomes)
-    frame = pd.read_csv(io.StringIO(text, newline="")).set_index("normalized_path")
-    readme = (
-        "path metric_id score passed gold_value extracted_value reasoning matched missed_gold "
-        "spurious_pred precision recall f1"
-    )
-    assert list(frame.columns)[: len(readme.split())] == readme.split()
-    assert str(frame["passed"].dtype) == "bool"
-    assert frame.loc["workExperience", "recall"] == 2 / 3
-    assert frame.loc["workExperience", ["matched", "missed_gold"]].tolist() == [2, 1]
-    arrays = ["matched", "missed_gold", "spurious_pred", "precision", "recall", "f1"]
-    assert frame.loc["name", arrays].isna().all()
-
-
-def test_numbers_stay_numbers() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
-    report = ReportBuilder().build(schema, {"a": -1.5, "b": 2}, {"a": -2, "b": 1e300})
-    frame = pd.read_csv(io.StringIO(csv_text(report.field_outcomes)))
-    assert frame["gold_value"].tolist() == [-1.5, 2]
-    assert frame["extracted_value"].tolist() == [-2, 1e300]
-
-
-@quick
-@given(gold=values, extracted=values)
-def test_markdown_is_one_table_of_text(gold: Any, extracted: Any) -> None:
-    report = open_report(gold, extracted)
-    cells = table_cells(markdown_text(report.field_outcomes, 80))
-    assert len(cells) == 8 * (len(report.field_outcomes) + 1)
-
-
-def test_markdown_of_nasty_texts() -> None:
-    report = nasty_report()
-    text = markdown_text(report.field_outcomes, 80)
-    assert not set("<>`\0\t\r") & set(text)
-    cells = table_cells(text)
-    rows = [cells[i : i + 8] for i in range(8, len(cells), 8)]
-    gold = [row[5] for row in rows]
-    assert gold[0] == "<script>alert(1)</script>"
-    assert gold[1] == "a|b | c |"
-    assert gold[2] == "`code` **bold** [x](javascript:alert(1)) ![i](http\u200b://x/y.png)"
-    assert all(len(text) <= 90 for text in gold)
 
 
 def table_cells(text: str) -> list[str]:
@@ -203,21 +115,7 @@ def table_cells(text: str) -> list[str]:
     cells = [t for t in tokens if t.type == "inline"]
     kinds = {child.type for cell in cells for child in cell.children or ()}
     assert kinds <= {"text", "text_special"}, kinds
-    return [cell_text(cell) for cell in cells]
-
-
-def cell_text(cell: Any) -> str:
-    return "".join(child.content for child in cell.children or ())
-
-
-@quick
-@given(gold=values, extracted=values)
-def test_summary_is_plain_and_narrow(gold: Any, extracted: Any) -> None:
-    check_summary(summary_text(open_report(gold, extracted)))
-
-
-def test_summary_of_nasty_texts() -> None:
-    check_summary(summary_text(nasty_report(output_name="x" * 200)))
+    return ["".join(child.content for child in cell.children or ()) for cell in cells]
 
 
 def check_summary(text: str) -> None:
@@ -228,60 +126,42 @@ def check_summary(text: str) -> None:
         assert line.isprintable() or "\u200d" in line or "\u200c" in line
 
 
-def test_summary_of_long_names(report_on: Any) -> None:
-    """Every place where a name can stand: arrays, failed fields, metrics, warnings."""
-    long = "a very long name " * 20
-    array = {"type": "array", "items": {"type": "string"}}
-    schema = {"type": "object", "properties": {long: array, "日本" * 90: array}}
-    gold = {long: ["a", "b"], "日本" * 90: ["c"]}
-    report = report_on((schema, gold, {long: ["a"], "x" * 200: 1}))
-    text = summary_text(report)
-    check_summary(text)
-    assert "… [FAIL] score=0.500" in text
+def check_page(page: str) -> None:
+    assert re.findall(r"<(?:script|img|iframe|b><b|svg on)", page) == []
+    assert page.count("<style>") == page.count("</body>") == 1
 
 
 @pytest.mark.parametrize(
-    "profile, told", [("paper", "item-weighted"), ("extract-bench-0.1.0", "mean of all scores")]
-)
-def test_the_summary_says_how_the_score_is_weighed(
-    cv: Any, report_on: Any, profile: str, told: str
-) -> None:
-    report = report_on(cv, profile=profile)
-    line = f"Overall Score: {report.overall_score:.3f} ({told})"
-    assert line in summary_text(report)
-
-
-def test_summary_of_a_large_report_stays_one_page(every_outcome: Any, failing_judge: Any) -> None:
-    array = {"type": "array", "items": {"type": "string"}}
-    names = [f"field{i}" for i in range(400)]
-    schema = {"type": "object", "properties": dict.fromkeys(names, array)}
-    gold = {name: ["a", "b"] for name in names}
-    report = ReportBuilder().build(schema, gold, {name: ["a", "c", name] for name in names})
-    text = summary_text(report)
-    check_summary(text)
-    assert "… 390 more arrays with better F1" in text
-    assert "… 390 more in fields.csv" in text
-
-
-@pytest.mark.parametrize(
-    "text, width, expected",
+    "value, cell",
     [
-        ("abc", 3, "abc"),
-        ("abcd", 3, "ab…"),
-        ("a\n\tb", 10, "a b"),
-        ("日本語", 6, "日本語"),
-        ("日本語", 5, "日本…"),
-        ("e\u0301e\u0301", 2, "e\u0301e\u0301"),
-        ("\u202ex", 5, "\ufffdx"),
+        *(("=1+1", "'=1+1"), ("+49 170", "'+49 170"), ("-x", "'-x"), ("@SUM(A1)", "'@SUM(A1)")),
+        *(("\t=1", "'\t=1"), ("＝1", "'＝1"), ("'=1", "''=1"), ("-1-2", "'-1-2")),
+        *(("'s-Hertogenbosch", "'s-Hertogenbosch"), ("-3.5", "-3.5"), ("+1e5", "+1e5")),
+        *(("-12%", "-12%"), (-3.5, "-3.5"), (-4, "-4"), ("a\0b", "a\ufffdb")),
+        *((["=1"], '["=1"]'), ({"a": None}, '{"a": null}'), (True, "true"), (None, "")),
+        (math.nan, "NaN"),
     ],
 )
-def test_fitted(text: str, width: int, expected: str) -> None:
-    assert fitted(text, width) == expected
+def test_no_cell_is_a_formula(value: Any, cell: str, tmp_path: Path) -> None:
+    metric = {"metrics": [{"metric_id": "string_exact"}]}
+    schema = {"type": "object", "properties": {"x": {"evaluation_config": metric}}}
+    text = files_of(xb.evaluate(schema, {"x": value}, {"x": value}), tmp_path)["fields.csv"]
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert row["gold_value"] == row["extracted_value"] == cell
+
+
+def test_csv_columns_and_types(cv: Any, tmp_path: Path) -> None:
+    text = files_of(xb.evaluate(*cv), tmp_path)["fields.csv"]
+    frame = pd.read_csv(io.StringIO(text, newline=""))
+    assert list(frame.columns) == CSV_COLUMNS
+    frame = frame.set_index("normalized_path")
+    assert str(frame["passed"].dtype) == "bool"
+    counts = frame.loc["workExperience", CSV_COLUMNS[8:]].tolist()
+    assert counts == [2, 1, 1, *[pytest.approx(2 / 3)] * 3]
+    assert frame.loc["name", CSV_COLUMNS[8:]].isna().all()
 
 
 class Odd:
-    """Something that JSON does not know and that cannot even be written."""
-
     def __str__(self) -> str:
         raise RuntimeError("no")
 
@@ -296,82 +176,243 @@ def deep(levels: int) -> Any:
 @pytest.mark.parametrize(
     "odd",
     [
-        math.nan,
-        -math.inf,
-        10**5_000,
-        deep(150),
-        deep(5_000),
-        {1: "a", None: "b", (1, 2): "c"},
-        {"s": {1, 2}},
-        object(),
-        b"bytes",
-        "\ud83d",
+        *(math.nan, -math.inf, 10**5_000, deep(150), deep(5_000)),
+        *({1: "a", None: "b", (1, 2): "c"}, {"s": {1, 2}}, Odd(), b"bytes", "\ud83d"),
         {"\udfff": "\0"},
     ],
     ids=lambda odd: type(odd).__name__,
 )
-def test_odd_predictions_are_saved(odd: Any, tmp_path: Path, strict_json: Any) -> None:
+def test_odd_predictions_are_saved(odd: Any, tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "r": {"type": "array"}}}
     gold = {"a": "x", "r": [{"k": deep(90), "id": 1}]}
     for extracted in ({"a": odd}, odd, {"r": [{"k": odd, "id": 1}]}, {"r": [odd, odd]}):
-        folder = xb.evaluate(schema, gold, extracted).save(tmp_path)
-        strict_json((folder / "report.json").read_text(encoding="utf-8"))
-        (folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_an_object_that_cannot_be_written() -> None:
-    assert re.fullmatch(r"<.*Odd object at 0x\w+>", document_json([Odd()])[0])
-
-
-def test_values_that_are_no_json_numbers(report_on: Any) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "number"}}}
-    report = report_on((schema, {"a": math.nan}, {"a": math.inf}))
-    row = json.loads(json_text(report))["field_outcomes"][0]
-    assert (row["gold_value"], row["extracted_value"]) == ("NaN", "Infinity")
+        strict_json(files_of(xb.evaluate(schema, gold, extracted), tmp_path)["report.json"])
 
 
 @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"type": "string"}, {"type": "array"}])
 @pytest.mark.parametrize("value", [None, {}, '"x"', [1, [2]]], ids=repr)
-def test_schemas_with_nothing_below(
-    schema: Any, value: Any, tmp_path: Path, strict_json: Any
-) -> None:
-    folder = xb.evaluate(schema, value, [value]).save(tmp_path)
-    read = strict_json((folder / "report.json").read_text(encoding="utf-8"))
+def test_schemas_with_nothing_below(schema: Any, value: Any, tmp_path: Path) -> None:
+    files = files_of(xb.evaluate(schema, value, [value]), tmp_path)
+    read = strict_json(files["report.json"])
     assert read["outcomes"]["total_evaluated"] == len(read["field_outcomes"])
 
 
-def test_text_that_is_no_json(report_on: Any, tmp_path: Path) -> None:
+def test_text_that_is_no_json(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    report = report_on((schema, {"a": "x"}, "Sure! ```json {"))
-    fence = "a code fence, which xb.read_outputs removes: "
-    assert report.problem == f"{fence}Expecting value at line 1 column 1"
-    assert (report.overall_score, report.outcomes.split.structural) == (0.0, 1)
-    assert report.coverage.missing_paths == ["a"]
-    assert report.coverage.spurious_paths == []
-    assert "The extracted text is not JSON" in summary_text(report)
-    assert json.loads(json_text(report))["field_outcomes"][0]["path"] == "$"
+    files = files_of(xb.evaluate(schema, {"a": "x"}, "Sure! ```json {"), tmp_path)
+    read = strict_json(files["report.json"])
+    assert "Expecting value at line 1 column 1" in read["problem"]
+    assert (read["overall_score"], read["summary"]["structural"]) == (0.0, 1)
+    assert (read["coverage"]["missing_paths"], read["coverage"]["spurious_paths"]) == (["a"], [])
+    assert [row["path"] for row in read["field_outcomes"]] == ["$"]
+    for name in ("summary.txt", "report.html"):
+        assert "The extracted text is not JSON" in files[name]
 
 
-def test_a_program_that_reads_the_published_report_reads_ours(cv: Any, report_on: Any) -> None:
-    """The keys of the published report.json, written down from one; see test_published.py."""
-    read = json.loads(json_text(report_on(cv)))
-    assert read["outcomes"]["confusion"]["f1"] == pytest.approx(11 / 12)
-    assert read["outcomes"]["pass_by_metric"]["array_llm"] == {"passed": 4, "failed": 2}
-    work = next(a for a in read["array_breakdowns"] if a["normalized_path"] == "workExperience")
-    assert work["spurious_items"][0]["extracted_value"]["company"] == "Quay Ltd"
-    assert work["missed_items"][0]["gold_value"]["company"] == "Harbour Works"
+def test_every_section_of_summary_and_page(every_outcome: Any, tmp_path: Path) -> None:
+    ev = xb.evaluate(*every_outcome, judge=FailingJudge())
+    files = files_of(ev, tmp_path)
+    check_summary(files["summary.txt"])
+    for text in ("Judge Errors: 1", "predicted undeclared", "rows [FAIL] score=0.500"):
+        assert text in files["summary.txt"]
+    for text in ("without a verdict", "Partial pairs", "predicted: undeclared", "Spurious items"):
+        assert text in files["report.html"]
 
 
-def test_a_field_that_is_an_array_carries_its_items() -> None:
-    text = {"type": "string", "evaluation_config": "string_exact"}
-    schema = {"type": "object", "properties": {"a": text, "r": {"type": "array", "items": text}}}
-    gold, extracted = {"a": "x", "r": ["one", "two", "three"]}, {"a": "x", "r": ["one", "2", "9"]}
-    report = ReportBuilder().build(schema, gold, extracted)
-    plain, array = json.loads(json_text(report))["field_outcomes"]
-    assert plain["array_breakdown"] is None
-    found = array["array_breakdown"]
-    assert [found[name] for name in ("matched", "missed_gold", "spurious_pred")] == [1, 2, 2]
-    assert found["matched_items"] == ["one"]
-    assert sorted(found["missed_gold_items"]) == ["three", "two"]
-    assert sorted(found["spurious_pred_items"]) == ["2", "9"]
-    assert report.field_outcomes[1].array_breakdown is report.array_breakdowns[0]
+def test_long_names_and_many_arrays_stay_one_page(tmp_path: Path) -> None:
+    array = {"type": "array", "items": {"type": "string"}}
+    names = ["a very long name " * 20, "日本" * 90, *(f"field{i}" for i in range(398))]
+    schema = {"type": "object", "properties": dict.fromkeys(names, array)}
+    gold = {name: ["a", "b"] for name in names}
+    files = files_of(xb.evaluate(schema, gold, {n: ["a", "c", n] for n in names}), tmp_path)
+    check_summary(files["summary.txt"])
+    assert "… [FAIL] score=0.500" in files["summary.txt"]
+    assert "… 390 more arrays with better F1" in files["summary.txt"]
+    assert "… 390 more in fields.csv" in files["summary.txt"]
+
+
+@pytest.mark.parametrize("extracted", ["changed", "absent"])
+def test_a_page_of_long_texts_is_bounded(extracted: str, tmp_path: Path) -> None:
+    """Many arrays of many items of many keys with long texts: all budgets at once."""
+    item = {"type": "object", "properties": {f"k{i}": EXACT for i in range(12)}}
+    names = [f"list{i}" for i in range(70)]
+    array = {"type": "array", "items": item}
+    schema = {"type": "object", "properties": dict.fromkeys(names, array)}
+    rows = [{f"k{i}": f"{n} {i} " + "long text " * 50 for i in range(12)} for n in range(12)]
+    short = [{**row, "k3": "short"} for row in rows]
+    changed = dict.fromkeys(names, short)
+    ev = xb.evaluate(schema, dict.fromkeys(names, rows), changed if extracted == "changed" else {})
+    page = files_of(ev, tmp_path)["report.html"]
+    assert "10 more in report.json" in page
+    assert ("4 more keys" in page) == (extracted == "absent")
+    assert 100 < page.count('class="places"') <= 400
+    assert len(page) < 3_000_000
+
+
+def test_a_thousand_rows_by_the_strict_profile(tmp_path: Path) -> None:
+    item = {"type": "object", "properties": {f"f{i}": {"type": "integer"} for i in range(9)}}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
+    gold = {"rows": [{f"f{i}": 10 * n + i for i in range(9)} for n in range(500)]}
+    extracted = {"rows": [dict(row, f3=-1) if n % 2 else row for n, row in enumerate(gold["rows"])]}
+    files = files_of(xb.evaluate(schema, gold, extracted, profile="strict"), tmp_path)
+    assert "3500 more in fields.csv" in files["report.html"]
+    assert "50 more in fields.csv" in files["report.html"]
+    assert "230 more in report.json" in files["report.html"]
+    assert len(files["report.html"]) < 2_000_000
+    assert len(files["fields.csv"].splitlines()) == 4_501
+    assert len(json.loads(files["report.json"])["field_outcomes"]) == 4_500
+
+
+def test_outputs_of_the_sample(tmp_path: Path) -> None:
+    dataset = xb.load_dataset()
+    documents = dataset.documents.set_index("document")
+    for n, run in enumerate(dataset.runs.iloc[::4].itertuples()):
+        row = documents.loc[run.document]
+        gold = dataset.gold(run.document)
+        ev = xb.evaluate(dataset.schema(row["schema"]), gold, Path(run.predicted))
+        files = files_of(ev, tmp_path / str(n))
+        assert set(files) == FILES
+        check_summary(files["summary.txt"])
+        check_page(files["report.html"])
+        read = strict_json(files["report.json"])
+        assert read["outcomes"]["total_passed"] == ev.summary.passed
+        for array in read["arrays"]:
+            pairs = [pair["status"] for pair in array["matches"]]
+            assert pairs.count("matched") == array["matched"]
+
+
+@pytest.mark.usefixtures("own_rules")
+def test_rules_are_in_each_file_and_escaped(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"total": {"type": "number"}}}
+    hostile = "</code><script>alert(1)</script>"
+    files = files_of(xb.evaluate(schema, {"total": 1}, {"total": 2}), tmp_path)
+    assert "CROSS-FIELD RULES" not in files["summary.txt"]
+    xb.rule("is_one")(lambda doc: doc["total"] == 1 or "$.total")
+    xb.rule(hostile)(lambda doc: doc[hostile])
+    ev = xb.evaluate(schema, {"total": 1}, {"total": 2})
+    files = files_of(ev, tmp_path)
+    (first, _) = json.loads(files["report.json"])["rules"]
+    assert first == {
+        "rule": "is_one",
+        "applies_to": "*",
+        "message": None,
+        "finding": "suspect_prediction",
+        "outcome_gold": "holds",
+        "outcome_predicted": "broken",
+        "paths_gold": [],
+        "paths_predicted": ["$.total"],
+    }
+    assert "is_one: gold holds, extracted broken ($.total)" in files["summary.txt"]
+    assert "extraction: <code" in files["report.html"]
+    check_page(files["report.html"])
+    files = files_of(xb.evaluate(schema, {"total": 1}, "{"), tmp_path)
+    assert "is_one: gold holds, extracted not JSON" in files["summary.txt"]
+
+
+# --- where files go ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, problem",
+    [
+        *(
+            ({"output_name": name}, f"output_name is {name!r}; expected the name of a folder")
+            for name in ("../x", "..", ".", "", "/etc/x", "a/../../b", "a\\..\\b", "nul\0", "a\nb")
+        ),
+        ({"output_name": "\ud800"}, "output_name is "),
+        ({"max_reasoning_length": -1}, "max_reasoning_length is -1; expected an integer"),
+        ({"top_n_lowest_fields": True}, "top_n_lowest_fields is True; expected an integer"),
+        ({"save_json": "no"}, "save_json is 'no'; expected True or False"),
+        ({"output_dir": ""}, "output_dir is ''; expected a pathlib.Path"),
+        ({"judge": 5}, "judge is 5; expected"),
+        ({"alignment": "best"}, "alignment is 'best'; expected 'optimal' or a function"),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match="^ReportConfig: " + re.escape(problem)):
+        ReportConfig(**options)
+    with pytest.raises(InputError, match="save_csv is None; expected True or False") as caught:
+        ReportConfig(**options, save_csv=None)  # type: ignore[arg-type]
+    assert problem.split(";", maxsplit=1)[0] in str(caught.value)
+
+
+def test_a_report_cannot_smuggle_a_name_in(cv: Any, tmp_path: Path) -> None:
+    report = report_on(cv)
+    report["output_name"] = "../out"
+    with pytest.raises(InputError, match=r"output_name is '\.\./out'"):
+        ReportBuilder(ReportConfig(output_dir=tmp_path / "in")).save(report)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["gpt", "openai/gpt-4o", "ü b", "...", "x..y", "-rf"])
+def test_names_that_stay_below(cv: Any, tmp_path: Path, name: str) -> None:
+    builder = ReportBuilder(ReportConfig(output_dir=tmp_path, output_name=name))
+    folder = builder.save(builder.build(*cv))
+    assert folder == tmp_path / name
+    assert {path.name for path in folder.iterdir()} == FILES
+
+
+def test_automatic_name(cv: Any) -> None:
+    one, two = report_on(cv), report_on((cv.schema, cv.gold, cv.gold))
+    assert re.fullmatch(r"\d{8}-\d{4}-[0-9a-f]{8}", one.output_name)
+    assert one.output_name[-8:] != two.output_name[-8:]
+    assert one.output_name[:8] == one.timestamp[:10].replace("-", "")
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_each_switch_leaves_out_its_file(cv: Any, tmp_path: Path, file: str) -> None:
+    switch = {"summary.txt": "text", "fields.md": "markdown"}.get(file, file.split(".")[1])
+    options: dict[str, Any] = {f"save_{switch}": False}
+    builder = ReportBuilder(ReportConfig(output_dir=str(tmp_path), output_name="a", **options))
+    folder = builder.save(builder.build(*cv))
+    assert {path.name for path in folder.iterdir()} == FILES - {file}
+
+
+def test_saving_again_replaces(cv: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "of mine"
+    assert xb.evaluate(*cv).save(str(folder)) == folder
+    assert "EVALUATION REPORT: of mine" in (folder / "summary.txt").read_text(encoding="utf-8")
+    xb.evaluate(cv.schema, cv.gold, cv.gold).save(folder)
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert "Overall Score: 1.000" in (folder / "summary.txt").read_text(encoding="utf-8")
+
+
+def test_folders_that_cannot_be(cv: Any, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(OutputError, match="taken' is a file, not a folder"):
+        xb.evaluate(*cv).save(tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "mine"
+    with pytest.raises(OutputError, match="cannot be written: File name too long"):
+        xb.evaluate(*cv).save(tmp_path / ("n" * 300))
+
+
+FULL = """
+    import resource, signal, sys
+    import extractbench_nb as xb
+
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    first = xb.evaluate(schema, {"a": "x"}, {"a": "x"})
+    second = xb.evaluate(schema, {"a": "y" * 9_000}, {"a": "z"})
+    empty, full = sys.argv[1:]
+    first.save(full)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+    for folder in (empty, full):
+        try:
+            second.save(folder)
+        except xb.OutputError as error:
+            print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+def test_no_space_for_a_file(tmp_path: Path) -> None:
+    """The kernel refuses to write on; what was there stays, and nothing half-written is left."""
+    empty, full = tmp_path / "empty", tmp_path / "full"
+    script = [sys.executable, "-c", textwrap.dedent(FULL), str(empty), str(full)]
+    run = subprocess.run(script, capture_output=True, text=True, check=True)
+    problem = r"'.*report\.json' cannot be written: File too large\n"
+    assert re.fullmatch(problem * 2, run.stdout)
+    assert not list(empty.iterdir())
+    assert {path.name for path in full.iterdir()} == FILES
+    assert "Overall Score: 1.000" in (full / "summary.txt").read_text(encoding="utf-8")
