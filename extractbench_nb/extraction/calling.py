@@ -8,7 +8,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,7 +21,7 @@ from extractbench_nb.extraction.folders import Output
 from extractbench_nb.judges.calls import CallQueue
 from extractbench_nb.judges.client import Completion, ModelRequest
 from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
-from extractbench_nb.judges.call_failures import Failure, scrub
+from extractbench_nb.judges.transport import Failure, scrub
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.schema.parse import BY_FIELD, parse_schema
 
@@ -60,21 +60,8 @@ class Prompt:
 
     def __post_init__(self) -> None:
         """Check the template."""
-        template: object = self.template
-        if template is None:
-            return
-        if not isinstance(template, str) or not template.strip():
-            raise InputError(f"prompt is {template!r}; expected a text")
-        problem = None
-        try:
-            found = placeholders_of(template, PLACEHOLDERS)
-            if self.mode == "prompt" and not found & {"schema", "schema_str"}:
-                problem = "it lacks {schema}"
-        except ValueError as error:
-            problem = str(error)
-        if problem:
-            allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-            raise InputError(f"prompt: {problem}. Allowed are {allowed}")
+        needed = ("schema", "schema_str") if self.mode == "prompt" else ()
+        check_template(self.template, PLACEHOLDERS, needed)
 
     @property
     def version(self) -> str:
@@ -113,6 +100,22 @@ class Prompt:
         file["file_data"] = f"data:application/pdf;base64,{data}"
         parts = [{"type": "file", "file": file}, {"type": "text", "text": prompt}]
         return ({"role": "user", "content": parts},)
+
+
+def check_template(template: object, allowed: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise `InputError` unless a template has allowed placeholders, and one of those needed."""
+    if template is None:
+        return
+    if not isinstance(template, str) or not template.strip():
+        raise InputError(f"prompt is {template!r}; expected a text")
+    try:
+        names = placeholders_of(template, allowed)
+        problem = f"it lacks {{{needed[0]}}}" if needed and not names & {*needed} else ""
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        listed = ", ".join(f"{{{name}}}" for name in allowed)
+        raise InputError(f"prompt: {problem}. Allowed are {listed}")
 
 
 def prompt_version(template: str | None, built_in: str = PROMPT_VERSION) -> str:
