@@ -27,7 +27,6 @@ include_patterns = [
     "notebooks/README.md",
     "dataset/README.md",
     "dataset/construction/README.md",
-    "tests/parity/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]

@@ -60,7 +60,6 @@ DOORS = {
         "a plot": "xb.plots.grid(2)",
         "a table": "xb.benchmark.style(6)",
         "LaTeX": "xb.compare_runs(evs).to_latex()",
-        "a report": "ev.save(folder / 'report')",
     },
     "pdf": {
         "evidence": "xb.find_evidence(None, pdf, 'a')",
