@@ -13,7 +13,7 @@ from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.failures import LENGTHS, failure_modes, validity_by_length
 from extractbench_nb.extraction.parsing import FAILURES
-from tests.attempts import every_failure
+from tests.attempts import outputs
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
@@ -34,7 +34,10 @@ DATASET = xb.load_dataset("sample")
 @cache
 def tried() -> pd.DataFrame:
     """Three runs in two modes, with every failure."""
-    found = every_failure(3)
+    failures = FAILURES[1:] * 2
+    turns = [[end for f in failures[at : at + 7] for end in ("none", f)] for at in (0, 7, 14)]
+    frames = [outputs(f"run {number}", ends) for number, ends in enumerate(turns)]
+    found = xb.read_outputs(pd.concat(frames), DATASET)
     return found.assign(mode=["prompt" if run < "run 2" else "structured" for run in found["run"]])
 
 
