@@ -12,21 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT))
+from judge_texts.edits import HELD_OUT, TUNING, Count, count_errors, make_cases, wilson
 
-from extractbench_nb.judges.offline import OfflineJudge  # noqa: E402
-from tests.judges.corruptions import (  # noqa: E402
-    HELD_OUT,
-    TUNING,
-    Count,
-    count_errors,
-    make_cases,
-    wilson,
-)
+from extractbench_nb.judges.offline import OfflineJudge
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:

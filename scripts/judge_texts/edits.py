@@ -4,6 +4,7 @@ The measure behind docs/explanation/offline_judge.md. Each kind edits one place 
 applied to the gold texts of a dataset and to filled sentence frames. Texts are split into a half
 that rules may be tuned on and a held-out half, by document and by frame.
 """
+# ruff: noqa: PLR2004 - the numbers are those of dates, digits and cuts
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from tests.judges.frames import frame_texts
+from judge_texts.frames import frame_texts
 
 Edit = Callable[[str, Random], str | None]
 Change = Callable[[re.Match[str], Random], str | None]

@@ -1,0 +1,1 @@
+"""Texts, and seeded edits of them, for `judge_errors.py`."""
