@@ -391,14 +391,3 @@ def test_the_dataset_gives_what_the_shipped_figures_give(
     anew = benchmark.compare(dataset=released)
     assert anew.loc[anew["table"] == "6", "source"].str.contains("extractbench").all()
     pd.testing.assert_frame_equal(anew.drop(columns="source"), compared.drop(columns="source"))
-
-
-@pytest.mark.parametrize("domain", ["research", "sports"])
-def test_totals_of_table_8_are_the_sum_of_their_rows_divided_by_ten(domain: str) -> None:
-    frame = benchmark.compare(8)
-    column = frame[frame["column"] == f"{domain} rate"].set_index("row")
-    added = column["published"].drop("total").sum()
-    assert added / 10 == pytest.approx(column["published"]["total"], abs=0.06)
-    assert column["reason"]["total"].endswith(
-        f"the printed total is the sum of the six rows, {added:.1f}, divided by 10 instead of 6"
-    )
