@@ -145,21 +145,9 @@ class Scored(NamedTuple):
 class TableEvaluations:
     """The comparisons of a batch, frozen; made by `evaluate_tables`.
 
-    Attributes
-    ----------
-    summary : pandas.DataFrame
-        One row per run and table: parsability, scores, counts, and your own columns. `compare_runs`
-        takes it; a table is a ``document`` there.
-    fields : pandas.DataFrame
-        One row per run, table and cell; `breakdown`, `difficulty` and `explore` take it.
-    rows, columns, judge_calls, warnings : pandas.DataFrame
-        The frames of `TableComparison`, with the first columns run, document, domain and schema.
-    by_run : pandas.DataFrame
-        One row per run: means over its tables; an answer without a table counts as 0.
-    missing : pandas.DataFrame
-        Run and document of the answers that another run has and this one does not.
-    meta : dict
-        Profile, judge, counts.
+    `compare_runs` takes `summary`, where a table is a ``document``; `breakdown`, `difficulty` and
+    `explore` take `fields`. `rows`, `columns`, `judge_calls` and `warnings` are the frames of
+    `TableComparison`, with the first columns run, document, domain and schema.
     """
 
     _scored: tuple[Scored, ...]
@@ -290,12 +278,9 @@ class TableEvaluations:
         Raises
         ------
         InputError
-            The comparisons use ``aoe``, or `recalls` is not a mapping.
+            The comparisons use ``aoe``.
         """
-        known: object = {} if recalls is None else recalls
-        if not isinstance(known, Mapping):
-            kind = type(recalls).__name__
-            raise InputError(f"recalls is {kind}; expected a dict of EvidenceRecall by table")
+        known = recalls or {}
         return LOSSES.from_records(
             one.labels.named | {str(name): cell for name, cell in row.items()}
             for one in self._scored

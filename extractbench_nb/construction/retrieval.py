@@ -276,33 +276,44 @@ class Retriever:
         model = None if self.model is None else type(self.model).__name__
         return {name: getattr(self, name) for name in names} | {"model": model}
 
-    def vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the model's vector of each text as a row of length 1; zeros are not changed."""
-        model: Any = self.model
-        found = model.encode(list(texts)) if hasattr(model, "encode") else model(list(texts))
-        name = type(model).__name__
-        try:
-            matrix = np.asarray(found, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"vectors of {name!r} are not numbers: {error}") from None
-        if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:  # noqa: PLR2004
-            raise InputError(
-                f"{name!r} returned an array of shape {matrix.shape} for {len(texts)} texts; "
-                "expected one vector per text"
-            )
-        if not np.isfinite(matrix).all():
-            raise InputError(f"vectors of {name!r} hold values that are not finite numbers")
-        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-        return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
-
     def __call__(self, documents: Documents, query: str) -> Retrieved:
         """Return the chunks of documents that a query finds."""
         return self.index(documents).search(query)
 
     def index(self, documents: Documents) -> Index:
-        """Cut documents into chunks that can be searched again and again with ``search``."""
+        """Cut documents into chunks that can be searched again and again with ``search(query)``.
+
+        Parameters
+        ----------
+        documents : TableTask, dict, list, str or path
+            A task; texts by name; texts or files; a folder; one text.
+
+        Returns
+        -------
+        Index
+            The chunks.
+        """
         chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
         return Index(self, tuple(chunks))
+
+
+def _vectors(model: Any, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Return the model's vector of each text as a row of length 1; zeros are not changed."""
+    found = model.encode(list(texts)) if hasattr(model, "encode") else model(list(texts))
+    name = type(model).__name__
+    try:
+        matrix = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"vectors of {name!r} are not numbers: {error}") from None
+    if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:  # noqa: PLR2004
+        raise InputError(
+            f"{name!r} returned an array of shape {matrix.shape} for {len(texts)} texts; "
+            "expected one vector per text"
+        )
+    if not np.isfinite(matrix).all():
+        raise InputError(f"vectors of {name!r} hold values that are not finite numbers")
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
 
 
 class Ranked(NamedTuple):
@@ -350,7 +361,8 @@ class Index:
 
     def search(self, query: str) -> Retrieved:
         """Return the chunks that a query finds."""
-        if not isinstance(query, str) or not query.strip():
+        untyped: object = query
+        if not (isinstance(untyped, str) and untyped.strip()):
             raise InputError(f"query is {query!r}; expected words to look for")
         ranked = self.select(query, self.retriever.k)
         rows = ((n, *one.chunk[:4], one.score, one.chunk.text) for n, one in enumerate(ranked, 1))
@@ -368,7 +380,7 @@ class Index:
         """Return the score of every chunk: of BM25, or cosine similarity."""
         if self.retriever.method == "embedding":
             vectors = self._vectors
-            (vector,) = self.retriever.vectors([query])
+            (vector,) = _vectors(self.retriever.model, [query])
             if len(vector) != vectors.shape[1]:
                 raise InputError(
                     f"the query has a vector of {len(vector)} numbers, the chunks have "
@@ -394,7 +406,7 @@ class Index:
 
     @cached_property
     def _vectors(self) -> npt.NDArray[np.float32]:
-        return self.retriever.vectors([chunk.text for chunk in self.chunks])
+        return _vectors(self.retriever.model, [chunk.text for chunk in self.chunks])
 
 
 def check_k(k: Any) -> int:

@@ -112,15 +112,6 @@ def test_the_statistics_take_the_frames(small: TableEvaluations) -> None:
     assert len(xb.agreement(small.fields, small.fields).disagreements) == 0
 
 
-def test_the_explorer_takes_the_frames(sample: TableEvaluations) -> None:
-    view = xb.explore(sample, name="found")
-    view.outcome = "hallucination"
-    chosen = sample.fields.query("outcome == 'hallucination'")
-    assert len(view.selection) == len(chosen) > 0
-    by_hand = eval(view.code, {"found": sample})  # noqa: S307
-    pd.testing.assert_frame_equal(by_hand, view.selection)
-
-
 def test_the_explorer_opens_both_tables(sample: TableEvaluations) -> None:
     view = xb.explore(sample, dataset=load(), name="found")
     rows = sample.fields
@@ -190,13 +181,6 @@ def test_aoe_records(tmp_path: Path) -> None:
     assert found.summary["cell_f1"].tolist() == pytest.approx([0.0, 0.5])
     assert found.summary["average_length"].tolist() == [12_000.0] * 2
     assert found.summary["documents"].tolist() == [2, 2]
-
-
-def test_own_columns_are_kept() -> None:
-    found = evaluate_tables(frame(temperature=[0.0] * 4 + [1.0] * 3), progress=False)
-    assert found.summary["temperature"].tolist() == [0.0] * 4 + [1.0] * 3
-    by = xb.breakdown(found, "temperature").set_index("temperature")["rows"]
-    assert by[0.0] == (found.fields["run"] == "one").sum()
 
 
 def test_worker_processes_give_the_same() -> None:

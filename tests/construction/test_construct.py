@@ -266,12 +266,3 @@ def test_no_rating(server: LLMServer, judge: LLMJudge, reply: Reply | str) -> No
     assert rated.summary["quality_problem"].str.contains("test-model").all()
     assert rated.by_run["quality"].isna().all()
     assert rated.judge_calls["error"].notna().all()
-
-
-def test_a_budget_for_ratings(server: LLMServer, tmp_path: Path) -> None:
-    judge = LLMJudge(
-        "openai/gpt-4o-mini", api_base=server.url, cache=tmp_path / "answers", budget_usd=1e-9
-    )
-    rated = evaluate_tables("sample", quality=judge, progress=False)
-    assert not server.requests
-    assert rated.summary["quality_problem"].str.contains("US dollars").all()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.construction import compare, read_answer
-from extractbench_nb.construction.reading import FAILURES, READING_KINDS
+from extractbench_nb.construction.reading import READING_KINDS
 from extractbench_nb.errors import InputError
 
 TABLE = "k,v\na,1\nb,2"
@@ -206,10 +206,6 @@ def test_gold_that_is_the_name_of_a_file_is_explained() -> None:
         compare("gold.csv", TABLE)
 
 
-def test_failures_are_kinds() -> None:
-    assert set(FAILURES) < READING_KINDS.keys()
-
-
 @pytest.mark.parametrize(
     "gold, kinds",
     [
@@ -223,11 +219,3 @@ def test_odd_keys_are_warnings(gold: str, kinds: list[str]) -> None:
     found = compare(gold, gold, keys="k")
     assert found.summary["cell_f1"] == 1.0
     assert found.warnings.query("side == 'gold'")["kind"].tolist() == kinds
-
-
-def test_ten_thousand_rows() -> None:
-    rows = [f"report {n} of {2000 + n % 25},{n * 7},{'x' * (n % 5)}" for n in range(10_000)]
-    gold = "\n".join(["k,v,w", *rows])
-    found = compare(gold, "\n".join(["k,v,w", *reversed(rows)]), keys="k")
-    assert found.summary["cell_f1"] == 1.0
-    assert len(found.cells) == 20_000

@@ -328,10 +328,3 @@ def test_words_are_looked_up_as_they_would_be_searched(text: str, value: str):
         )
     ]
     assert holders.of(value) == expected
-
-
-def test_ten_thousand_rows():
-    gold = pd.DataFrame({"key": [f"name {n}" for n in range(10_000)], "value": range(10_000)})
-    text = "\n\n".join(f"name {n} has {n * 3} units" for n in range(10_000))
-    found = evidence_recall(gold, {"d": text}, k=[50], query="units")
-    assert len(found.cells) == 20_000

@@ -45,13 +45,6 @@ def view(comparison: TableComparison) -> ConstructionView:
     return ConstructionView(comparison, documents=DOCUMENTS)
 
 
-def test_the_view_of_a_batch_is_that_of_explore() -> None:
-    found = xb.construction.evaluate_tables(xb.construction.load(), progress=False)
-    assert repr(xb.show(found)) == repr(xb.explore(found))
-    with pytest.raises(InputError, match="second argument beside TableEvaluations"):
-        xb.show(found, found)
-
-
 def text(node: Any) -> str:
     """All text of a tree."""
     return node if isinstance(node, str) else "".join(map(text, node.children))
@@ -108,20 +101,6 @@ def test_aligned_columns_have_one_place(view: ConstructionView) -> None:
     left, right = heads(view)
     assert left == ["name key", "year", "sales", "− city", ""]
     assert right == ["≈ Name key", "year", "sales", "", "+ chief"]
-
-
-def test_cells_have_the_colour_of_their_outcome(view: ConstructionView) -> None:
-    table = nodes(view.draw()["tables"], "table")[0]
-    classes = {
-        text(cell): cell.attributes.get("class")
-        for row in nodes(table, "tr")[1:]
-        for cell in row.children[1:]
-    }
-    assert classes["10"] == "xb-tint xb-t-correct"
-    assert classes["30 ≠"] == "xb-tint xb-t-incorrect"
-    assert classes["20"] == "xb-tint xb-t-omission"  # the sign stands before the row
-    assert classes["Bern −"] == "xb-tint xb-t-omission"
-    assert classes["Zenith"] == "xb-key"
 
 
 def test_losses_are_those_of_the_api(view: ConstructionView, comparison: TableComparison) -> None:
@@ -420,19 +399,6 @@ def test_answers_without_rows_are_no_error(predicted: str, profile: str) -> None
     Twin(view.to_html()).check()
     view.selected = ["gold", 0, "sales"]
     Twin(view.to_html()).check()
-
-
-def test_repeated_keys_under_the_released_rules_are_no_error() -> None:
-    gold = "name,n\na,1\na,2\nb,3\n"
-    view = ConstructionView(compare(gold, gold, keys="name", profile="aoe"))
-    for row in range(3):
-        view.selected = ["gold", row, "n"]
-        Twin(view.to_html()).check()
-
-
-def test_amounts_in_dollars_are_no_formulas(view: ConstructionView) -> None:
-    classes = [(value or "").split() for _, value in Twin(view.to_html()).attributes]
-    assert any({"mathjax_ignore", "tex2jax_ignore"} <= set(names) for names in classes)
 
 
 def test_show_takes_comparisons_and_saves_pages(
