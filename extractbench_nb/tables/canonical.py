@@ -16,6 +16,7 @@ from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.display.html import card_html
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import (
+    BORDERS,
     Box,
     Cell,
     Indices,
@@ -510,7 +511,7 @@ _MOST = 30, 12
 def _shown(table: Table) -> str:
     """Write the upper left part of a table as HTML."""
     rows, columns = (min(n, most) for n, most in zip(table.grid.shape, _MOST, strict=True))
-    return table.part(range(rows), range(columns))._repr_html_()
+    return table.part(range(rows), range(columns)).to_html()
 
 
 CHANGE_COLUMNS = FrameSpec(
@@ -561,7 +562,8 @@ class Canonical:
         is_cut = rows > _MOST[0] or columns > _MOST[1]
         more = f"<div>First of {rows:,} rows and {columns:,} columns.</div>" if is_cut else ""
         before, after = _shown(self.given), _shown(self.table)
-        return card_html(repr(self), f"<div>before</div>{before}<div>after</div>{after}{more}")
+        both = f'<div class="xb-cells">before{before}after{after}</div>'
+        return card_html(repr(self), BORDERS, both, more)
 
 
 def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "table") -> Canonical:

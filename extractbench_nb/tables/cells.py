@@ -198,7 +198,7 @@ class Table:
         return f"Table({rows} x {columns} positions, {len(self.cells)} cells{more})"
 
     def _repr_html_(self) -> str:
-        return f'<div class="xb-root xb-cells {NO_MATHS}">{STYLE}{_LINES}{self.to_html()}</div>'
+        return f'<div class="xb-root xb-cells {NO_MATHS}">{STYLE}{BORDERS}{self.to_html()}</div>'
 
     def transposed(self) -> Table:
         """Return the table with rows and columns exchanged.
@@ -270,7 +270,7 @@ class Table:
 
 
 #: Without borders a spanning cell looks like a cell next to a blank one.
-_LINES = """<style>.xb-cells.xb-cells.xb-cells th,.xb-cells.xb-cells.xb-cells td{
+BORDERS = """<style>.xb-cells.xb-cells.xb-cells th,.xb-cells.xb-cells.xb-cells td{
 border:1px solid var(--jp-border-color2,#8886);padding:.15em .5em}</style>"""
 
 _EMPTY = Table((), np.zeros((1, 0), dtype=np.intp))

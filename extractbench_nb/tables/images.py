@@ -475,8 +475,8 @@ def _score_image(
                 problems.append("no prediction")
             elif true.size and not predicted.size:
                 problems.append(f"no predicted row or column with a score from {threshold}")
-            both = [raw_grid(side, threshold=threshold) for side in (image.objects, given)]
-            (row,) = score_pair(image.id, *both, ["grits_loc"], variant, None).rows
+            raw, other = (raw_grid(side, threshold=threshold) for side in (image.objects, given))
+            (row,) = score_pair(image.id, raw, other, ["grits_loc"], variant, None).rows
             rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
         else:
             predicted = read_table(given, name=f"{image.id}, predicted")

@@ -116,14 +116,6 @@ def test_means_by_columns_of_the_user() -> None:
         found.means("modle")
 
 
-def test_the_split_of_the_paper_comes_first() -> None:
-    found = xb.tables.evaluate_tables(
-        [(TRUE, TRUE), (HTML, HTML), (HTML, TRUE)], metrics="grits_top"
-    )
-    assert found.means()["complex"].tolist() == [False, True, "all"]
-    assert found.means()["tables"].tolist() == [1, 2, 3]
-
-
 def test_intervals_hold_the_mean() -> None:
     rng = np.random.default_rng(0)
     true, other = map(xb.tables.read_table, (TRUE, "x,y\nz,w\nu,v"))

@@ -161,8 +161,3 @@ def test_what_is_less_certain_lowers_nothing(pairs: list[tuple[list[Any], list[A
 def test_bad_input_is_named(true: Any, predicted: Any, message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
         xb.tables.detection_scores(true, predicted)
-
-
-def test_unknown_task() -> None:
-    with pytest.raises(xb.InputError, match="task is 'detect'; did you mean 'detection'"):
-        xb.tables.detection_scores([[]], [[]], task="detect")

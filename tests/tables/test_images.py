@@ -167,14 +167,6 @@ def test_a_broken_file_is_a_problem_of_one_row(
             assert len(getattr(images["broken"], read)) == count
 
 
-def test_an_annotation_without_image(dataset: Path) -> None:
-    save(dataset, "blind", [ROW], [WORD], picture=False)
-    images = xb.tables.load_images(dataset)
-    assert images.frame.set_index("id").loc["blind", "problem"] == "no image blind.jpg"
-    with pytest.raises(xb.InputError, match=r"image '.*blind.jpg' cannot be read: No such file"):
-        _ = images["blind"].image
-
-
 def test_pages(tmp_path: Path) -> None:
     pages = [
         {"label": "table rotated", "bbox": [5, 5, 50, 90]},
@@ -333,7 +325,6 @@ AT, NEXT = len(OBJECTS), len(WORDS)
         ([], [], [{"label": "table row", "box": [1]}], 0, "predicted object 0: bbox is None; exp"),
         ([FLAT], [], OBJECTS, 1, f"true object {AT}: bbox [5, 5, 5, 9] has no area; expected x0"),
         ([], [{"text": 5, "bbox": [0, 0, 1, 1]}], OBJECTS, 1, f"word {NEXT}: text is 5; expected"),
-        ([], [], OBJECTS[:1], 0, "no predicted row or column with a score from 0.5"),
         ([], [], lambda _: 1 / 0, 0, "T, predicted raised ZeroDivisionError: division by zero"),
     ],
 )

@@ -159,25 +159,8 @@ def test_crops_do_not_share_words_or_change_what_is_given() -> None:
     assert not crop(PAGE, objects, padding=0)[0].words.size
 
 
-@pytest.mark.parametrize(
-    "image, box, message",
-    [
-        (
-            PAGE,
-            (100, 0, 150, 50),
-            "object 0: its box .* lies outside the image, which has 100",
-        ),
-        (np.zeros(4), (0, 0, 2, 2), r"image has the shape \(4,\); expected pixels, height x width"),
-        ("page.jpg", (0, 0, 2, 2), "image is str; expected pixels"),
-    ],
-)
-def test_crops_that_cannot_be(image: Any, box: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        crop(image, [found("table", *box)], padding=0)
-
-
 @pytest.mark.parametrize("padding", ["30", -1, float("nan"), float("inf")])
-def test_padding_is_a_number_of_pixels(padding: Any) -> None:
+def test_what_cannot_be_cropped(padding: Any) -> None:
     message = f"padding is {padding!r}; expected a number of pixels from 0"
     with pytest.raises(InputError, match=message):
         crop(PAGE, [], padding=padding)
@@ -185,6 +168,13 @@ def test_padding_is_a_number_of_pixels(padding: Any) -> None:
         to_objects([], padding=padding)
     with pytest.raises(InputError, match="threshold is 50; expected a number from 0 to 1"):
         crop(PAGE, [], threshold=50)
+    for image, message in (
+        (PAGE, "object 0: its box .* lies outside the image, which has 100"),
+        (np.zeros(4), r"image has the shape \(4,\); expected pixels, height x width"),
+        ("page.jpg", "image is str; expected pixels"),
+    ):
+        with pytest.raises(InputError, match=message):
+            crop(image, [found("table", 100, 0, 150, 50)], padding=0)
 
 
 @pytest.mark.skipif(FOLDER is None, reason="needs the recorded cases")

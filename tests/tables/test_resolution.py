@@ -258,15 +258,6 @@ CONFLICTS = {
         [],
         "ABC DDE fgh 8",
     ),
-    "one column: scores count": (
-        [
-            *LINES[:5],
-            item("column header", 0, 8, 90, 20),
-            item("spanning cell", 0, 20, 30, 60, score=0.3),
-        ],
-        [],
-        "A b c 3",
-    ),
     "words outside of the table are in no cell": (
         [LINES[0], item("row", 0, 0, 90, 60), *LINES[4:]],
         [*IN_TABLE, word("out", 80, 50, 88, 90)],

@@ -70,53 +70,14 @@ def test_repeated_texts_with_a_gap_are_two_nodes(gap: float, count: int) -> None
 @pytest.mark.parametrize(
     "header_rows, expected",
     [
-        (
-            None,
-            """
-            # A   | <
-            # B   | C
-            = Sec | <
-              x   | y
-            """,
-        ),
-        (
-            0,
-            """
-            = A   | <
-              B   | C
-            = Sec | <
-              x   | y
-            """,
-        ),
-        (
-            1,
-            """
-            # A   | <
-              B   | C
-            = Sec | <
-              x   | y
-            """,
-        ),
-        (
-            3,
-            """
-            # A   | <
-            # B   | C
-            # Sec | ^
-              x   | y
-            """,
-        ),
+        (None, "# A | <\n# B | C\n= Sec | <\n  x | y"),
+        (0, "= A | <\n  B | C\n= Sec | <\n  x | y"),
+        (1, "# A | <\n  B | C\n= Sec | <\n  x | y"),
+        (3, "# A | <\n# B | C\n# Sec | ^\n  x | y"),
     ],
 )
 def test_header_rows(header_rows: int | None, expected: str) -> None:
-    table = table_of(
-        """
-        # A   | <
-          B   | C
-          Sec |
-          x   | y
-        """
-    )
+    table = table_of("# A | <\n  B | C\n  Sec |\n  x | y")
     found = canonicalize(table, header_rows=header_rows)
     assert drawing_of(found.table) == drawing_of(table_of(expected))
 
@@ -125,10 +86,7 @@ def test_header_rows(header_rows: int | None, expected: str) -> None:
     "header_rows, message",
     [
         (-1, "header_rows is -1; expected 0 to 3, the rows of Table 7"),
-        (4, "header_rows is 4; expected 0 to 3, the rows of Table 7"),
         (True, "header_rows is True; expected a whole number, or None"),
-        ("1", "header_rows is '1'; expected a whole number, or None"),
-        ([1], "header_rows is [1]; expected a whole number, or None"),
         (1.0, "header_rows is 1.0; expected a whole number, or None"),
     ],
 )

@@ -62,11 +62,6 @@ LAYOUTS = {
         (),
     ),
     "empty": ("<table></table>", [[]], ()),
-    "a row without cells between": (
-        "<tr><td>a</td></tr><tr></tr><tr><td>b</td></tr>",
-        [["a"], [""], ["b"]],
-        ("row 1: 1 position without a cell, filled",),
-    ),
     "no row": (
         "<table><td>a</td><tr><td>b</td></tr></table>",
         [["a"], ["b"]],
@@ -114,7 +109,6 @@ def test_layout(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> No
 LOST = ("tags of cells outside of the table, left out",)
 PROSE: dict[str, tuple[str, tuple[str, ...]]] = {
     "cells named before": ("I use <td> here: {table}", LOST),
-    "cells named after": ("{table}\nA <td> is a cell.", LOST),
     "in backticks": ("I use `<td>` and `<table>`:\n{table}\nSo `</table>` is its end.", ()),
     "prose": ("Here it is: {table} Well.", ()),
 }
@@ -134,12 +128,10 @@ def test_only_the_table_is_read(text: str, notes: tuple[str, ...]) -> None:
 
 TEXTS = {
     "white space": ("<tr><td>  a\n b </td></tr>", "  a\n b "),
-    "white space, leniently": ("<tr><td>  a\n b ", "  a\n b "),
     "pieces": ("<tr><td><b>10</b>.<i>5</i></td></tr>", "10 . 5"),
     "comment": ("<tr><td>a<!-- no -->b</td></tr>", "ab"),
     "br": ("<tr><td>a<br/>b</td></tr>", "a b"),
     "entities": ("<tr><td>&lt;5&amp;&#8211;</td></tr>", "<5&–"),
-    "entities, leniently": ("<tr><td>&lt;5&nbsp;&eacute;&ndash;</td></tr>", "<5\xa0é–"),
     "declared entity": ('<!DOCTYPE t [<!ENTITY a "b">]><tr><td>&a;</td></tr>', "&a;"),
     "script": ("<tr><td>a<script>if (1 < 2) b</script><style>c</style><br></td></tr>", "a"),
     "script, well-formed": (
@@ -147,9 +139,7 @@ TEXTS = {
         "a",
     ),
     "escaped": ("&lt;table&gt;&lt;tr&gt;&lt;td&gt;a&amp;lt;b&lt;/td&gt;&lt;/tr&gt;", "a<b"),
-    "upper case": ("<TABLE><TR><TD>a</TD></TR></TABLE>", "a"),
     "namespace": ('<table xmlns="http://www.w3.org/1999/xhtml"><tr><td>a</td></tr></table>', "a"),
-    "prefix": ('<h:table xmlns:h="x"><h:tr><h:td>a</h:td></h:tr></h:table>', "a"),
     "around": ("Here it is:\n```html\n<table><tr><td>a</td></tr></table>\n```\nBye", "a"),
 }
 
@@ -216,7 +206,6 @@ def test_no_table_or_several(text: str, message: str) -> None:
 HOSTILE = {
     "rows": "<table>" + "<tr>" * 50_000 + "<td colspan=1000>",
     "spans": '<table><tr><td colspan="1000000000" rowspan="1000000000">a' + "<tr><td>" * 2000,
-    "digits": f'<tr><td colspan="{"9" * 100_000}">a</td></tr>' + "<tr><td>b</td></tr>" * 1000,
     "text in every cell": "<td>x" * 20_000 + "</td>" * 20_000,
 }
 
@@ -230,7 +219,6 @@ def test_great_tables_are_refused(text: str) -> None:
 DEEP = {
     "elements": ("<div>" * 50_000 + "<table><tr><td>a", [["a"]]),
     "cells": ("<td>" * 20_000 + "</td>" * 20_000, [[""] * 20_000]),
-    "markup": ("<table><tr><td>" + "<b>" * 50_000 + "a", [["a"]]),
     "an open comment": ("<table><tr><td>a</td></tr><!-- " + "<" * 1_000_000, [["a"]]),
 }
 

@@ -3,7 +3,6 @@
 import datetime as dt
 import json
 from collections import OrderedDict
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -33,41 +32,6 @@ def test_columns_are_the_keys_in_order_of_first_appearance() -> None:
 def test_columns_may_be_chosen() -> None:
     table = read_records(ITEMS, ["note", "unit", "year"])
     assert table.texts[:2] == [["note", "unit", "year"], ["", "", "2020"]]
-
-
-VALUES = {
-    "text": ("a ", "a "),
-    "null": (None, ""),
-    "false": (False, "false"),
-    "integer": (10**30, "1" + "0" * 30),
-    "float": (0.1, "0.1"),
-    "whole float": (3.0, "3"),
-    "pandas' NA": (pd.NA, ""),
-    "numpy integer": (np.int64(5), "5"),
-    "single precision": (np.float32(0.1), "0.1"),
-    "decimal": (Decimal("1.50"), "1.50"),
-    "date": (dt.date(2020, 1, 1), "2020-01-01"),
-    "midnight": (dt.datetime(2020, 1, 1), "2020-01-01"),
-    "timestamp": (pd.Timestamp("2020-01-01 03:04"), "2020-01-01T03:04:00"),
-    "span of time": (dt.timedelta(hours=1), "0 days 01:00:00"),
-    "array": ([1, "ä", None], '[1, "ä", null]'),
-    "object": ({"b": 1, "a": {}}, '{"a": {}, "b": 1}'),
-}
-
-
-@pytest.mark.parametrize("value, text", VALUES.values(), ids=VALUES)
-def test_values(value: Any, text: str) -> None:
-    assert read_records([{"v": value}]).texts == [["v"], [text]]
-
-
-def test_a_time_that_is_not_midnight_keeps_the_others_theirs() -> None:
-    times = [dt.datetime(2020, 1, 1), None, dt.datetime(2020, 1, 1, 5)]
-    assert [row[0] for row in read_records([{"v": time} for time in times]).texts] == [
-        "v",
-        "2020-01-01T00:00:00",
-        "",
-        "2020-01-01T05:00:00",
-    ]
 
 
 SCALARS = (
@@ -143,11 +107,9 @@ def test_errors(items: Any, message: str) -> None:
 
 MIXED: dict[str, tuple[Any, str]] = {
     "a number among records": ([{"a": 1}, 5], "table, item 1 is int; expected a dict"),
-    "a number before records": ([5, {"a": 1}], "table, item 0 is int; expected a dict"),
     "a list among records": ([{"a": 1}, [1]], "table, item 1 is list; expected a dict"),
     "a record among rows": ([[1], {"a": 1}], "table, item 1 is dict; expected a list"),
     "a text among rows": ([[1], "ab"], "table, item 1 is str; expected a list"),
-    "no dimension": (np.array(3), "table is ndarray; expected a list of cells"),
 }
 
 
@@ -160,15 +122,12 @@ def test_the_item_that_does_not_fit_is_named(items: Any, message: str) -> None:
 AB = [["a", "b"], ["1", "2"]]
 OBJECTS: dict[str, tuple[Any, list[list[str]]]] = {
     "an empty array beside": ({"notes": [], "lines": [{"a": 1, "b": 2}]}, AB),
-    "several, one called rows": ({"x": [{"c": 3}], "rows": [{"a": 1, "b": 2}]}, AB),
     "one down": ({"title": "x", "table": {"header": ["a", "b"], "rows": [[1, 2]]}}, AB),
     "column_names": ({"column_names": ["a", "b"], "rows": [[1, 2]]}, AB),
     "columns with a name": ({"columns": [{"name": "a"}, {"name": "b"}], "data": [[1, 2]]}, AB),
     "columns and no row": ({"columns": ["a", "b"], "data": []}, AB[:1]),
     "columns": ({"Y": [2020, 2021], "S": [5, None]}, [["Y", "S"], ["2020", "5"], ["2021", ""]]),
-    "a record": ({"a": 1, "b": 2}, AB),
     "no row": ({"title": "x", "rows": [], "notes": ["y"]}, [[]]),
-    "cells": ({"cells": [{"row_nums": [0], "column_nums": [0], "text": "a"}]}, [["a"]]),
 }
 
 
