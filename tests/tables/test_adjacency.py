@@ -29,7 +29,6 @@ EMPTY = table_of_cells([])
 @pytest.mark.parametrize(
     "given_table, relations",
     [
-        (EMPTY, {}),
         (
             table(["a", "b"], ["c", "d"]),
             {

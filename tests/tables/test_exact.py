@@ -27,7 +27,3 @@ def test_exact_match(other: Table, same: bool, same_topology: bool) -> None:
     for pair in ((TABLE, other), (other, TABLE)):
         assert exact_match(*pair) is same
         assert exact_match(*pair, topology_only=True) is same_topology
-
-
-def test_empty_tables_are_the_same() -> None:
-    assert exact_match(EMPTY, table_of_cells([]))

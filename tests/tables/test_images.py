@@ -377,22 +377,14 @@ def test_what_is_broken_is_told_and_the_rest_goes_on(dataset: Path) -> None:
         ([], {}, "predicted is list; expected a dict or a function"),
         ({}, {"metrics": "grits_tpo"}, "metrics: no 'grits_tpo'; did you mean 'grits_top'"),
         ({}, {"variant": "papr"}, "variant.*'papr'.*did you mean 'paper'"),
+        ({}, {"images": TableImages([], "structure")}, "expected tables, as load_images returns"),
+        ({}, {"images": {"T": OBJECTS}}, r"images, 'T': .*; expected \(objects, words\)"),
     ],
 )
 def test_arguments_that_cannot_be_used(
     dataset: Path, predicted: Any, options: Any, message: str
 ) -> None:
     with pytest.raises(xb.InputError, match=message):
-        xb.tables.evaluate_images(xb.tables.load_images(dataset), predicted, **options)
-
-
-@pytest.mark.parametrize(
-    "images, message",
-    [
-        (TableImages([], "structure"), "expected tables, as load_images returns them"),
-        ({"T": OBJECTS}, r"images, 'T': .*; expected \(objects, words\)"),
-    ],
-)
-def test_images_must_be_a_collection(images: Any, message: str) -> None:
-    with pytest.raises(xb.InputError, match=message):
-        xb.tables.evaluate_images(images, {})
+        xb.tables.evaluate_images(
+            **{"images": xb.tables.load_images(dataset), "predicted": predicted, **options}
+        )

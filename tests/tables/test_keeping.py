@@ -87,10 +87,8 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
     [
         (xb.tables.read_table([CELL]), {}, "tables is a single table; put it into a list"),
         (TABLES[:1], {"variant": "Paper"}, "variant is 'Paper'; did you mean 'paper'"),
-        (TABLES[:1], {"rates": ["a"]}, "rates: 'a' is not within 0 and 1"),
         (TABLES[:1], {"rates": []}, "rates is empty"),
         (TABLES[:1], {"seed": -1}, "seed is -1; expected a whole number from 0"),
-        (TABLES[:1], {"modes": 5}, "modes is 5; choose among rows, columns, both"),
         ([], {}, "tables is empty; expected at least one table"),
         ([[]], {}, "table 0 is empty"),
         (TABLES[:1], {"modes": ["row"]}, "no 'row'; did you mean 'rows'"),

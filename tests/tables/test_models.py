@@ -1,6 +1,5 @@
 """Detection by ONNX models that run for real, with planted answers; the tables of a PDF page."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -264,20 +263,3 @@ def test_pages_that_cannot_be_read(tmp_path: Path) -> None:
             xb.tables.page_tables(tmp_path / "broken.pdf", 1, given)
     with pytest.raises(xb.InputError, match=r"models: 'm\.onnx'; expected two, for detection and"):
         xb.tables.page_tables(path, 1, "m.onnx")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("library", ["onnxruntime", "PIL", "pdfplumber"])
-def test_a_missing_library_is_named(
-    tmp_path: Path, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = pdf_of(tmp_path / "page.pdf", TEXTS, ruled=True)
-    model = detr.save(tmp_path / "model.onnx", FOUND, 6)
-    for name in [n for n in sys.modules if n.partition(".")[0] == library] + [library]:
-        monkeypatch.setitem(sys.modules, name, None)
-    calls = {
-        "onnxruntime": lambda: xb.tables.detect(WHITE, model),
-        "PIL": lambda: xb.tables.detect(WHITE, lambda _: []),
-        "pdfplumber": lambda: xb.tables.page_tables(path),
-    }
-    with pytest.raises(xb.ExtractBenchError, match=rf"{library}\S* is not installed; .*\[tables\]"):
-        calls[library]()

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import table_of_cells
 from extractbench_nb.tables.quality import TABLE_CHECK_COLUMNS, align_texts, check_tables
 
 Cells = list[dict[str, Any]]
@@ -194,11 +193,9 @@ def test_a_filter_goes_on(table: Any, source: Any, measured: tuple[Any, ...], re
 @pytest.mark.parametrize(
     "given, message",
     [
-        (table_of_cells(grid(TEXTS)), "{} is a single table; put it into a list"),
         (grid(TEXTS), "{} is a single table; put it into a list"),
         (pd.DataFrame(TEXTS), "{} is a single table; put it into a list"),
         ({"name": grid(TEXTS)}, "{} is dict; expected a list of tables"),
-        (5, "{} is int; expected a list of tables"),
     ],
 )
 def test_one_table_is_no_list(given: Any, message: str) -> None:

@@ -219,10 +219,3 @@ def test_the_released_code_does_not_count_the_root() -> None:
         teds(true, predicted, variant="release")
     with pytest.raises(InputError, match=r"variant is \['paper'\]; did you mean 'paper'"):
         teds(true, predicted, variant=["paper"])  # type: ignore[arg-type]
-
-
-def test_large_tables() -> None:
-    """Rows that are left out of 60 x 10: what is left costs nothing."""
-    rows = [[f"{r}.{c}" for c in range(10)] for r in range(60)]
-    kept = [row for n, row in enumerate(rows) if n % 3]
-    assert teds(table(*rows), table(*kept)) == pytest.approx(1 - 20 * 11 / (60 * 11 + 2))
