@@ -18,10 +18,10 @@ from typing import Any
 from extractbench_nb._json import escape_pointer
 from extractbench_nb.errors import InputError
 from extractbench_nb.extraction.folders import Output
+from extractbench_nb.judges.call_failures import Failure, scrub
 from extractbench_nb.judges.calls import CallQueue
 from extractbench_nb.judges.client import Completion, ModelRequest
 from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
-from extractbench_nb.judges.transport import Failure, scrub
 from extractbench_nb.pdf.pages import read_pages
 from extractbench_nb.schema.parse import BY_FIELD, parse_schema
 
