@@ -22,6 +22,7 @@ from extractbench_nb.display.text import (
     fitted,
     markdown_cell,
     one_line,
+    plural,
     value_text,
 )
 from extractbench_nb.evaluation.result import Evaluation
@@ -197,24 +198,84 @@ def _why(row: Record) -> str:
 # --- summary.txt ------------------------------------------------------------------------------
 
 
+#: A section ends at a blank line; names in braces are entries of the content or sections below.
+_SUMMARY = """\
+{rule}
+{title}
+Timestamp: {timestamp}
+{settings}
+{rule}
+
+OVERALL RESULTS
+----------------------------------------
+  Overall Score: {overall_score:.3f} (item-weighted)
+  Field Score: {field_score:.3f} (flat average)
+  Pass Rate: {overall_pass_rate:.1%}
+  Evaluated: {evaluated} ({outcomes[total_passed]} passed, {outcomes[total_failed]} failed)
+{notes}{arrays_text}{failed}
+WHAT WENT WRONG
+----------------------------------------
+  Omissions: {summary[omissions]:.0f} (gold has a value, the extraction none)
+  Hallucinations: {summary[hallucinations]:.0f} (the extraction has one, gold none)
+  Wrong Values: {wrong_values}
+  Structural: {summary[structural]:.0f} (a type that neither schema nor gold has)
+  Judge Errors: {summary[judge_errors]:.0f} (no verdict)
+{metrics}{judged}
+CONFUSION MATRIX (fields and metrics)
+----------------------------------------
+  True Positive: {confusion[true_positive]}, False Positive: {confusion[false_positive]}, \
+False Negative: {confusion[false_negative]}, True Negative: {confusion[true_negative]}
+  P={confusion[precision]:.3f} R={confusion[recall]:.3f} F1={confusion[f1]:.3f}
+
+COVERAGE (leaves)
+----------------------------------------
+  Present in Both: {coverage[present_in_both]}
+  Missing in Extracted: {coverage[missing_in_extracted]}
+  Spurious in Extracted: {coverage[spurious_in_extracted]}
+  Required Missing: {coverage[required_missing]}
+
+SCHEMA STATISTICS
+----------------------------------------
+  Total Nodes: {schema_stats[total_nodes]}, Required Keys: {schema_stats[required_keys_count]}, \
+Optional Keys: {schema_stats[optional_keys_count]}
+{types}{rules_text}{warnings_text}
+{rule}
+"""
+
+
 def _summary_text(content: Record) -> str:
     """Write ``summary.txt``: one page, at most 80 columns wide."""
-    meta = content["meta"]
-    lines = [
-        "=" * _WIDTH,
-        fitted(f"EVALUATION REPORT: {content['output_name']}", _WIDTH),
-        f"Timestamp: {content['timestamp']}",
-        fitted(
-            f"Profile: {meta['profile']}, judge: {meta['judge']}, alignment: {meta['alignment']}",
-            _WIDTH,
-        ),
-        "=" * _WIDTH,
-    ]
-    for title, section in _SECTIONS.items():
-        body = list(section(content))
-        if body:
-            lines += ["", title, "-" * 40, *(f"  {line}" for line in body)]
-    return "\n".join([*lines, "", "=" * _WIDTH]) + "\n"
+    meta, by_type = content["meta"], sorted(content["schema_stats"]["counts_by_type"].items())
+    settings = f"Profile: {meta['profile']}, judge: {meta['judge']}, alignment: {meta['alignment']}"
+    types = wrap("By Type: " + ", ".join(f"{name}: {n}" for name, n in by_type), _WIDTH - 2)
+    return _SUMMARY.format_map(
+        {
+            **content,
+            "rule": "=" * _WIDTH,
+            "title": fitted(f"EVALUATION REPORT: {content['output_name']}", _WIDTH),
+            "settings": fitted(settings, _WIDTH),
+            "evaluated": plural(content["outcomes"]["total_evaluated"], "field"),
+            "wrong_values": wrong_values(content),
+            "confusion": content["outcomes"]["confusion"],
+            "notes": _indented(_notes(content)),
+            "types": _indented(types),
+            "arrays_text": _section("ARRAY BREAKDOWN", _array_lines(content)),
+            "failed": _section("FAILED FIELDS (first 10)", _failed(content)),
+            "metrics": _section("PASS RATE BY METRIC", _metrics(content)),
+            "judged": _section("JUDGED FIELDS", _llm(content)),
+            "rules_text": _section("CROSS-FIELD RULES", _rules(content)),
+            "warnings_text": _section("WARNINGS", _warnings(content)),
+        }
+    )
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _section(title: str, lines: Iterator[str]) -> str:
+    text = _indented(lines)
+    return f"\n{title}\n{'-' * 40}\n{text}" if text else ""
 
 
 def _line(name: str, rest: str = "", width: int = _WIDTH - 2) -> str:
@@ -230,22 +291,16 @@ def _more(hidden: int, what: str) -> Iterable[str]:
     return [f"… {hidden} {what}"] if hidden > 0 else []
 
 
-def _overall(content: Record) -> Iterator[str]:
-    summary, outcomes = content["summary"], content["outcomes"]
-    evaluated, failed = outcomes["total_evaluated"], outcomes["total_failed"]
-    yield f"Overall Score: {content['overall_score']:.3f} (item-weighted)"
-    yield f"Field Score: {content['field_score']:.3f} (flat average)"
-    yield f"Pass Rate: {content['overall_pass_rate']:.1%}"
-    fields = "field" if evaluated == 1 else "fields"
-    yield f"Evaluated: {evaluated} {fields} ({outcomes['total_passed']} passed, {failed} failed)"
-    if not evaluated:
+def _notes(content: Record) -> Iterator[str]:
+    summary = content["summary"]
+    if not content["outcomes"]["total_evaluated"]:
         yield "No field is scored: the scores are meaningless."
     if content["problem"] is not None:
         yield _line(f"The extracted text is not JSON: {content['problem']}")
     if summary["judge_errors"]:
         judged = summary["pass_rate_judged"]
-        yield f"Judge Errors: {summary['judge_errors']:.0f}, so the pass rate is a lower bound"
-        yield f"Pass Rate of the judged: {'none' if judged is None else f'{judged:.1%}'}"
+        rate = "none" if judged is None else f"{judged:.1%}"
+        yield f"The pass rate is a lower bound; of the fields with a verdict: {rate}"
     if summary["gold_coverage"] < 1:
         yield f"The schema declares only {summary['gold_coverage']:.1%} of gold's values"
 
@@ -286,16 +341,6 @@ def _failed(content: Record) -> Iterator[str]:
     yield from _more(len(failed) - _MOST_FAILED, "more in fields.csv")
 
 
-def _causes(content: Record) -> Iterator[str]:
-    summary = content["summary"]
-    if content["outcomes"]["total_failed"]:
-        yield f"Omissions: {summary['omissions']:.0f} (gold has a value, the extraction none)"
-        yield f"Hallucinations: {summary['hallucinations']:.0f} (the extraction has one, gold none)"
-        yield f"Wrong Values: {wrong_values(content)}"
-        yield f"Structural: {summary['structural']:.0f} (a type that neither schema nor gold has)"
-        yield from [f"Judge Errors: {n:.0f} (no verdict)"] if (n := summary["judge_errors"]) else []
-
-
 def _metrics(content: Record) -> Iterator[str]:
     by_metric = sorted(content["outcomes"]["pass_by_metric"].items())
     for name, counts in by_metric[:_MOST_METRICS]:
@@ -321,31 +366,6 @@ def _llm(content: Record) -> Iterator[str]:
     yield from _more(len(models) - _MOST_MODELS, "more models in report.json")
 
 
-def _confusion(content: Record) -> Iterator[str]:
-    confusion = content["outcomes"]["confusion"]
-    names = ("true_positive", "false_positive", "false_negative", "true_negative")
-    yield ", ".join(f"{name.replace('_', ' ').title()}: {confusion[name]}" for name in names)
-    yield "P={precision:.3f} R={recall:.3f} F1={f1:.3f}".format_map(confusion)
-
-
-def _coverage(content: Record) -> Iterator[str]:
-    coverage = content["coverage"]
-    yield f"Present in Both: {coverage['present_in_both']}"
-    yield f"Missing in Extracted: {coverage['missing_in_extracted']}"
-    yield f"Spurious in Extracted: {coverage['spurious_in_extracted']}"
-    yield f"Required Missing: {coverage['required_missing']}"
-
-
-def _schema(content: Record) -> Iterator[str]:
-    stats = content["schema_stats"]
-    yield (
-        f"Total Nodes: {stats['total_nodes']}, Required Keys: {stats['required_keys_count']}, "
-        f"Optional Keys: {stats['optional_keys_count']}"
-    )
-    counts = ", ".join(f"{name}: {n}" for name, n in sorted(stats["counts_by_type"].items()))
-    yield from wrap("By Type: " + counts, _WIDTH - 2)
-
-
 def _rules(content: Record) -> Iterator[str]:
     for row in content["rules"]:
         paths = ", ".join([*row["paths_gold"], *row["paths_predicted"]][:3])
@@ -362,20 +382,6 @@ def _warnings(content: Record) -> Iterator[str]:
         yield _line(f"{side} {kind}: {len(warnings)} ({paths})")
     yield from _more(len(groups) - _MOST_WARNINGS, "more kinds in report.json")
 
-
-_SECTIONS: Mapping[str, Callable[[Record], Iterator[str]]] = {
-    "OVERALL RESULTS": _overall,
-    "ARRAY BREAKDOWN": _array_lines,
-    "FAILED FIELDS (first 10)": _failed,
-    "WHAT WENT WRONG": _causes,
-    "PASS RATE BY METRIC": _metrics,
-    "JUDGED FIELDS": _llm,
-    "CONFUSION MATRIX (fields and metrics)": _confusion,
-    "COVERAGE (leaves)": _coverage,
-    "SCHEMA STATISTICS": _schema,
-    "CROSS-FIELD RULES": _rules,
-    "WARNINGS": _warnings,
-}
 
 # --- built tables -----------------------------------------------------------------------------
 
