@@ -1,4 +1,4 @@
-"""Measure the kinds of mismatch (`reason_detail`) on labelled pairs, and write the tables.
+"""Measure the kinds of mismatch on labelled pairs, and write the tables.
 
     python scripts/measure_mismatches.py            # the tables of docs/reference/mismatches.md
     python scripts/measure_mismatches.py --write    # replace them there

@@ -37,7 +37,8 @@ from extractbench_nb.batch.storage import (
 from extractbench_nb.display.html import card_html, document_text, table_html
 from extractbench_nb.display.text import dollars, one_line, plural, ratio_text
 from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY, with_details
+from extractbench_nb.evaluation.frames import SUMMARY
+from extractbench_nb.evaluation.mismatches import MISMATCH_COLUMNS, mismatch_frame
 from extractbench_nb.evaluation.result import Evaluation, Inputs
 from extractbench_nb.evaluation.rules import RULES
 
@@ -245,6 +246,8 @@ class Evaluations(DescribedFrames):
         One row per run: means over its documents, sums of counts.
     missing : pandas.DataFrame
         Run and document of the outputs that another run has and this one does not.
+    mismatches : pandas.DataFrame
+        One row per wrong value that has a kind; joins on run, document and ``path``.
     rules : pandas.DataFrame
         One row per run, document and cross-field rule; not frozen, see the property.
     meta : dict
@@ -253,7 +256,8 @@ class Evaluations(DescribedFrames):
     """
 
     _specs = (
-        *(FRAMES | {"fields": FrameSpec("fields", "", (*IDS, *FIELD_COLUMNS.columns))}).values(),
+        *FRAMES.values(),
+        FrameSpec(MISMATCH_COLUMNS.name, MISMATCH_COLUMNS.grain, (*IDS, *MISMATCH_COLUMNS.columns)),
         BY_RUN,
         MISSING_PAIRS,
         BATCH_RULES,
@@ -292,6 +296,11 @@ class Evaluations(DescribedFrames):
     def summary(self) -> pd.DataFrame:
         """One row per run and document."""
         return self._frame("summary")
+
+    @property
+    def mismatches(self) -> pd.DataFrame:
+        """One row per wrong value of a run and document: its path and the kind of mismatch."""
+        return self._frame("mismatches")
 
     @property
     def rules(self) -> pd.DataFrame:
@@ -455,8 +464,8 @@ class Evaluations(DescribedFrames):
         """Return a copy of a frame; it is built on first use and cached."""
         frames = self.__dict__.setdefault("_frames", {})
         if name not in frames:
-            frame = self._source.frame(name)
-            frames[name] = with_details(frame) if name == "fields" else frame
+            is_stored = name != MISMATCH_COLUMNS.name
+            frames[name] = self._source.frame(name) if is_stored else mismatch_frame(self.fields)
         cached: pd.DataFrame = frames[name]
         return own_copy(cached)
 

@@ -24,8 +24,8 @@ from extractbench_nb.evaluation.api import MAX_DEPTH
 from extractbench_nb.evaluation.frames import (
     ARRAY_COLUMNS,
     CALL_COLUMNS,
+    FIELD_COLUMNS,
     MATCH_COLUMNS,
-    RECORD_COLUMNS,
     SUMMARY,
     array_row,
     call_rows,
@@ -58,7 +58,7 @@ OUTCOME = (
 
 #: The stored frames of one evaluation that have many rows, by their names.
 PARTS: Final = {
-    spec.name: spec for spec in (RECORD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
+    spec.name: spec for spec in (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
 }
 
 OWN_SUMMARY = FrameSpec("summary", "one row per run and document", (*OUTCOME, *SUMMARY.columns))

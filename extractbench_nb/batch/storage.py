@@ -42,7 +42,7 @@ from extractbench_nb.batch.rules import CheckedRules
 from extractbench_nb.batch.workers import Context, Finished, custom_metrics
 from extractbench_nb.display.text import cut
 from extractbench_nb.errors import InputError, OutputError, needs
-from extractbench_nb.evaluation.frames import FIELD_COLUMNS, SUMMARY
+from extractbench_nb.evaluation.frames import SUMMARY
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.rules import RULE_COLUMNS, source_hash
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
@@ -207,7 +207,6 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     needs("pyarrow", "batch")
     make_folder(folder)
     frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
-    frames["fields"] = FIELD_COLUMNS, ev.fields
     frames["summary"] = SUMMARY, ev.summary.to_frame().T
     frames["warnings"] = WARNING_COLUMNS, ev.warnings
     rules = ev.rules

@@ -23,7 +23,7 @@ from extractbench_nb.display.html import card_html, document_text, element, more
 from extractbench_nb.display.text import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import CALL_COLUMNS, FIELD_COLUMNS, OUTCOMES, total_cost
-from extractbench_nb.evaluation.mismatches import reason_details
+from extractbench_nb.evaluation.mismatches import KIND_COLUMN, mismatch_kinds
 from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
 from extractbench_nb.judges.base import JudgeCall
 
@@ -68,7 +68,7 @@ CELL_COLUMNS = FrameSpec(
         _SAME["passed"],
         _SAME["outcome"],
         _SAME["reason"],
-        _SAME["reason_detail"],
+        KIND_COLUMN,
         _SAME["reasoning"],
         Column("similarity", "Float64", "what the judge gave; 1 for equal", "0 to 1", True),
         Column("gold", "object", "gold's text; None where there is no cell", nullable=True),
@@ -237,23 +237,7 @@ def harmonic(precision: float, recall: float) -> float:
 class TableComparison:
     """The result of one comparison of tables, frozen; made by `compare`.
 
-    Attributes
-    ----------
-    rows, cells, columns, judge_calls : pandas.DataFrame
-        One row per row, cell or column of the tables, and per call of a model. Each access returns
-        a copy.
-    fields : pandas.DataFrame
-        The same as `cells`, under the name that `breakdown` and `difficulty` use.
-    summary : pandas.Series
-        Scores and counts as floats.
-    warnings : pandas.DataFrame
-        Repairs of the answer, blank or repeated keys, failures of the judge.
-    gold, predicted : pandas.DataFrame
-        Both tables as texts.
-    profile : TableRules
-        The rules that were applied.
-    meta : dict
-        Profile, judge, keys and why they were chosen, parsability, seconds, versions.
+    `cells` has the columns of `Evaluation.fields`; `breakdown` and `difficulty` take the result.
     """
 
     _parts: Parts
@@ -270,36 +254,11 @@ class TableComparison:
         return {name: self.__dict__[name] for name in kept}
 
     @property
-    def rows(self) -> pd.DataFrame:
-        """One row per row of gold, plus one per spurious predicted row."""
-        return self._rows.copy()
-
-    @property
-    def cells(self) -> pd.DataFrame:
-        """One row per cell of gold or the prediction."""
-        return self._cells.copy()
-
-    @property
     def fields(self) -> pd.DataFrame:
         """The same as `cells`, under the name that `breakdown` and `difficulty` use."""
         return self.cells
 
-    @property
-    def columns(self) -> pd.DataFrame:
-        """One row per column of gold, plus one per extra predicted column."""
-        return self._columns.copy()
-
-    @property
-    def judge_calls(self) -> pd.DataFrame:
-        """One row per call of a model; empty for judges without a model."""
-        return self._judge_calls.copy()
-
-    @property
-    def summary(self) -> pd.Series:
-        """Scores and counts."""
-        return self._summary.copy()
-
-    @property
+    @cached_property
     def warnings(self) -> pd.DataFrame:
         """Warnings: a repaired answer, blank or repeated keys, failures of the judge."""
         return WARNING_COLUMNS.from_rows(self._parts.notes)
@@ -319,12 +278,12 @@ class TableComparison:
         """The rules that were applied."""
         return self._rules
 
-    @property
+    @cached_property
     def gold(self) -> pd.DataFrame:
         """Gold as texts."""
         return self._tables.gold.frame
 
-    @property
+    @cached_property
     def predicted(self) -> pd.DataFrame:
         """The prediction as texts; no columns if there is no table."""
         return self._tables.predicted.frame
@@ -396,7 +355,8 @@ class TableComparison:
         return losses(self, recall)
 
     @cached_property
-    def _cells(self) -> pd.DataFrame:
+    def cells(self) -> pd.DataFrame:
+        """One row per cell of gold or the prediction."""
         cells = self._parts.cells
         data: dict[str, Sequence[Any]] = {
             name: [getattr(cell, name) for cell in cells] for name in CellRow._fields
@@ -405,7 +365,7 @@ class TableComparison:
             {
                 **data,
                 "schema_path": [None] * len(cells),
-                "reason_detail": [None] * len(cells),
+                "kind": [None] * len(cells),
                 "gold_state": [_state(cell.gold) for cell in cells],
                 "predicted_state": [_state(cell.predicted) for cell in cells],
                 "depth": [_DEPTH] * len(cells),
@@ -425,8 +385,8 @@ class TableComparison:
         for side in ("gold", "predicted"):
             data[side] = [_number_or_text(getattr(c, side), c.column, numeric) for c in cells]
         values = {name: pd.Series([*data[name], table[name]], dtype=object) for name in table}
-        details = reason_details(pd.DataFrame(values))[:-1]
-        frame["reason_detail"] = pd.Series(details, index=frame.index, dtype=TEXT)
+        kinds = mismatch_kinds(pd.DataFrame(values))[:-1]
+        frame["kind"] = pd.Series(kinds, index=frame.index, dtype=TEXT)
         return frame
 
     def _mean_scores(self, key: Callable[[CellRow], Hashable]) -> dict[Hashable, float]:
@@ -437,7 +397,8 @@ class TableComparison:
         return {name: sum(scores) / len(scores) for name, scores in groups.items()}
 
     @cached_property
-    def _rows(self) -> pd.DataFrame:
+    def rows(self) -> pd.DataFrame:
+        """One row per row of gold, plus one per spurious predicted row."""
         means = self._mean_scores(lambda cell: (cell.gold_row, cell.predicted_row))
         named = {column.gold: column.predicted for column in self._parts.columns}
         ours, theirs, keys = self._tables.gold, self._tables.predicted, self._tables.keys
@@ -454,7 +415,8 @@ class TableComparison:
         )
 
     @cached_property
-    def _columns(self) -> pd.DataFrame:
+    def columns(self) -> pd.DataFrame:
+        """One row per column of gold, plus one per extra predicted column."""
         means = self._mean_scores(lambda cell: cell.column)
         roles: dict[str | None, str] = dict.fromkeys(self._tables.values, "value")
         roles |= dict.fromkeys(self._tables.keys, "key")
@@ -470,7 +432,8 @@ class TableComparison:
         )
 
     @cached_property
-    def _judge_calls(self) -> pd.DataFrame:
+    def judge_calls(self) -> pd.DataFrame:
+        """One row per call of a model; empty for judges without a model."""
         return CALL_COLUMNS.from_rows(
             (
                 f"$[].{column}",
@@ -483,9 +446,10 @@ class TableComparison:
         )
 
     @cached_property
-    def _summary(self) -> pd.Series:
+    def summary(self) -> pd.Series:
+        """Scores and counts."""
         counts = Counter(cell.outcome for cell in self._parts.cells)
-        cost = total_cost(self._judge_calls) if self._calls else 0.0
+        cost = total_cost(self.judge_calls) if self._calls else 0.0
         values: dict[str, float] = {
             "evaluated": len(self._parts.cells),
             "judged": len(self._parts.cells) - counts["judge_error"],
@@ -504,7 +468,7 @@ class TableComparison:
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        s = self._summary
+        s = self.summary
         head = " · ".join(f"{name} {s[name]:.3f}" for name in _SHOWN)
         counts = Counter(cell.outcome for cell in self._parts.cells)
         cells = ", ".join(f"{n} {name}" for name, n in counts.most_common())
@@ -531,7 +495,7 @@ class TableComparison:
         return lines
 
     def _repr_html_(self) -> str:
-        s = self._summary
+        s = self.summary
         scores = "".join(
             f"<span>{name.replace('_', ' ')} <b>{s[name]:.3f}</b></span>" for name in _SHOWN
         )

@@ -11,18 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec
+from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb._json import SCALARS
 from extractbench_nb.display.text import one_line
 from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.engine.scoring import Pending, Scored, point_score
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.mismatches import (
-    DETAILED,
-    KIND_NAMES,
-    details_of,
-    reason_details,
-)
 from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.schema.nodes import MISSING, PRESENT, Unusable
 
@@ -36,8 +30,7 @@ OUTCOMES = (
     "judge_error",
 )
 
-#: The columns of ``fields`` that records hold; `FIELD_COLUMNS` adds ``reason_detail``.
-RECORD_COLUMNS = FrameSpec(
+FIELD_COLUMNS = FrameSpec(
     "fields",
     "one row per evaluated field and metric",
     (
@@ -68,21 +61,6 @@ RECORD_COLUMNS = FrameSpec(
             nullable=True,
         ),
     ),
-)
-
-#: Derived from the other columns when a frame is built; batches do not store it.
-_DETAIL = Column(
-    "reason_detail",
-    "string",
-    "kind of mismatch of two values that are not containers; no part of the verdict",
-    ", ".join(KIND_NAMES).replace("power_of_ten", "power_of_ten:n"),
-    nullable=True,
-)
-_AT = RECORD_COLUMNS.names.index("reason") + 1
-FIELD_COLUMNS = FrameSpec(
-    RECORD_COLUMNS.name,
-    RECORD_COLUMNS.grain,
-    (*RECORD_COLUMNS.columns[:_AT], _DETAIL, *RECORD_COLUMNS.columns[_AT:]),
 )
 
 ARRAY_COLUMNS = FrameSpec(
@@ -166,16 +144,7 @@ SUMMARY = FrameSpec(
 
 def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
     """Build ``fields``: one row per evaluated field and metric."""
-    columns = RECORD_COLUMNS.columns_of(field_rows(leaves))
-    columns[_DETAIL.name] = details_of(*(columns[name] for name in DETAILED))
-    return FIELD_COLUMNS.build(columns)
-
-
-def with_details(fields: pd.DataFrame) -> pd.DataFrame:
-    """Add ``reason_detail`` to a frame of records, after ``reason``."""
-    details = pd.Series(reason_details(fields), index=fields.index, dtype=TEXT)
-    fields.insert(fields.columns.tolist().index("reason") + 1, _DETAIL.name, details)
-    return fields
+    return FIELD_COLUMNS.from_rows(field_rows(leaves))
 
 
 def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:

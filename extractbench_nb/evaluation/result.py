@@ -34,7 +34,6 @@ from extractbench_nb.evaluation.frames import (
     CALL_COLUMNS,
     FIELD_COLUMNS,
     MATCH_COLUMNS,
-    RECORD_COLUMNS,
     SUMMARY,
     array_frame,
     array_row,
@@ -46,6 +45,7 @@ from extractbench_nb.evaluation.frames import (
     summarise,
     total_cost,
 )
+from extractbench_nb.evaluation.mismatches import MISMATCH_COLUMNS, mismatch_frame
 from extractbench_nb.evaluation.rules import (
     RULE_COLUMNS,
     RULES,
@@ -63,7 +63,7 @@ _WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
 _COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
-    RECORD_COLUMNS.names.index, ("counted", "outcome", "passed", "score", "accepted_as")
+    FIELD_COLUMNS.names.index, ("counted", "outcome", "passed", "score", "accepted_as")
 )
 _Row = tuple[Any, ...]
 
@@ -77,7 +77,7 @@ def _rows_of(frame: pd.DataFrame, spec: FrameSpec) -> list[_Row]:
 
 def _counted_rows(ev: Evaluation) -> list[_Row]:
     """Return the counted rows of ``fields``: a pickled evaluation has the frame alone."""
-    rows = field_rows(ev.leaves) if ev.records else _rows_of(ev._fields, RECORD_COLUMNS)
+    rows = field_rows(ev.leaves) if ev.records else _rows_of(ev._fields, FIELD_COLUMNS)
     return [row for row in rows if row[_COUNTED]]
 
 
@@ -100,7 +100,7 @@ def worst_fields(ev: Evaluation, n: int = 8) -> list[dict[str, Any]]:
     """Return the counted rows that did not pass, lowest score first, those without one before."""
     bad = [row for row in _counted_rows(ev) if not row[_PASSED]]
     bad.sort(key=lambda row: (row[_SCORE] is not None, row[_SCORE]))
-    return [dict(zip(RECORD_COLUMNS.names, row, strict=True)) for row in bad[:n]]
+    return [dict(zip(FIELD_COLUMNS.names, row, strict=True)) for row in bad[:n]]
 
 
 def card_text(ev: Evaluation) -> str:
@@ -280,6 +280,8 @@ class Evaluation(DescribedFrames):
         counted they are 1 and ``evaluated`` is 0.
     warnings : pandas.DataFrame
         One row per finding: faults of gold, undeclared keys, violations of the schema.
+    mismatches : pandas.DataFrame
+        One row per wrong value that has a kind: power of ten, truncated, ...; joins on ``path``.
     rules : pandas.DataFrame
         One row per cross-field rule that applies to the schema, see `rule`; not frozen.
     meta : dict
@@ -302,6 +304,7 @@ class Evaluation(DescribedFrames):
         SUMMARY,
         WARNING_COLUMNS,
         RULE_COLUMNS,
+        MISMATCH_COLUMNS,
     )
 
     _top: tuple[Leaf, ...]
@@ -373,6 +376,11 @@ class Evaluation(DescribedFrames):
     def warnings(self) -> pd.DataFrame:
         """One row per finding about gold, the prediction or the schema that changes no score."""
         return self._warnings.copy()
+
+    @property
+    def mismatches(self) -> pd.DataFrame:
+        """One row per wrong value: its path and the kind of mismatch, computed at first access."""
+        return self._mismatches.copy()
 
     @property
     def rules(self) -> pd.DataFrame:
@@ -520,6 +528,10 @@ class Evaluation(DescribedFrames):
     @cached_property
     def _fields(self) -> pd.DataFrame:
         return field_frame(self.leaves)
+
+    @cached_property
+    def _mismatches(self) -> pd.DataFrame:
+        return mismatch_frame(self._fields)
 
     @cached_property
     def _arrays(self) -> pd.DataFrame:

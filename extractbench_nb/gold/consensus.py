@@ -80,12 +80,9 @@ SUSPECT_COLUMNS = FrameSpec(
 )
 
 #: Kinds of mismatch of two ways of writing one value.
-STYLE = ("json_type", "number_format", "date_format", "writing", "word_order", "abbreviation")
+STYLE = ("json_type", "writing", "order", "other")
 #: Kinds of mismatch of a value and the same with more detail.
-DETAIL = (
-    "extra_text", "partial_text", "truncated", "date_precision", "time_of_day", "rounding",
-    "unit_missing",
-)  # fmt: skip
+DETAIL = ("extra_text", "truncated", "rounding", "unit")
 #: Support by the PDF where nothing is known.
 _UNKNOWN = 0.5
 #: From how many suspects of one field in a document, and which share of its values, they are taken

@@ -11,6 +11,7 @@ import pandas as pd
 from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.evaluation.frames import OUTCOMES, SUMMARY
+from extractbench_nb.evaluation.mismatches import mismatch_kinds
 
 _LEVELS = ("run", "document")
 
@@ -144,9 +145,9 @@ def breakdown(
         to `Evaluation`.
     by : str or iterable of str, optional
         Columns that define the groups: ``outcome``, ``metric``, ``field``, ``depth``, ``required``,
-        ``reason``, ``reason_detail``; of a batch also ``run``, ``document``, ``domain``, ``schema``
-        and its extra columns. Fields of two schemas may share a name: ``["schema", "field"]``
-        separates them.
+        ``reason``, ``kind`` (of mismatch); of a batch also ``run``, ``document``, ``domain``,
+        ``schema`` and its extra columns. Fields of two schemas may share a name:
+        ``["schema", "field"]`` separates them.
     counted : bool, optional
         True: only rows that enter the scores. False: also rows inside paired array items.
 
@@ -177,6 +178,8 @@ def breakdown(
     """
     asked = [by] if isinstance(by, str) else list(by)
     fields = with_extra_columns(gather(source, "fields"), source, asked)
+    if "kind" in asked and "kind" not in fields and {"path", "gold", "predicted"} <= {*fields}:
+        fields = fields.assign(kind=pd.array(mismatch_kinds(fields), dtype=TEXT))
     names = known_columns(asked, fields, without=_NO_GROUPS)
     rows = chosen_rows(fields, counted=counted)
     groups = rows.groupby(names, sort=False, dropna=False, observed=True)

@@ -516,7 +516,7 @@ def _title(line: Line, slot: Slot) -> str:
 def _verdict(record: dict[str, Any] | None, slot: Slot) -> Any:
     if record is None:
         return {"key": "a key: it names the row and has no score"}.get(slot.role, "not compared")
-    reasons = [record["reason"], record["reason_detail"]]
+    reasons = [record["reason"], record["kind"]]
     return [
         ui.mark(record["outcome"]),
         f", score {score_text(record['score'])}, ",

@@ -410,6 +410,8 @@ class EvaluationView(View):
         self._head = head(ev)
         wrong = ev.warnings.query("side == 'predicted' and kind == 'type'")["path"]
         self._replaced = tuple(path + step for path in wrong for step in ".[")
+        mismatches = ev.mismatches
+        self._kinds = dict(zip(mismatches["path"], mismatches["kind"], strict=True))
         self._items = {array.path: items_text(array) for array in ev.arrays.itertuples()}
         super().__init__()
 
@@ -717,7 +719,7 @@ class EvaluationView(View):
             "read": accepted_text(row.accepted_as, _LONGEST_WORDS),
             "score": f"{score}{passed}",
             "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
-            "difference": _text(row.reason_detail, _LONGEST_LINE).replace("_", " "),
+            "difference": self._kinds.get(row.path, "").replace("_", " "),
             "reasoning": _text(row.reasoning, _LONGEST_WORDS),
             "items": items,
             "path": trimmed(row.path, _LONGEST_PATH),

@@ -13,12 +13,13 @@ import numpy.typing as npt
 import pandas as pd
 import traitlets
 
-from extractbench_nb._frames import as_pandas
+from extractbench_nb._frames import TEXT, as_pandas
 from extractbench_nb.display.names import display_name
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import clean, one_line, value_text
 from extractbench_nb.errors import InputError
 from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.evaluation.mismatches import mismatch_kinds
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
 from extractbench_nb.widgets.controls import Page, page_of
@@ -90,9 +91,10 @@ class Coded:
 
     def __init__(self, source: object) -> None:
         self.source = as_pandas(source)
-        frame = self.frame = gather(source, "fields")
-        refuse_missing(frame, _NEEDED)
-        chosen_rows(frame, counted=False)
+        self.given = gather(source, "fields")
+        refuse_missing(self.given, _NEEDED)
+        chosen_rows(self.given, counted=False)
+        frame = self.frame = _with_kinds(self.given)
         schemas, documents = _axis(frame, "schema"), _axis(frame, "document")
         self.schemas = schemas._replace(labels=_schema_labels(schemas, documents))
         self.domains = _axis(frame, "domain")
@@ -192,6 +194,14 @@ class Coded:
         }
 
 
+def _with_kinds(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the kind of mismatch of each row; cells of tables have it in their column ``kind``."""
+    if "mismatch" in frame.columns or not {"gold", "predicted"} <= {*frame.columns}:
+        return frame
+    kinds = frame["kind"] if "kind" in frame.columns else mismatch_kinds(frame)
+    return frame.assign(mismatch=pd.array(kinds, dtype=TEXT))
+
+
 def _axis(frame: pd.DataFrame, name: str) -> Axis:
     if name not in frame.columns:
         names = [NOT_GIVEN] * min(1, len(frame))
@@ -282,7 +292,7 @@ VALUE_ORDERS: Final = {"failures": "most failures first", "document": "document 
 #: What one column of the failure modes can be about, and its words on the page.
 MODES: Final = {
     "run": "run",
-    "reason_detail": "detail",
+    "mismatch": "kind of mismatch",
     "field": "field",
     "document": "document",
     "schema": "schema",
@@ -290,7 +300,7 @@ MODES: Final = {
     "outcome": "outcome",
 }
 #: The columns of `fields` whose values can be asked for, by the traits of the same names.
-ASKED = ("outcome", "metric", "reason", "reason_detail")
+ASKED = ("outcome", "metric", "reason", "mismatch")
 
 
 class Choice(traitlets.HasTraits):
@@ -311,7 +321,7 @@ class Choice(traitlets.HasTraits):
     outcome = traitlets.Unicode("")
     metric = traitlets.Unicode("")
     reason = traitlets.Unicode("")
-    reason_detail = traitlets.Unicode("")
+    mismatch = traitlets.Unicode("")
     among = traitlets.Tuple()
     text = traitlets.Unicode("")
     failures_only = traitlets.Bool(False)

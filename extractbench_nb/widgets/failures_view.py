@@ -325,7 +325,7 @@ class FailureExplorer(model.Choice, View):
         Whether the rows inside array items, which do not enter the scores, are there too.
     valid_only : bool
         Whether invalid outputs, which are not JSON, are left out.
-    outcome, metric, reason, reason_detail : str
+    outcome, metric, reason, mismatch : str
         The only one whose values are listed; empty for all.
     among : tuple of (str, str)
         A column of the failure modes and one of its names, ``("run", "quill")``, to list no others.
@@ -342,7 +342,7 @@ class FailureExplorer(model.Choice, View):
         Paths with most ``failures`` first, or as in the ``document``.
     modes_by : str
         What the failure modes are counted by: ``run``, ``field``, ``document``, ``schema``,
-        ``domain``, ``outcome`` or ``reason_detail``.
+        ``domain``, ``outcome`` or ``mismatch``.
     row_page, column_page, value_page, run_page : int
         Pages of the heatmap, of the values, and of the runs beside each other, from 0.
     """
@@ -407,7 +407,7 @@ class FailureExplorer(model.Choice, View):
         with self.hold_trait_notifications():
             self.rows, self.columns, self.measure = rows, columns, measure
             several = self._coded.axes["run"].size > 1
-            self.modes_by = "run" if several else "reason_detail"
+            self.modes_by = "run" if several else "mismatch"
         self._places = model.kept(self._coded, self)
         self._filter()
         # before the observer that draws
@@ -895,11 +895,11 @@ class FailureExplorer(model.Choice, View):
         runs = rows.axes["run"]
         modes = self.among and f"{self.among[0]} {model.shortened(self.among[1], _LONGEST_LABEL)}"
         several = runs.size > 1
-        code, labels = self.code, {"reason_detail": "Detail"}
+        code = self.code
         return ui.toolbar(
             ui.search("Find in values", "set:text", self.text, "path or value"),
             ui.check("failures only", "set:failures_only", self.failures_only),
-            [self._names(labels.get(n, n.capitalize()), n, rows.columns[n]) for n in model.ASKED],
+            [self._names(n.capitalize(), n, rows.columns[n]) for n in model.ASKED],
             ui.menu("Paths", "set:compare", model.COMPARISONS, self.compare) if several else None,
             self._names("Wrong in", "wrong_in", runs) if several else None,
             self._names("Right in", "right_in", runs) if several else None,
@@ -1047,7 +1047,7 @@ class FailureExplorer(model.Choice, View):
             words = [score_text(None if given is None or given is pd.NA else float(given))]
             words += [] if len(found) == 1 else [model.text_of(record["metric"])]
             if outcome not in _PASSES:
-                detail = model.text_of(record.get("reason_detail"))
+                detail = model.text_of(record.get("mismatch"))
                 words += [
                     name.replace("_", " ") for name in (model.text_of(record["reason"]), detail)
                 ]
@@ -1208,7 +1208,7 @@ class FailureExplorer(model.Choice, View):
 
         All rows that are shown, where no cell is chosen; with their index.
         """
-        return own_copy(self._coded.frame.iloc[np.sort(self._listed)])
+        return own_copy(self._coded.given.iloc[np.sort(self._listed)])
 
     @property
     def code(self) -> str:

@@ -13,6 +13,7 @@ from extractbench_nb._json import bracketed, json_type, leaf_texts, member
 from extractbench_nb.display.sides import Segment, alone, compared
 from extractbench_nb.display.text import accepted_text, clean, cut, fitted, ratio_text, value_text
 from extractbench_nb.evaluation import MapItem
+from extractbench_nb.evaluation.mismatches import mismatch_kinds
 from extractbench_nb.evaluation.result import Evaluation
 from extractbench_nb.evaluation.thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.schema.nodes import MISSING
@@ -396,7 +397,7 @@ def _verdict(field: Any) -> dict[str, Any] | None:
     if field is None:
         return None
     reasoning = "" if field.reasoning is pd.NA else str(field.reasoning)[:_LONGEST_REASON]
-    named = (field.reason, getattr(field, "reason_detail", pd.NA))
+    named = (field.reason, getattr(field, "mismatch", pd.NA))
     reasons = [text.replace("_", " ") for text in named if isinstance(text, str)]
     reasons.append(accepted_text(getattr(field, "accepted_as", pd.NA), _LONGEST_REASON))
     return {
@@ -485,6 +486,8 @@ class Board:
         places = failed_places(outcome.fields, self.path, self._steps)
         self._failed = dict(enumerate(places))
         self._accepted = accepted_places(outcome.fields, self.path, self._steps)
+        kinds = mismatch_kinds(outcome.fields)
+        self._kinds = pd.Series(kinds, index=outcome.fields.index, dtype=object)
 
     @property
     def field(self) -> str:
@@ -524,7 +527,7 @@ class Board:
         fields = self.outcome.fields
         paths = fields["path"]
         inside = (paths == start) | paths.str.startswith((start + ".", start + "["))
-        within = fields[inside.astype(bool)]
+        within = fields[inside.astype(bool)].assign(mismatch=self._kinds[inside.astype(bool)])
         theirs = "" if row.predicted_index is None else self._predicted_start(row.predicted_index)
         return detail(row, within, start, self._note(row), whole, theirs)
 

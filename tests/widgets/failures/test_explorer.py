@@ -596,11 +596,11 @@ def test_modes_are_counted_by_any_column() -> None:
     assert "Not only" not in shown(view)
     view.perform("mode", None)
     assert view.among == ()
-    fields = RUNS.assign(reason_detail=pd.array(["case"] * len(RUNS), dtype="string"))
+    fields = RUNS.assign(mismatch=pd.array(["case"] * len(RUNS), dtype="string"))
     view = explorer(fields, columns="run")
-    view.modes_by = "reason_detail"
+    view.modes_by = "mismatch"
     assert "reason · metric all case" in shown(view, "modes")
-    view.reason_detail = "case"
+    view.mismatch = "case"
     assert len(view.selection) == len(RUNS)
 
 
