@@ -6,9 +6,10 @@ and ties in an assignment are then broken by content.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
+from heapq import nlargest
 from math import nan
 from typing import Any, NamedTuple
 
@@ -117,25 +118,24 @@ def _left(
 
 
 def _pairs_to_judge(ours: Sequence[str], theirs: Sequence[str]) -> list[Pair]:
-    """Return the pairs of names that may be the same; of many, a few likely ones for each name."""
+    """Return the pairs of names that may be the same; of many, the likeliest for each of gold's."""
     from rapidfuzz import fuzz
 
     numbers = [[protected(name) for name in names] for names in (ours, theirs)]
-    pairs = [
-        (a, b)
+    by_gold = [
+        [
+            (a, b)
+            for b, other in enumerate(theirs)
+            if numbers[0][a] == numbers[1][b] and _units_agree(one, other)
+        ]
         for a, one in enumerate(ours)
-        for b, other in enumerate(theirs)
-        if numbers[0][a] == numbers[1][b] and _units_agree(one, other)
     ]
-    if len(pairs) <= _MOST_COLUMN_PAIRS:
-        return pairs
-    counts: Counter[tuple[int, int]] = Counter()
-    kept = []
-    for a, b in sorted(pairs, key=lambda pair: (-fuzz.ratio(ours[pair[0]], theirs[pair[1]]), pair)):
-        if min(counts[0, a], counts[1, b]) < _LIKELIEST:
-            counts.update([(0, a), (1, b)])
-            kept.append((a, b))
-    return kept
+    if sum(map(len, by_gold)) > _MOST_COLUMN_PAIRS:
+        by_gold = [
+            nlargest(_LIKELIEST, pairs, key=lambda pair: fuzz.ratio(ours[pair[0]], theirs[pair[1]]))
+            for pairs in by_gold
+        ]
+    return [pair for pairs in by_gold for pair in pairs]
 
 
 def _units_agree(one: str, other: str) -> bool:

@@ -13,10 +13,7 @@ from extractbench_nb.errors import InputError, nearest
 #: The score of a judge from which two texts mean the same.
 PASS_MARK = 0.7
 #: Rules with few values: ways of matching rows, and of comparing cells that are not numbers.
-_ALLOWED = {
-    "rows": ("optimal", "exact", "llm_assisted"),
-    "cells": ("judge", "exact", "fuzzy"),
-}
+_ALLOWED = {"rows": ("optimal", "exact", "llm_assisted"), "cells": ("judge", "exact", "fuzzy")}
 _MOST_ALIKE = 100
 #: What to use for profiles of earlier versions.
 _FORMER = {"aoe-282e688d": "'aoe'", "aoe-readme": "'strict', or 'aoe' for AOE's own numbers"}

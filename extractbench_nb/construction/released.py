@@ -21,11 +21,7 @@ from extractbench_nb.construction.aligning import ColumnMatch, RowMatch, in_orde
 from extractbench_nb.construction.profiles import PASS_MARK, TableRules
 from extractbench_nb.construction.reading import Note, Reading, Tables, fenced_frame, read_csv
 from extractbench_nb.construction.result import SUMMARY, Parts, ratios_of
-from extractbench_nb.construction.values import (
-    released_number,
-    released_similarity,
-    released_words,
-)
+from extractbench_nb.construction.values import released_number, released_similarity, released_words
 from extractbench_nb.construction.verdicts import Asker, CellVerdict, TextPair, cell_rows
 from extractbench_nb.errors import InputError
 
@@ -198,10 +194,7 @@ def _joined(ours: Sequence[Any], theirs: Sequence[Any]) -> list[RowMatch]:
 
 
 def _in_file_order(
-    ours: Sequence[Any],
-    theirs: Sequence[Any],
-    rules: TableRules,
-    asker: Asker,
+    ours: Sequence[Any], theirs: Sequence[Any], rules: TableRules, asker: Asker
 ) -> list[RowMatch]:
     """Match the predicted rows one after the other; what is taken stays taken."""
     first: dict[Any, int] = {}
@@ -264,10 +257,7 @@ def _without_partner(pairs: Sequence[RowMatch], gold: int, predicted: int) -> li
 
 
 def _verdicts(
-    pairs: Sequence[TextPair],
-    tables: Tables,
-    rules: TableRules,
-    asker: Asker,
+    pairs: Sequence[TextPair], tables: Tables, rules: TableRules, asker: Asker
 ) -> list[CellVerdict]:
     """Judge cells of matched rows: two numbers that are missing or unreadable are equal."""
     suffixes = dict.fromkeys(tables.keys, rules.key_suffix)

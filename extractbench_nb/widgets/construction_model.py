@@ -62,23 +62,18 @@ class Board:
         self.sizes = [len(table) for table in tables]
 
     @cached_property
-    def cells(self) -> pd.DataFrame:
-        """The cells of the comparison."""
-        return self.comparison.cells
-
-    @cached_property
     def _places(self) -> dict[tuple[Any, Any, int], int]:
         own = {slot.gold: at for at, slot in enumerate(self.slots) if slot.gold is not None}
         extra = {slot.predicted: at for at, slot in enumerate(self.slots) if slot.gold is None}
-        places = self.cells[["gold_row", "predicted_row", "column", "predicted_column"]]
+        places = self.comparison.cells[["gold_row", "predicted_row", "column", "predicted_column"]]
         return {
             (gold, predicted, own[name] if name is not None else extra[other]): at
             for at, (gold, predicted, name, other) in enumerate(rows_of(places))
         }
 
     @cached_property
-    def _outcomes(self) -> list[tuple[str, str]]:
-        return [(outcome, reason) for outcome, reason in rows_of(self.cells[["outcome", "reason"]])]
+    def _outcomes(self) -> list[Any]:
+        return list(rows_of(self.comparison.cells[["outcome", "reason"]]))
 
     def verdict(self, line: Line, slot: int) -> tuple[str, str] | None:
         """Return outcome and reason of a cell; None where nothing was compared."""
@@ -90,7 +85,7 @@ class Board:
         at = self._places.get((line.gold, line.predicted, slot))
         if at is None:
             return None
-        row = self.cells.iloc[at]
+        row = self.comparison.cells.iloc[at]
         return {str(name): None if pd.isna(value) else value for name, value in row.items()}
 
     def text(self, line: Line, slot: Slot, side: int) -> str | None:

@@ -210,13 +210,7 @@ def judge(server: LLMServer, tmp_path: Path) -> LLMJudge:
 SCORES = json.dumps({"intent": 85, "columns": 80, "content": 75, "format": 80})
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        SCORES,
-        f"```json\n{SCORES}\n```",
-    ],
-)
+@pytest.mark.parametrize("reply", [SCORES, f"```json\n{SCORES}\n```"])
 def test_ratings(server: LLMServer, judge: LLMJudge, reply: str) -> None:
     server.respond = lambda _: reply
     plain = evaluate_tables("sample", progress=False)

@@ -194,7 +194,7 @@ def test_problems_of_records_do_not_stop_the_others(tmp_path: Path):
     assert names(dataset)[:4] == ["unreadable_line"] * 4
     by_table = dataset.problems.groupby("table")["problem"].agg(list)
     assert by_table["x_1_2_en"] == [
-        *("unknown_task", "ragged_rows", "outside_folder", "missing_document"),
+        *("unknown_task", "ragged_rows", "outside_folder", "missing_document")
     ]
     assert by_table["x_1_3_en"] == ["unknown_task", "no_documents", "unreadable_gold"]
     assert "unreadable_document" in by_table["legal_1_1_zh"]

@@ -124,11 +124,7 @@ def test_the_same_table_has_one(gold: pd.DataFrame) -> None:
 
 
 @settings(max_examples=60)
-@given(
-    tables(),
-    tables(("name", "names", "nom")),
-    st.integers(1, 4),
-)
+@given(tables(), tables(("name", "names", "nom")), st.integers(1, 4))
 def test_a_judge_that_fails_never_raises_a_score(
     gold: pd.DataFrame, predicted: pd.DataFrame, every: int
 ) -> None:

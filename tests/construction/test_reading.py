@@ -60,13 +60,7 @@ CASES: list[tuple[str, str, list[list[str]], list[str], str | None]] = [
         ["fence_missing", "other_format"],
         "other_format",
     ),
-    (
-        "semicolons",
-        "```csv\nk;v\na;1\nb;2\n```",
-        ROWS,
-        ["other_delimiter"],
-        None,
-    ),
+    ("semicolons", "```csv\nk;v\na;1\nb;2\n```", ROWS, ["other_delimiter"], None),
     (
         "prose around it",
         f"Here is the table that you asked for:\n\n{TABLE}\n",

@@ -192,10 +192,7 @@ def test_a_chosen_cell_shows_both_texts_and_why(view: ConstructionView) -> None:
         for name in ("aria-selected", "aria-current")
         if name in cell.attributes
     }
-    assert marked == {
-        "aria-current": ["gold", 2, 2],
-        "aria-selected": ["predicted", 0, 2],
-    }
+    assert marked == {"aria-current": ["gold", 2, 2], "aria-selected": ["predicted", 0, 2]}
 
 
 @pytest.mark.parametrize(
@@ -264,9 +261,7 @@ def test_ranks_are_those_of_the_retriever(comparison: TableComparison) -> None:
 def test_a_value_over_two_chunks_is_told(comparison: TableComparison) -> None:
     words = " ".join(f"w{n}" for n in range(300)) + "\n\nNorthwind\n\nTrading Group"
     view = ConstructionView(
-        comparison,
-        documents={"one": words},
-        retriever=Retriever(chunk_size=12, overlap=0),
+        comparison, documents={"one": words}, retriever=Retriever(chunk_size=12, overlap=0)
     )
     view.selected = ["gold", 1, "name"]
     assert "in one, but in no single chunk" in cell(view)
