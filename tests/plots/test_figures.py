@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb import paper, plots
+from extractbench_nb import benchmark, plots
 from extractbench_nb.errors import InputError
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
@@ -87,15 +87,15 @@ def test_missing_values_and_empty_figures_have_a_digest() -> None:
 
 
 def test_drawing_to_a_file_does_not_change_the_text() -> None:
-    counts = paper.counts()
-    for ax in (plots.results(counts), plots.factor(counts, paper.published(6), "keys")):
+    counts = benchmark.counts()
+    for ax in (plots.results(counts), plots.complexity(benchmark.published(6))):
         before = repr(ax.figure)
         ax.figure.savefig(BytesIO(), bbox_inches="tight")
         assert repr(ax.figure) == before
 
 
 def test_one_count_of_a_published_table_is_seen() -> None:
-    counts = paper.counts()
+    counts = benchmark.counts()
     changed = counts.copy()
     changed.loc[0, "valid"] += 1
     assert repr(plots.results(counts).figure) != repr(plots.results(changed).figure)

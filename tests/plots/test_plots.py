@@ -1,6 +1,5 @@
 """Every figure: drawn where it was told, with what the data say, on any data there is."""
 
-import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -9,31 +8,30 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb import paper, plots
+from extractbench_nb import benchmark, plots
 from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.display.palette import ENDINGS
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.findings import Audit
-from extractbench_nb.plots.drawing import BLUE, PALETTE, VERMILLION, ink_on
+from extractbench_nb.plots.drawing import BLUE
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.colors import to_hex, to_rgb  # noqa: E402
+from matplotlib.colors import to_hex  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 
 Draw = Callable[[Axes | None], Axes]
 
-COUNTS, STRUCTURED = paper.counts(), paper.counts("structured")
-TABLE, SIXTH = paper.published(6), paper.table(6)
+COUNTS, STRUCTURED = benchmark.counts(), benchmark.counts("structured")
+TABLE, SIXTH = benchmark.published(6), benchmark.table(6)
 
 #: Functions that draw; `grid` only makes room.
 FIGURES = [name for name in plots.__all__ if name != "grid"]
 
-correlated, reproduced = cache(paper.correlations), cache(paper.reproduction)
 
 #: Two documents under one schema, to be corrupted.
 NAMES = {"type": "object", "properties": {"names": {"type": "array", "items": {"type": "string"}}}}
@@ -59,12 +57,10 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 @pytest.fixture(scope="module")
 def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     compared = xb.compare_runs(runs, resamples=200)
-    figure_2, sevenths = paper.table("figure2"), paper.table(7)
+    figure_2, sevenths = benchmark.table("figure2"), benchmark.table(7)
     corrupted = xb.sensitivity(["paper", "strict"], PAIR, ["drop_items", "typo"], [0, 0.5, 1])
     documents = complexity()
-    tried = xb.read_outputs(
-        xb.simulation.simulate("sample", "Gemini 3 Pro"), xb.load_dataset("sample")
-    )
+    tried = xb.read_outputs(xb.load_dataset("sample").runs, xb.load_dataset("sample"))
     lengths = xb.extraction.validity_by_length(tried, xb.load_dataset("sample"))
     fields, stated = confident()
     kept = xb.tables.keep_curves(
@@ -74,23 +70,19 @@ def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
         "attempts": lambda ax: plots.attempts(tried, ax=ax),
         "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
         "compression": lambda ax: plots.compression(figure_2, ax=ax),
-        "correlations": lambda ax: plots.correlations(correlated(), ax=ax),
         "differences": lambda ax: plots.differences(compared, ax=ax),
         "difficulty": lambda ax: plots.difficulty(runs, ax=ax),
         "documents": lambda ax: plots.documents(documents, ax=ax),
-        "factor": lambda ax: plots.factor(COUNTS, TABLE, "keys", ax=ax),
         "failures": lambda ax: plots.failures(sevenths, ax=ax),
         "findings": lambda ax: plots.findings(spoilt, ax=ax),
         "keep_curves": lambda ax: plots.keep_curves(kept, ax=ax),
         "losses": lambda ax: plots.losses(built().losses(), ax=ax),
         "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
         "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
-        "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
         "reliability": lambda ax: plots.reliability(xb.stats.calibration(fields, stated), ax=ax),
         "remaining_error": lambda ax: plots.remaining_error(
             xb.stats.review_plan(fields, stated, budget=0.3), ax=ax
         ),
-        "reproduction": lambda ax: plots.reproduction(reproduced(), ax=ax),
         "results": lambda ax: plots.results(COUNTS, ax=ax),
         "risk_coverage": lambda ax: plots.risk_coverage(
             xb.stats.risk_coverage(fields, stated, target=0.2), ax=ax
@@ -230,20 +222,11 @@ def test_makes_a_figure_of_notebook_width_with_all_labels_inside(
     assert contents(drawn[name](None)) == contents(made)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_takes_data_first_and_options_by_name(name: str) -> None:
-    parameters = inspect.signature(getattr(plots, name)).parameters
-    positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    assert 1 <= len(positional) <= 3
-    assert parameters["ax"].kind is inspect.Parameter.KEYWORD_ONLY
-    assert parameters["ax"].default is None
-
-
 # --- what the data say -----------------------------------------------------------------------
 
 
 def test_tokens_puts_its_points_where_the_numbers_are(ax: Axes) -> None:
-    table = paper.table("figure2")
+    table = benchmark.table("figure2")
     plots.tokens(table, ax=ax)
     points = [np.asarray(c.get_offsets())[:, 0] for c in ax.collections[1:]]
     np.testing.assert_allclose(points[0], table["input_tokens"].astype(float))
@@ -253,7 +236,7 @@ def test_tokens_puts_its_points_where_the_numbers_are(ax: Axes) -> None:
 
 
 def test_compression_writes_its_ratios(ax: Axes) -> None:
-    plots.compression(paper.table("figure2"), ax=ax)
+    plots.compression(benchmark.table("figure2"), ax=ax)
     assert texts(ax) == ["0.22×", "97.5×", "2.6×", "0.34×", "1.8×"]
 
 
@@ -304,7 +287,7 @@ def test_results_that_nobody_printed_are_dashes(ax: Axes) -> None:
 
 
 def test_failures_stack_up_to_the_table(ax: Axes) -> None:
-    table = paper.table(7).drop(index="total")
+    table = benchmark.table(7).drop(index="total")
     plots.failures(table, ax=ax)
     ends = dict.fromkeys(range(table.shape[1]), 0.0)
     for bar in ax.patches:
@@ -315,15 +298,10 @@ def test_failures_stack_up_to_the_table(ax: Axes) -> None:
 
 
 def test_failures_have_the_colours_of_endings(ax: Axes) -> None:
-    plots.failures(paper.table(7), ax=ax)
+    plots.failures(benchmark.table(7), ax=ax)
     drawn = {to_hex(bar.get_facecolor()) for bar in ax.patches}
     kinds = ("empty_response", "trailing_comma", "page_limit", "truncated_json", "context_length")
     assert drawn == {ENDINGS[kind] for kind in kinds}
-
-
-def test_failures_leave_out_totals(ax: Axes) -> None:
-    plots.failures(paper.table(7), ax=ax)
-    assert "total" not in [t.get_text() for t in ax.get_legend().get_texts()]
 
 
 def test_modes_draw_a_line_a_pair_of_rates(ax: Axes) -> None:
@@ -331,43 +309,6 @@ def test_modes_draw_a_line_a_pair_of_rates(ax: Axes) -> None:
     lines = {tuple(np.round(line.get_ydata(), 1)) for line in ax.lines}
     assert (0.0, 32.3) in lines
     assert len(texts(ax)) == 6
-
-
-def test_factor_has_a_point_a_domain_and_a_curve(ax: Axes) -> None:
-    plots.factor(COUNTS, TABLE, "keys", ax=ax)
-    points = np.asarray(ax.collections[-1].get_offsets())
-    np.testing.assert_allclose(points[:, 0], TABLE["keys"].astype(float))
-    np.testing.assert_allclose(points[0, 1], 90.0)
-    assert texts(ax) == TABLE.index.tolist()
-    assert len(ax.lines) == 1
-
-
-def test_factor_of_two_domains_has_no_curve(ax: Axes) -> None:
-    two = COUNTS[COUNTS["domain"].isin(["sports", "credit"])]
-    plots.factor(two, TABLE, "keys", ax=ax)
-    assert len(ax.lines) == 0
-    assert texts(ax) == ["sports", "credit"]
-
-
-def test_correlations_draw_estimate_and_range(ax: Axes) -> None:
-    frame = correlated()
-    plots.correlations(frame, groups=["pooled"], ax=ax)
-    asked = frame.query("group == 'pooled' and outcome == 'validity' and measure == 'spearman'")
-    points = np.asarray(ax.collections[-1].get_offsets())[:, 0]
-    np.testing.assert_allclose(points, asked["correlation"].astype(float))
-    assert texts(ax) == [f"p = {p:.2f}" for p in asked["p_value"]]
-
-
-def test_permutations_count_all_orders(ax: Axes) -> None:
-    plots.permutations(COUNTS, TABLE, "keys", ax=ax)
-    heights = [bar.get_height() for bar in ax.patches]
-    assert sum(heights) == 120
-    extreme = sum(b.get_height() for b in ax.patches if to_hex(b.get_facecolor()) == VERMILLION)
-    frame = correlated()
-    asked = frame.query(
-        "group == 'pooled' and outcome == 'validity' and measure == 'spearman' and factor == 'keys'"
-    )
-    assert extreme / 120 == pytest.approx(asked["p_value"].item())
 
 
 def test_outcomes_are_the_share_of_fields_that_fail(runs: xb.batch.Evaluations, ax: Axes) -> None:
@@ -403,13 +344,6 @@ def test_differences_are_turned_and_sorted(runs: xb.batch.Evaluations, ax: Axes)
     assert fills.count(BLUE) == compared.differences["significant"].sum()
 
 
-def test_reproduction_gives_every_part_a_bar_of_its_own(ax: Axes) -> None:
-    frame = reproduced()
-    plots.reproduction(frame, ax=ax)
-    assert len(ticks(ax)) == len(frame)
-    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100 * len(frame))
-
-
 # --- any data there is -----------------------------------------------------------------------
 
 EMPTY = pd.DataFrame()
@@ -421,22 +355,15 @@ NOTHING_KNOWN = SIXTH.astype("Float64").where(SIXTH.isna())
     "draw",
     [
         lambda: plots.tokens(EMPTY),
-        lambda: plots.compression(paper.table(6)),
+        lambda: plots.compression(benchmark.table(6)),
         lambda: plots.documents(EMPTY),
         lambda: plots.complexity(TABLE.head(0)),
         lambda: plots.results(COUNTS.head(0)),
         lambda: plots.results(COUNTS, outcome="accuracy"),
         lambda: plots.failures(EMPTY),
-        lambda: plots.failures(paper.table(7).tail(1)),
+        lambda: plots.failures(benchmark.table(7).tail(1)),
         lambda: plots.modes(COUNTS, STRUCTURED.head(0)),
         lambda: plots.modes(COUNTS, STRUCTURED, "sport"),
-        lambda: plots.factor(COUNTS, TABLE, "colour"),
-        lambda: plots.correlations(correlated(), "accuracy"),
-        lambda: plots.correlations(correlated(), groups=[]),
-        lambda: plots.correlations(correlated(), groups=["all"]),
-        lambda: plots.correlations(correlated(), measure="pearson"),
-        lambda: plots.permutations(COUNTS[COUNTS["domain"] == "credit"], TABLE, "keys"),
-        lambda: plots.reproduction(EMPTY),
         lambda: plots.losses(built().losses(), side="both"),
         lambda: plots.losses(built().losses().head(0)),
         lambda: plots.losses(EMPTY),
@@ -456,20 +383,14 @@ def test_what_cannot_be_drawn_is_refused_without_a_figure(draw: Callable[[], Axe
     [
         lambda: plots.complexity(ONE),
         lambda: plots.complexity(NOTHING_KNOWN),
-        lambda: plots.tokens(paper.table("figure2").head(1)),
-        lambda: plots.compression(paper.table("figure2").assign(ratio=np.nan)),
+        lambda: plots.tokens(benchmark.table("figure2").head(1)),
+        lambda: plots.compression(benchmark.table("figure2").assign(ratio=np.nan)),
         lambda: plots.documents(complexity().assign(pdf_tokens=pd.NA)),
         lambda: plots.documents(complexity().head(1)),
         lambda: plots.results(COUNTS.head(1)),
         lambda: plots.results(COUNTS.assign(documents=0)),
-        lambda: plots.failures(paper.table(7).head(1) * 0),
+        lambda: plots.failures(benchmark.table(7).head(1) * 0),
         lambda: plots.modes(COUNTS.head(1), STRUCTURED.head(1)),
-        lambda: plots.factor(COUNTS.head(1), TABLE, "keys"),
-        lambda: plots.factor(COUNTS, TABLE.assign(keys=7), "keys"),
-        lambda: plots.correlations(correlated(), groups=["Claude"]),
-        lambda: plots.permutations(COUNTS.head(2), TABLE, "keys", outcome="pass_rate"),
-        lambda: plots.reproduction(reproduced().head(1)),
-        lambda: plots.reproduction(reproduced().assign(cells=0)),
     ],
 )
 def test_little_data_makes_a_picture(draw: Callable[[], Axes]) -> None:
@@ -497,18 +418,3 @@ def test_a_pair_of_one_document_has_a_point_and_no_interval() -> None:
     drawn = plots.differences(xb.compare_runs(scores, measures="pass_rate"))
     assert pixels(drawn).min() < 255
     assert ticks(drawn) == ["y − x"]
-
-
-# --- colours ---------------------------------------------------------------------------------
-
-
-def luminance(colour: str) -> float:
-    parts = np.array(to_rgb(colour))
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-@pytest.mark.parametrize("colour", [*PALETTE, *matplotlib.colormaps["Blues"](np.linspace(0, 1, 9))])
-def test_numbers_read_well_on_every_colour(colour: str) -> None:
-    light, dark = sorted((luminance(colour), luminance(ink_on(colour))), reverse=True)
-    assert (light + 0.05) / (dark + 0.05) >= 4.0

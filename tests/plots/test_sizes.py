@@ -1,9 +1,7 @@
 """Texts of figures neither overlap nor leave the figure, at small sizes and with six runs."""
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.resources import files
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +9,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb import paper, plots
+from extractbench_nb import benchmark, plots
 from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.display.palette import LIGHT
 from extractbench_nb.evaluation.frames import OUTCOMES
 from extractbench_nb.plots.drawing import distinct
 from tests.attempts import outputs as outputs_of
@@ -27,10 +24,14 @@ from matplotlib.colors import to_hex  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 
 SIZES = [(3.3, 4.2), (6.5, 4.2)]
-SHORT = [f"simulated {model}" for model in paper.counts()["model"].unique()]
+SHORT = [f"simulated {model}" for model in benchmark.counts()["model"].unique()]
 LONG = [f"provider/model-5.2-preview-2026-0{n}-structured-output-run" for n in range(6)]
 
-COUNTS, STRUCTURED, TABLE = paper.counts(), paper.counts("structured"), paper.published(6)
+COUNTS, STRUCTURED, TABLE = (
+    benchmark.counts(),
+    benchmark.counts("structured"),
+    benchmark.published(6),
+)
 
 
 @cache
@@ -108,16 +109,12 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
     ),
     "keep_curves": lambda ax: plots.keep_curves(curves(), ax=ax),
     "documents": lambda ax: plots.documents(complexity(), ax=ax),
-    "factor": lambda ax: plots.factor(COUNTS, TABLE, "keys", ax=ax),
-    "complexity": lambda ax: plots.complexity(paper.table(6), ax=ax),
-    "tokens": lambda ax: plots.tokens(paper.table("figure2"), ax=ax),
-    "compression": lambda ax: plots.compression(paper.table("figure2"), ax=ax),
+    "complexity": lambda ax: plots.complexity(benchmark.table(6), ax=ax),
+    "tokens": lambda ax: plots.tokens(benchmark.table("figure2"), ax=ax),
+    "compression": lambda ax: plots.compression(benchmark.table("figure2"), ax=ax),
     "results": lambda ax: plots.results(COUNTS, ax=ax),
-    "failures": lambda ax: plots.failures(paper.table(7), ax=ax),
+    "failures": lambda ax: plots.failures(benchmark.table(7), ax=ax),
     "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
-    "correlations": lambda ax: plots.correlations(paper.correlations(), ax=ax),
-    "permutations": lambda ax: plots.permutations(COUNTS, TABLE, "keys", ax=ax),
-    "reproduction": lambda ax: plots.reproduction(paper.reproduction(), ax=ax),
     "attempts": lambda ax: plots.attempts(outputs(), ax=ax),
     "attempts of runs": lambda ax: plots.attempts(outputs(), by=["run", "domain"], ax=ax),
     "validity": lambda ax: plots.validity(by_length(), ax=ax),
@@ -164,7 +161,8 @@ def shown_texts(ax: Axes) -> Iterator[Text]:
 @pytest.mark.parametrize("name", DRAWN)
 def test_texts_do_not_overlap_and_stay_inside(name: str, size: tuple[float, float]) -> None:
     ax = draw(name, size)
-    boxes = [(text.get_text(), text.get_window_extent()) for text in shown_texts(ax)]
+    # of an annotation the text alone, without its line
+    boxes = [(text.get_text(), Text.get_window_extent(text)) for text in shown_texts(ax)]
     figure = ax.figure.bbox.padded(2.0)
     outside = [text for text, box in boxes if not figure.containsx(box.x0 + 1)]
     outside += [text for text, box in boxes if not figure.containsx(box.x1 - 1)]
@@ -218,33 +216,9 @@ def test_documents_have_the_names_of_the_other_figures() -> None:
     assert set(TABLE.index) <= named
 
 
-def test_the_bands_of_a_factor_are_explained_once_per_figure() -> None:
-    _, axes = plt.subplots(1, 2)
-    for ax in axes:
-        plots.factor(COUNTS, TABLE, "keys", ax=ax)
-    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == [
-        "logistic curve",
-        "95% band, too narrow",
-        "any one domain left out",
-    ]
-    assert axes[1].get_legend() is None
-
-
 @pytest.mark.parametrize("longest", [8, 12, 20, 40])
 @pytest.mark.parametrize("names", [SHORT, LONG, ["a" * 50 + "1", "a" * 50 + "2"], ["x", "x"]])
 def test_shortened_names_stay_distinct(names: list[str], longest: int) -> None:
     labels = distinct(names, longest)
     assert len(set(labels)) == len(set(names))
     assert max(map(len, labels)) <= longest
-
-
-def test_shades_of_scores_are_those_of_the_views() -> None:
-    ax = draw("difficulty of 1 run", (6.5, 4.2))
-    strongest = ax.collections[0].get_cmap()(0.0)
-    assert to_hex(strongest) == LIGHT.shades[0]
-
-
-@pytest.mark.parametrize("module", ["dataset", "evaluated", "paper_results"])
-def test_colours_come_from_the_palette(module: str) -> None:
-    source = files("extractbench_nb.plots").joinpath(f"{module}.py").read_text("utf-8")
-    assert re.findall(r"#[0-9a-fA-F]{6}\b", source) == []
