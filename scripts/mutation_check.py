@@ -48,7 +48,6 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         (
             "evaluation/test_[fjsu]*.py",
-            "parity/test_cu*.py",
             "compat",
             "parity",
             "properties",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -65,9 +64,6 @@ _NO_METRIC = NodeConfig((MetricSpec("equality"),))
 
 
 Call = Callable[[], Awaitable[Any]]
-
-#: How the awaited metrics of an evaluation are called, with a timeout for example; None: directly.
-CALLER: ContextVar[Callable[[Call], Awaitable[Any]] | None] = ContextVar("caller", default=None)
 
 
 class Scored(NamedTuple):
@@ -126,7 +122,6 @@ class Scorer:
         #: Whether the judge takes a whole `Question`, which is then awaited.
         self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
-        self._caller = CALLER.get()
         self._rules: dict[Node, _Rules] = {}
         self._shared: dict[tuple[Any, ...], _Rules] = {}
         #: Types of scalars for which a metric's verdict on equal values is always the same.
@@ -338,9 +333,7 @@ class Scorer:
         return run
 
     def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
-        caller = self._caller
-        called = call if caller is None else lambda: caller(call)
-        return Pending(spec, called, lambda r: self._finish(spec, r, mark))
+        return Pending(spec, call, lambda r: self._finish(spec, r, mark))
 
     def _bind_function(
         self, spec: MetricSpec, function: Callable[[Any, Any], Any], mark: float = 1.0
