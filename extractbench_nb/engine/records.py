@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -106,16 +106,6 @@ def states(leaf: Leaf) -> tuple[str, str]:
     if gold == PRESENT and isinstance(leaf.predicted, Unusable):
         return gold, PRESENT
     return gold, state_of(leaf.predicted, leaf.node)
-
-
-def in_records(records: Iterable[Leaf]) -> Iterator[Leaf]:
-    """Yield records and all that are inside of their arrays, outer before inner."""
-    stack = list(records)
-    while stack:
-        record = stack.pop()
-        yield record
-        if isinstance(record, ArrayRecord):
-            stack.extend(child for pair in record.pairs for child in pair.children)
 
 
 def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +40,6 @@ ACCEPTED_COLUMNS = FrameSpec(
         Column("note", "string", "why", nullable=True),
     ),
 )
-_NAMES = ACCEPTED_COLUMNS.names
 _LONGEST = 60
 _MOST_SHOWN = 3
 
@@ -74,16 +73,16 @@ def read_accepted(source: Any) -> tuple[Alternative, ...]:
     if isinstance(source, tuple) and all(type(row) is Alternative for row in source):
         return source
     source = as_pandas(source)
-    records: list[tuple[str, Any]]
+    records: Iterable[tuple[str, Any]]
     if isinstance(source, str | Path):
         records = _read_file(Path(source))
     elif isinstance(source, pd.DataFrame):
         _check_names(source.columns, "accepted")
-        columns = {name: source[name].tolist() for name in _NAMES if name in source.columns}
-        rows = zip(*columns.values(), strict=True)
-        records = [(f"row {n}", dict(zip(columns, row, strict=True))) for n, row in enumerate(rows)]
+        columns = [name for name in ACCEPTED_COLUMNS.names if name in source.columns]
+        rows = zip(*(source[name].tolist() for name in columns), strict=True)
+        records = _numbered(dict(zip(columns, row, strict=True)) for row in rows)
     elif isinstance(source, list):
-        records = [(f"row {n}", row) for n, row in enumerate(source)]
+        records = _numbered(source)
     else:
         raise InputError(
             f"accepted is a {type(source).__name__}; expected a frame or a list of dicts with "
@@ -92,28 +91,28 @@ def read_accepted(source: Any) -> tuple[Alternative, ...]:
     return tuple(_alternative(where, record) for where, record in records)
 
 
-def _read_file(path: Path) -> list[tuple[str, Any]]:
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".json"):
-        raise InputError(f"accepted is {str(path)!r}; expected a file named .csv or .json")
+def _numbered(rows: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"row {number}", row) for number, row in enumerate(rows))
+
+
+def _read_file(path: Path) -> Iterable[tuple[str, Any]]:
+    name, suffix = f"accepted file {str(path)!r}", path.suffix.lower()
     if suffix == ".json":
-        found = read_document(path, "accepted")
-        if not isinstance(found, list):
-            raise InputError(
-                f"accepted file {str(path)!r} holds JSON of type {json_type(found)}; expected a "
-                "list of objects with path and value"
-            )
-        return [(f"row {n}", row) for n, row in enumerate(found)]
+        document = read_document(path, "accepted")
+        if not isinstance(document, list):
+            kind = json_type(document)
+            expected = "expected a list of objects with path and value"
+            raise InputError(f"{name} holds JSON of type {kind}; {expected}")
+        return _numbered(document)
+    if suffix != ".csv":
+        raise InputError(f"accepted is {str(path)!r}; expected a file named .csv or .json")
     try:
-        with (
-            reading(f"accepted file {str(path)!r}"),
-            path.open(encoding="utf-8-sig", newline="") as file,
-        ):
+        with reading(name), path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            _check_names(reader.fieldnames or (), f"accepted file {str(path)!r}")
+            _check_names(reader.fieldnames or (), name)
             return [(f"line {reader.line_num}", _of_line(row, reader.line_num)) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"accepted file {str(path)!r} is not readable CSV: {error}") from None
+        raise InputError(f"{name} is not readable CSV: {error}") from None
 
 
 def _of_line(row: Mapping[Any, Any], line: int) -> dict[str, Any]:
@@ -124,20 +123,19 @@ def _of_line(row: Mapping[Any, Any], line: int) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        example = json.dumps(text) if text else "null"
+        example = one_line(json.dumps(text) if text else "null", _LONGEST)
         raise InputError(
             f"accepted, line {line}: value is {one_line(text, _LONGEST)!r}; expected JSON text, "
-            f"such as {one_line(example, _LONGEST)}"
+            f"such as {example}"
         ) from None
     return {name: row[name] or None for name in row if name != "value"} | {"value": value}
 
 
-def _check_names(names: Any, what: str) -> None:
-    found = list(names)
+def _check_names(names: Iterable[Any], what: str) -> None:
+    found = list(map(str, names))
     for name in ("path", "value"):
         if name not in found:
-            listed = ", ".join(map(str, found)) or "none"
-            raise InputError(f"{what} has no column {name!r}; found {listed}")
+            raise InputError(f"{what} has no column {name!r}; found {', '.join(found) or 'none'}")
 
 
 def _alternative(where: str, record: Any) -> Alternative:
@@ -145,31 +143,25 @@ def _alternative(where: str, record: Any) -> Alternative:
     if not isinstance(record, Mapping) or not {"path", "value"} <= set(record):
         shown = one_line(repr(record), _LONGEST)
         raise InputError(f"accepted, {where} is {shown}; expected an object with path and value")
-    path = record["path"]
-    document, note = (_cell(record.get(name)) for name in ("document", "note"))
-    value = record["value"]
+    path, value = record["path"], record["value"]
     if not isinstance(path, str) or not path:
         raise InputError(f"accepted, {where}: path is {path!r}; expected a path such as '$.total'")
-    if value is not None and _cell(value) is None:
-        raise InputError(
-            f"accepted, {where} (path {one_line(path, _LONGEST)!r}): value is {value!r}; expected "
-            "a JSON value ('may be absent' is None, in a column of dtype object)"
-        )
-    found = Alternative(
-        None if document is None else str(document),
-        path,
-        private_copy(value, "accepted"),
-        None if note is None else str(note),
-        where,
+    document, note = (
+        None if _is_missing(cell) else str(cell) for cell in map(record.get, ("document", "note"))
     )
-    if plain_levels([found.value]) is None:
-        raise InputError(f"{found.name}: value is a {type(value).__name__}; expected a JSON value")
-    return found
+    row = Alternative(document, path, private_copy(value, "accepted"), note, where)
+    if value is not None and _is_missing(value):
+        raise InputError(
+            f"{row.name}: value is {value!r}; expected a JSON value ('may be absent' is None, in a "
+            "column of dtype object)"
+        )
+    if plain_levels([row.value]) is None:
+        raise InputError(f"{row.name}: value is a {type(value).__name__}; expected a JSON value")
+    return row
 
 
-def _cell(value: Any) -> Any:
-    """Return a cell of a frame; what is missing is None."""
-    return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
+def _is_missing(cell: Any) -> bool:
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def by_document(
