@@ -79,50 +79,35 @@ def _agreed(schema: Any, rng: random.Random) -> dict[str, Any]:
 
 
 def _corrupted(schema: dict[str, Any], gold: Any, seed: int) -> Any:
-    rng = random.Random(seed)
-    return _corrupt(schema, schema, copy.deepcopy(gold), rng)
+    return _corrupt(schema, schema, gold, random.Random(seed))
 
 
 def _corrupt(document: Any, schema: Any, value: Any, rng: random.Random) -> Any:
     if "$ref" in schema:
         schema = document["$defs"][schema["$ref"].rsplit("/", 1)[1]]
     if isinstance(value, dict) and schema.get("type") == "object":
-        return _corrupt_object(document, schema, value, rng)
+        properties = schema.get("properties", {})
+        return {
+            key: _corrupt(document, properties.get(key, {}), part, rng)
+            for key, part in value.items()
+            if isinstance(part, dict) or rng.random() < 0.85  # below one that is gone all passes
+        }
     nullable = schema.get("nullable") or {"type": "null"} in schema.get("anyOf", [])
     if nullable and rng.random() < 0.2:
         return None
     return _edited(value, rng) if rng.random() < 0.5 else value
 
 
-def _corrupt_object(document: Any, schema: Any, value: Any, rng: random.Random) -> Any:
-    """Leave objects where they are: the package asks for the required keys of one that is gone."""
-    found = {}
-    for key, part in value.items():
-        child = schema.get("properties", {}).get(key)
-        if child is None:
-            found[key] = part
-        elif key in schema.get("required", []) or isinstance(part, dict) or rng.random() < 0.85:
-            found[key] = _corrupt(document, child, part, rng)
-    return found
-
-
 def _edited(value: Any, rng: random.Random) -> Any:
     if isinstance(value, bool):
         return not value
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return value + rng.choice([-1, 1, 1000])
-    if isinstance(value, float):
-        return value * rng.choice([1.0005, 1.1, -1])
     if isinstance(value, str):
-        return rng.choice([_without_a_word, str.upper, str.swapcase, lambda t, *_: t + " "])(value)
-    if isinstance(value, list):
-        return rng.choice([[], value[::-1], value[1:], [*value, *value[:1]]])
+        return rng.choice([str.upper, str.swapcase, lambda text: text[2:], lambda t: t + " "])(
+            value
+        )
     return value
-
-
-def _without_a_word(text: str) -> str:
-    words = text.split(" ")
-    return " ".join(words[:1] + words[2:])
 
 
 # --- result by result -------------------------------------------------------------------------
@@ -172,66 +157,6 @@ def test_a_difference_is_seen(published):
     assert results_of(*documents)[key] != [theirs]
 
 
-# --- documents that the package loses ---------------------------------------------------------
-
-PEOPLE = {
-    "type": "object",
-    "required": ["name"],
-    "properties": {
-        "name": {"type": "string", "evaluation_config": "string_exact"},
-        "age": {"type": "integer"},
-        "height": {"type": "number"},
-        "tags": {
-            "type": "array",
-            "items": {"type": "string", "evaluation_config": "string_exact"},
-        },
-        "home": {
-            "type": "object",
-            "required": ["city"],
-            "properties": {"city": {"type": "string", "evaluation_config": "string_exact"}},
-        },
-    },
-}
-ADA = {"name": "Ada", "age": 36, "height": 1.6, "tags": ["a"], "home": {"city": "London"}}
-
-#: Defects ii and iii. What is predicted in place of a value; path, outcome and score of ours.
-#: The rest of the document is right.
-LOST = [
-    pytest.param({"name": ...}, "$.name", "omission", 0, id="required key missing"),
-    pytest.param({"home": ...}, "$.home.city", "omission", 0, id="object with a required key"),
-    pytest.param({"home": {}}, "$.home.city", "omission", 0, id="required key of an object"),
-    pytest.param({"name": None}, "$.name", "omission", 0, id="null where none is allowed"),
-    pytest.param({"name": 5}, "$.name", "structural", 0, id="number for a string"),
-    pytest.param({"height": "1.6"}, "$.height", "structural", 0, id="text for a number"),
-    pytest.param({"age": 36.0}, "$.age", "correct", 1, id="36.0 for an integer"),
-    pytest.param({"age": [36]}, "$.age", "structural", 0, id="array for an integer"),
-    pytest.param({"tags": {}}, "$.tags", "structural", 0, id="object for an array"),
-    pytest.param({"tags": "a"}, "$.tags", "structural", 0, id="text for an array"),
-    pytest.param({"home": "London"}, "$.home.city", "structural", 0, id="text for an object"),
-]
-
-
-@pytest.mark.parametrize("change, path, outcome, score", LOST)
-def test_the_rest_of_the_document_is_evaluated(change, path, outcome, score, published):
-    predicted = {k: v for k, v in {**ADA, **change}.items() if v is not ...}
-    with pytest.raises(ValueError, match=r"missing|is not"):
-        published.results(PEOPLE, ADA, predicted)
-    fields = xb.evaluate(PEOPLE, ADA, predicted).fields
-    fields = fields[fields.counted].set_index("path")
-    assert (fields.outcome[path], fields.score[path]) == (outcome, score)
-    assert (fields.outcome.drop(path) == "correct").all()
-    assert len(fields) == 5
-
-
-@pytest.mark.parametrize("root", [[], 5, True])
-def test_a_root_of_the_wrong_type(root, published):
-    with pytest.raises(ValueError, match=r"is not a dict|has no attribute"):
-        published.results(PEOPLE, ADA, root)
-    fields = xb.evaluate(PEOPLE, ADA, root).fields
-    assert list(fields.outcome) == ["structural"] * 5
-    assert (fields.score == 0).all()
-
-
 # --- differences on purpose -------------------------------------------------------------------
 
 
@@ -261,30 +186,30 @@ OPTIONAL = {
 }
 NAN, INF = float("nan"), float("inf")
 
-#: Defect, schema of one field, gold, predicted, whether the package and we pass it.
+#: Case, schema of one field, gold, predicted, whether the package and we pass it.
 #: None: the field is not in the package's report at all.
-DEFECTS = [
-    ("v one word of many dropped", _leaf("string", "string_fuzzy"), CLAUSE, SHORTER, False, True),
-    ("vi 0.05 % off", _leaf("number"), 1_000_000, 1_000_500, False, True),
-    ("vi 100 % off", _leaf("number"), 0.0005, 0.0010, True, False),
-    ("vi no params", _leaf("number", _by("number_tolerance")), 1000, 1000.5, False, True),
-    ("vii NaN", _leaf("number"), NAN, NAN, False, True),
-    ("vii infinity", _leaf("number"), INF, INF, False, True),
-    ("vii true for integer 1", _leaf("integer"), 1, True, True, False),
-    ("vii true for number 1", _leaf("number"), 1.0, True, True, False),
-    ("vii ranges", _leaf("string", "number_tolerance"), "33–37", "90–99", True, False),
-    ("vii not numbers", _leaf("string", "number_exact"), "N/A", "unknown", True, False),
-    ("vii not integers", _leaf("string", "integer_exact"), "abc", "xyz", True, False),
-    ("vii not booleans", _leaf("string", "boolean_exact"), "yes", "no", True, False),
-    ("vii truncation", _leaf("number", "integer_exact"), 3, 3.9, True, False),
-    ("x anyOf without a metric", OPTIONAL, "x", "totally different", None, False),
+DIFFERENCES = [
+    ("one word of many dropped", _leaf("string", "string_fuzzy"), CLAUSE, SHORTER, False, True),
+    ("0.05 % off", _leaf("number"), 1_000_000, 1_000_500, False, True),
+    ("100 % off", _leaf("number"), 0.0005, 0.0010, True, False),
+    ("no params", _leaf("number", _by("number_tolerance")), 1000, 1000.5, False, True),
+    ("NaN", _leaf("number"), NAN, NAN, False, True),
+    ("infinity", _leaf("number"), INF, INF, False, True),
+    ("true for integer 1", _leaf("integer"), 1, True, True, False),
+    ("true for number 1", _leaf("number"), 1.0, True, True, False),
+    ("ranges", _leaf("string", "number_tolerance"), "33–37", "90–99", True, False),
+    ("not numbers", _leaf("string", "number_exact"), "N/A", "unknown", True, False),
+    ("not integers", _leaf("string", "integer_exact"), "abc", "xyz", True, False),
+    ("not booleans", _leaf("string", "boolean_exact"), "yes", "no", True, False),
+    ("truncation", _leaf("number", "integer_exact"), 3, 3.9, True, False),
+    ("anyOf without a metric", OPTIONAL, "x", "totally different", None, False),
 ]
 
 
 @pytest.mark.parametrize(
-    "schema, gold, predicted, theirs, ours", [pytest.param(*d[1:], id=d[0]) for d in DEFECTS]
+    "schema, gold, predicted, theirs, ours", [pytest.param(*d[1:], id=d[0]) for d in DIFFERENCES]
 )
-def test_defects_of_one_value(schema, gold, predicted, theirs, ours, published):
+def test_one_value(schema, gold, predicted, theirs, ours, published):
     documents = (schema, {"x": gold}, {"x": predicted})
     found = published.results(*documents)
     assert [result.passed for result in found.values()] == ([] if theirs is None else [theirs])
@@ -309,7 +234,7 @@ ROWS = {
 }
 
 
-def test_defect_v_is_symmetric(published):
+def test_fuzzy_similarity_is_symmetric(published):
     schema = _leaf("string", "string_fuzzy")
     one, two = {"x": "ccbaabbc"}, {"x": "bccabcbc"}
     both_ways = [(one, two), (two, one)]
@@ -320,7 +245,7 @@ def test_defect_v_is_symmetric(published):
 
 
 @pytest.mark.parametrize("value, matched", [(1000.5, 1), (1002.0, 0)])
-def test_defect_viii_metrics_of_item_fields_run(value, matched, published):
+def test_metrics_of_item_fields_run(value, matched, published):
     gold, predicted = ({"rows": [{"name": "a", "value": v}]} for v in (1000.0, value))
     theirs = published.results(ROWS, gold, predicted)
     assert [metric for _, metric in theirs] == ["array_llm"]  # and no way to say which metric
@@ -329,7 +254,7 @@ def test_defect_viii_metrics_of_item_fields_run(value, matched, published):
     assert "number_tolerance" in set(evaluation.fields.metric)
 
 
-def test_defect_xi_weights_undeclared_keys_and_unknown_metrics(published):
+def test_weights_undeclared_keys_and_unknown_metrics(published):
     heavy = {"metrics": [{"metric_id": "string_exact"}], "aggregation_weight": 99}
     schema = _leaf("string", heavy)
     schema["properties"]["y"] = {"type": "string", "evaluation_config": "string_exact"}
