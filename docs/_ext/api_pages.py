@@ -35,7 +35,7 @@ PACKAGE = "extractbench_nb"
 #: The namespaces in reading order; `compat`, which has the names of others, is last.
 NAMESPACES = (
     *("evaluation", "schema", "field_metrics", "engine", "judges", "batch", "stats", "report"),
-    *("gold", "errors", "pdf", "benchmark", "paper", "extraction", "simulation", "tables"),
+    *("gold", "errors", "pdf", "benchmark", "extraction", "simulation", "tables"),
     *("construction", "plots", "display", "widgets", "integrations", "compat"),
 )
 
