@@ -21,22 +21,13 @@ from extractbench_nb.judges.prompts import PROMPT_VERSION, Unparsable
 from extractbench_nb.judges.settings import Settings, Unchecked
 
 #: What the metric id of a failed call begins with, in reports of the published package.
-FAILED_CALL = "error_"
+_FAILED_CALL = "error_"
 #: Where the rows of a report are.
-ROWS = "field_outcomes"
-
+_ROWS = "field_outcomes"
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
 _INDEX = re.compile(r"\[\d*\]")
 _SHOWN = 80
-
-
-def report_rows(report: object, where: object) -> list[dict[str, Any]]:
-    """Return the rows of a report."""
-    rows = report.get(ROWS) if isinstance(report, dict) else None
-    if not isinstance(rows, list):
-        raise InputError(f"{str(where)!r}: found no list {ROWS!r}; expected a judge report")
-    return rows
 
 
 def document_hash(document: Any) -> str:
@@ -56,18 +47,20 @@ class _Report:
 
 def _read_report(report: Any, where: Path) -> _Report:
     """Check the rows of a report; a row is found by its schema path and by its field."""
-    rows = report_rows(report, where)
+    rows = report.get(_ROWS) if isinstance(report, dict) else None
+    if not isinstance(rows, list):
+        raise InputError(f"{str(where)!r}: found no list {_ROWS!r}; expected a judge report")
     by_place: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for number, row in enumerate(rows):
         if not _is_sound(row):
             raise InputError(
-                f"{str(where)!r}: row {number} of {ROWS!r} is {cut(repr(row), _SHOWN)}; "
+                f"{str(where)!r}: row {number} of {_ROWS!r} is {cut(repr(row), _SHOWN)}; "
                 "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
             )
         for path in {row["path"], row["normalized_path"]}:
             by_place[path].append(row)
     if not rows:
-        raise InputError(f"{str(where)!r} contains no verdict: {ROWS!r} is empty")
+        raise InputError(f"{str(where)!r} contains no verdict: {_ROWS!r} is empty")
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
     of = {"gold": report.get("gold_hash"), "predicted": report.get("extracted_hash")}
     return _Report(where, of, digest, by_place)
@@ -172,7 +165,7 @@ def _problem(
 
 
 def _has_failed(row: Mapping[str, Any]) -> bool:
-    failed = row["metric_id"].startswith(FAILED_CALL) or row.get("outcome") == _UNASKED
+    failed = row["metric_id"].startswith(_FAILED_CALL) or row.get("outcome") == _UNASKED
     return bool(failed) or row["score"] is None
 
 
@@ -279,7 +272,7 @@ def open_recording(
     if not text.strip():
         raise InputError(f"{str(source)!r} contains no answers")
     document = _loaded(text)
-    if isinstance(document, dict) and ROWS in document:
+    if isinstance(document, dict) and _ROWS in document:
         if settings is not None:
             raise InputError(f"like is given, but {str(source)!r} is a report, which needs none")
         report = _read_report(document, source)
@@ -288,11 +281,11 @@ def open_recording(
     if isinstance(first, dict) and {"key", "request", "answer"} <= first.keys():
         return RecordedAnswers(read_lines(source), source, settings)
     inner = first.values() if isinstance(first, dict) else first
-    if isinstance(inner, Iterable) and any(isinstance(v, dict) and ROWS in v for v in inner):
+    if isinstance(inner, Iterable) and any(isinstance(v, dict) and _ROWS in v for v in inner):
         raise InputError(f"{str(source)!r} holds several reports; give a file to each, in a folder")
     raise InputError(
         f"{str(source)!r} is neither a file that JudgeCache.export wrote (JSON lines) nor a "
-        f"report.json with a list {ROWS!r}"
+        f"report.json with a list {_ROWS!r}"
     )
 
 

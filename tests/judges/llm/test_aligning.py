@@ -326,13 +326,6 @@ def test_answers_that_can_be_used(server: LLMServer, make: MakeJudge, reply: Rep
     assert ev.matches["predicted_index"].tolist() == [1, 0, 2]
 
 
-def test_an_item_that_is_not_named_is_not_paired(server: LLMServer, make: MakeJudge) -> None:
-    server.script(pairs_answer([[0, 1]]))
-    ev = run(make(), *three())
-    assert len(server.requests) == 1
-    assert ev.matches["status"].tolist() == ["partial", "missed", "missed", "spurious", "spurious"]
-
-
 @pytest.mark.parametrize("reply, problem", REFUSED)
 def test_answers_that_cannot_be_used_are_asked_again_once(
     server: LLMServer, make: MakeJudge, reply: Reply, problem: str
@@ -491,14 +484,6 @@ def test_an_item_that_gives_orders_is_data(make: MakeJudge) -> None:
     assert ev.matches["predicted_index"].tolist()[:2] == [1, 0]
 
 
-def test_a_model_that_obeys_an_item_is_held_to_the_indices(
-    server: LLMServer, make: MakeJudge
-) -> None:
-    everything = pairs_answer([[i, j] for i in range(3) for j in range(3)])
-    server.script(everything, everything)
-    unaligned(run(make(), *three()), "unparsable")
-
-
 def test_params_of_the_array_override(server: LLMServer, make: MakeJudge) -> None:
     schema = listing(
         model="openai/another-model", max_tokens=300, additional_instructions="Look at the id only."
@@ -520,20 +505,6 @@ def test_answers_that_would_be_too_long_are_asked_in_batches(
     for request in server.requests:
         assert sum(map(len, shown(request))) <= 50
     same_frames(ev, run("offline", gold, edited(gold), alignment="optimal"))
-
-
-def test_long_items_are_cut_in_their_middle(server: LLMServer, make: MakeJudge) -> None:
-    gold, predicted = three()
-    long = {"id": "long", "title": "word " * 20_000, "year": 1}
-    gold.append(long)
-    predicted.append(long | {"year": 2})
-    server.respond = knowing(lambda item: item[:14] if isinstance(item, str) else item["id"])
-    aligner = xb.LLMAligner(make(), max_prompt_tokens=4_000)
-    ev = run("offline", gold, predicted, alignment=aligner)
-    texts = [r.quoted["gold_items"] + r.quoted["predicted_items"] for r in server.requests]
-    assert any(" […] " in text for text in texts)
-    assert all(count_tokens(request.text) <= 4_000 for request in server.requests)
-    assert ev.matches["predicted_index"].tolist() == [1, 0, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -671,16 +642,3 @@ def test_a_matcher_that_waits(matcher: Any) -> None:
         xb.evaluate_async(listing(), {"works": gold}, {"works": edited(gold)}, alignment=matcher)
     )
     same_frames(ev, again)
-
-
-def test_what_a_matcher_that_waits_gets_wrong_is_told() -> None:
-    async def twice(*_: Any) -> list[tuple[int, int]]:
-        return [(0, 0), (0, 1)]
-
-    async def fails(*_: Any) -> list[tuple[int, int]]:
-        raise ZeroDivisionError("mine")
-
-    with pytest.raises(InputError, match="gold indices"):
-        run("offline", *three(), alignment=twice)
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        run("offline", *three(), alignment=fails)

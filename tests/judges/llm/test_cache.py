@@ -174,33 +174,6 @@ def test_what_makes_another_question(make: MakeJudge, server: LLMServer) -> None
     assert len(server.requests) == 9
 
 
-def test_the_request_is_kept_as_it_was_sent(
-    make: MakeJudge, server: LLMServer, tmp_path: Path
-) -> None:
-    judge = make()
-    ask(judge)
-    assert judge.cache is not None
-    judge.cache.export(tmp_path / "out.jsonl")
-    line = json.loads((tmp_path / "out.jsonl").read_text())
-    assert line["request"]["messages"] == server.requests[0].body["messages"]
-    assert request_key(line["request"]) == line["key"]
-    assert server.url not in json.dumps(line)
-
-
-def test_a_kept_answer_that_cannot_be_read_is_asked_for_anew(
-    make: MakeJudge, server: LLMServer
-) -> None:
-    judge = make()
-    ask(judge)
-    assert judge.cache is not None
-    with sqlite3.connect(judge.cache.path) as database:
-        database.execute("UPDATE answers SET answer = '\"nonsense\"'")
-    database.close()
-    server.respond = lambda _: answer(0.5)
-    assert [ask(judge).score, ask(judge).score] == [0.5, 0.5]
-    assert len(server.requests) == 2
-
-
 def test_an_answer_that_cannot_be_kept_holds_all_the_same(
     make: MakeJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,5 @@
 """A client that does not work: one error before anything is judged, whoever asks."""
 
-import asyncio
 import sys
 import warnings
 from collections.abc import Callable
@@ -281,15 +280,6 @@ def test_worker_processes(
     rows = pd.DataFrame([{"run": "r", "document": str(n), **columns} for n in range(4)])
     with pytest.raises(InputError, match=r"ImportError: .*(no core library|boto3)"):
         evaluate_runs(rows, judge=amazons, n_jobs=2, progress=False)
-
-
-def test_in_a_running_loop(make: MakeJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def evaluated() -> object:
-        return await xb.evaluate_async(TEXTS, GOLD, PREDICTED, judge=make())
-
-    broken_on_import(monkeypatch)
-    with pytest.raises(UnavailableError, match="caching_handler"):
-        asyncio.run(evaluated())
 
 
 def test_another_error_of_a_judge_is_no_fault_of_the_client() -> None:

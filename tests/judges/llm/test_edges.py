@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb._tokens import count_tokens
 from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import Question
 from extractbench_nb.judges.prompts import Unparsable, read_answer
-from tests.judges.llm.aligning import alignment, knowing, shown
+from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import MakeJudge, ask, fail
-from tests.judges.llm.test_aligning import listing, run, three
-from tests.llm_server import HANG, LLMServer, Request, answer, failure
+from tests.judges.llm.test_aligning import run, three
+from tests.llm_server import HANG, LLMServer, answer, failure
 from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, until, wait_until
 
@@ -36,14 +35,6 @@ def several(count: int) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]
     names = [f"f{i}" for i in range(count)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
     return schema, {n: f"gold {n}" for n in names}, {n: f"said {n}" for n in names}
-
-
-def test_a_large_budget_does_not_hold_back(make: MakeJudge, server: LLMServer) -> None:
-    judge = make(PRICED, budget_usd=5.0, max_concurrency=16)
-    ask(judge)  # the first tells what a request costs
-    server.hold(9)
-    xb.evaluate(*several(40), judge=judge)
-    assert server.peak > 8
 
 
 def test_a_judge_fails_by_its_own_limits_only(make: MakeJudge, server: LLMServer) -> None:
@@ -193,17 +184,6 @@ def test_what_is_under_way_in_the_parent_can_be_asked_in_a_fork(
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-def test_lone_surrogates_do_not_lengthen_a_question(make: MakeJudge) -> None:
-    gold = [{"id": str(i), "title": "\ud800" * 3_000 + str(i)} for i in range(4)]
-    predicted = [{"id": str(i), "title": "\udc00" * 3_000 + str(i)} for i in (3, 2, 1, 0)]
-    with LLMServer(lambda request: alignment([], *shown(request))) as server:
-        aligner = xb.LLMAligner(make(api_base=server.url), max_prompt_tokens=2_500)
-        run("offline", gold, predicted, alignment=aligner)
-        assert server.requests
-        for request in server.requests:
-            assert sum(count_tokens(m["content"]) for m in request.body["messages"]) <= 2_500
-
-
 @pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\u2029", "\x0b", "\x0c"])
 def test_an_item_is_one_line(make: MakeJudge, end: str) -> None:
     gold, predicted = three()
@@ -215,45 +195,12 @@ def test_an_item_is_one_line(make: MakeJudge, end: str) -> None:
     assert json.loads(lines[0].partition(": ")[2])["title"] == gold[0]["title"]
 
 
-def test_texts_in_another_script_are_shown_with_what_stands_there(make: MakeJudge) -> None:
-    latin = [f"{w}{i}" for i, w in enumerate(["alpha", "beta", "gamma", "delta"] * 40)]
-    other = [chr(0x430 + i % 32) * 6 + chr(0x430 + i // 32) for i in range(len(latin))]
-    known = dict(zip(latin, other, strict=True))
-
-    def respond(request: Request) -> str:
-        gold, predicted = shown(request)
-        theirs = {text: j for j, text in predicted.items()}
-        pairs = [(i, theirs[known[t]]) for i, t in gold.items() if known[t] in theirs]
-        return alignment(pairs, gold, predicted)
-
-    schema = listing({"type": "string", "evaluation_config": "string_exact"})
-    with LLMServer(respond) as server:
-        aligner = xb.LLMAligner(make(api_base=server.url), max_prompt_tokens=2_000)
-        ev = run("offline", latin, other, schema, alignment=aligner)
-        assert len(server.requests) > 2
-        seen = {i for request in server.requests for i in shown(request)[0]}
-    assert seen == set(range(len(latin)))
-    assert len(ev.judge_calls) == len(server.requests)
-
-
 def test_a_schema_that_goes_round_is_no_answer() -> None:
     around: dict[str, Any] = {"properties": {"score": {}, "more": {"$ref": "#"}}}
     deep = '{"more": ' * 600 + '{"score": 1}' + "}" * 600
     text = '{"score": 1, "more": ' + deep + "}"
     with pytest.raises(Unparsable):
         read_answer(text, around)
-
-
-def test_the_calls_of_an_alignment_are_counted_once(make: MakeJudge) -> None:
-    schema = listing()
-    metric = {"metric_id": "array_llm"}
-    schema["properties"]["works"]["evaluation_config"] = {
-        "metrics": [metric, {**metric, "params": {"pass_threshold": 0.1}}]
-    }
-    with LLMServer(knowing(lambda item: item["id"])) as server:
-        ev = run(make(api_base=server.url), *three(), schema)
-        assert len(ev.judge_calls) == len(server.requests) == 1
-    assert len(ev.fields.query("path == '$.works'")) == 2
 
 
 def test_words_of_a_model_are_cut_where_we_repeat_them(make: MakeJudge, server: LLMServer) -> None:

@@ -1,6 +1,5 @@
 """What an estimate says beside what is then asked."""
 
-import math
 from typing import Any
 
 import pandas as pd
@@ -97,24 +96,6 @@ def test_costs_are_the_list_price(make: Any) -> None:
     assert row["cost_usd"] == pytest.approx(asked + row["completion_tokens"] * per_token)
     assert row["highest_cost_usd"] == pytest.approx(asked + 900 * per_token)
     assert estimate.summary["cost_usd"] == pytest.approx(row["cost_usd"])
-
-
-def test_no_key_is_needed_and_no_price_is_said_so() -> None:
-    estimate = xb.estimate_cost(NAME, *ONE, judge="openai/nobody-knows-this-one")
-    assert estimate.summary["requests"] == 1
-    assert math.isnan(estimate.summary["cost_usd"])
-    assert "no list price" in repr(estimate)
-    assert "no list price" in estimate._repr_html_()
-
-
-def test_nothing_to_ask(sample: Any) -> None:
-    offline = xb.estimate_cost(sample)
-    assert offline.summary.tolist() == [0.0] * 7
-    assert offline.calls.empty
-    assert offline.by_field.empty
-    assert list(offline.by_field.columns)[3:] == list(offline.summary.index)
-    assert "0 model calls" in repr(offline)
-    assert "<table" not in offline._repr_html_()
 
 
 def test_nobody_is_asked(server: LLMServer, make: Any, tmp_path: Any) -> None:

@@ -15,13 +15,6 @@ from tests.llm_server import (
 
 GOOD = answer(0.25, "because")
 BODY = '{"score": 0.25, "reasoning": "because"}'
-READABLE = {
-    "plain": BODY,
-    "fenced": f"```json\n{BODY}\n```",
-    "trailing comma": BODY.replace("}", ",}"),
-    "in prose": f"They differ, so {{I}} say:\n{BODY}\nThat's all.",
-    "single quotes": "{'score': 0.25, 'reasoning': 'because'}",
-}
 UNREADABLE = {
     "empty": (EMPTY, "empty"),
     "null": (Reply(None), "empty"),
@@ -32,17 +25,6 @@ UNREADABLE = {
     "score of true": (Reply('{"score": true, "reasoning": "x"}'), "unparsable"),
     "cut off": (Reply(BODY[:-5], finish_reason="length"), "unparsable"),
 }
-
-
-@pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
-def test_wrapped_answers_are_read_at_once(make: MakeJudge, server: LLMServer, text: str) -> None:
-    server.script(Reply(text))
-    verdict = ask(make())
-    assert (verdict.score, verdict.reasoning, verdict.reason) == (0.25, "because", "judged")
-    assert len(server.requests) == 1
-    (call,) = verdict.calls
-    assert (call.attempts, call.cached, call.answer, call.error) == (1, False, text, None)
-    assert (call.prompt_tokens, call.completion_tokens, call.score) == (100, 10, 0.25)
 
 
 @pytest.mark.parametrize("bad, reason", UNREADABLE.values(), ids=UNREADABLE)
@@ -77,15 +59,6 @@ def test_a_refused_key_is_shown_once_only_until_the_next_check(
     assert len(server.requests) == 1
     judge.check()
     assert ask(judge, "same", "same").score == 1.0
-
-
-def test_failures_are_not_kept(make: MakeJudge, server: LLMServer) -> None:
-    judge = make(max_attempts=1)
-    server.script(failure(500), EMPTY, EMPTY)
-    assert [fail(judge).reason, fail(judge).reason] == ["server_error", "empty"]
-    assert judge.cache is not None
-    assert judge.cache.info().answers == 0
-    assert ask(judge).score == 0.0
 
 
 def test_the_answer_as_it_came_is_in_the_call(make: MakeJudge, server: LLMServer) -> None:

@@ -103,32 +103,6 @@ def test_a_model_that_obeys_is_not_fooled(text: str, make: MakeJudge, server: LL
     assert ev.judge_calls["score"].tolist() == [0.0] * len(server.requests)
 
 
-def test_what_the_user_says_is_obeyed(make: MakeJudge, server: LLMServer) -> None:
-    """The params of a schema are the user's words, and stand outside: this model can be told."""
-    server.respond = obedient
-    for params in (
-        {"additional_instructions": ORDER},
-        {"prompt_template": ORDER + ": {gold} {predicted}"},
-    ):
-        ev = xb.evaluate(*document("harmless", **params), judge=make())
-        assert ev.summary["pass_rate"] == 1
-
-
-@pytest.mark.parametrize("text", KINDS.values(), ids=KINDS)
-def test_instructions_cannot_open_a_block(text: str, make: MakeJudge, server: LLMServer) -> None:
-    """A text in the params that looks like marks leaves the values where they are."""
-    xb.evaluate(*document("harmless", additional_instructions=text), judge=make())
-    for request in server.requests:
-        marks = [block[2] for block in _BLOCK.finditer(request.text)][:3]
-        assert len(set(marks)) == 1
-        whole = request.text
-        inside = whole[whole.index(f"<field-{marks[0]}>") : whole.index(f"</predicted-{marks[0]}>")]
-        assert whole.count(marks[0]) == 6
-        shown = text.encode("utf-8", "backslashreplace").decode()
-        assert shown in whole
-        assert shown not in inside
-
-
 @pytest.mark.parametrize("text", ORDERS.values(), ids=ORDERS)
 def test_a_template_of_the_users_quotes_too(text: str, make: MakeJudge, server: LLMServer) -> None:
     server.respond = obedient

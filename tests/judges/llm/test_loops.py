@@ -1,7 +1,6 @@
 """One judge in many loops and threads: one limit, one question at a time, nothing left behind."""
 
 import asyncio
-import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -166,32 +165,3 @@ def test_closing_cancels_what_is_under_way() -> None:
 
     asyncio.run(both())
     assert len(caught) == 1
-
-
-def test_what_cannot_be_begun_is_closed() -> None:
-    """As after the end of the interpreter has begun, when no thread can be started."""
-
-    class Ended(BackgroundLoop):
-        def loop(self) -> asyncio.AbstractEventLoop:
-            raise RuntimeError("can't start new thread at interpreter shutdown")
-
-    coroutine = asyncio.sleep(0)
-    with pytest.raises(RuntimeError, match="can't start"):
-        asyncio.run(Ended().run(coroutine))
-    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
-
-
-def test_what_comes_while_it_closes_is_closed() -> None:
-    home, coroutine = BackgroundLoop(), asyncio.sleep(600)
-    loop = home.loop()
-
-    stop = loop.stop
-
-    def stopping() -> None:
-        stop()
-        asyncio.run_coroutine_threadsafe(coroutine, loop)
-
-    loop.stop = stopping  # type: ignore[method-assign]
-    home.close()
-    assert loop.is_closed()
-    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED

@@ -53,10 +53,6 @@ def test_all_that_is_known_is_in_the_prompt() -> None:
     assert "$.properties" not in text  # the same question elsewhere has the same answer
 
 
-def test_a_bare_question_shows_nothing_that_is_not_known() -> None:
-    assert "null" not in text_of(Question("a", "b")).lower()
-
-
 @pytest.mark.parametrize(
     "gold, predicted",
     [("5", 5), (None, "null"), (True, "true"), ([], ""), ("MISSING", "x")],
@@ -74,13 +70,6 @@ def test_no_text_holds_its_own_mark(texts: list[str]) -> None:
     assert not any(mark in text for text in texts)
     for i, text in enumerate(texts):
         assert blocks[f"t{i}"] == f"<t{i}-{mark}>\n{text}\n</t{i}-{mark}>"
-
-
-def test_a_quoted_text_can_be_quoted_again() -> None:
-    inner = quoted({"gold": "x"})["gold"]
-    outer = quoted({"gold": inner})["gold"]
-    assert outer.split("\n")[0] != inner.split("\n")[0]
-    assert outer.split("\n")[1:-1] == inner.split("\n")
 
 
 def test_what_a_document_says_stays_between_the_marks() -> None:
@@ -102,10 +91,6 @@ def test_messages_can_be_sent_whatever_the_values_are() -> None:
     for message in again:
         message["content"].encode()
     assert r"\ud800" in messages[1]["content"]
-
-
-def test_an_empty_answer_is_not_repeated() -> None:
-    assert [message["role"] for message in ask_again((), " ", "it is empty")] == ["user"]
 
 
 def test_a_template_takes_the_place_of_the_question() -> None:

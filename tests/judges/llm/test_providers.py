@@ -237,6 +237,20 @@ def test_nothing_is_sent_where_a_server_redirects_to(
         assert not other.requests
 
 
+OTHERS = (
+    *("groq/m", "mistral/m", "deepseek/m", "xai/m", "openrouter/m", "together_ai/m", "azure_ai/m"),
+    *("fireworks_ai/m", "hosted_vllm/m", "ollama_chat/m", "lm_studio/m", "nvidia_nim/m"),
+)
+
+
+@pytest.mark.parametrize("model", OTHERS)
+def test_other_providers_are_asked_through_our_client_too(model: str, server: LLMServer) -> None:
+    server.forget()
+    server.script(http(status=307, location="http://127.0.0.1:9/v1"))
+    judge = xb.LLMJudge(model, api_base=server.url, cache=False, retry_wait=0.0)
+    assert (asked(judge)[0], len(server.requests)) == ("redirect", 1)
+
+
 @pytest.mark.parametrize("status", [307, 308])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_redirect_within_a_server_is_followed(

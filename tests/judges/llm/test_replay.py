@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import pickle
 import subprocess
 import sys
 from math import isnan
@@ -15,7 +14,6 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges.base import JudgeError, Question, Verdict
-from extractbench_nb.judges.choosing import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.replay import ReplayJudge
 from tests.judges.llm.conftest import MakeJudge
@@ -302,15 +300,6 @@ def test_a_report_answers(tmp_path: Path) -> None:
     )
 
 
-def test_a_report_is_a_member_of_an_ensemble(tmp_path: Path) -> None:
-    replay = ReplayJudge(report(tmp_path, row(score=1.0), row("day", metric_id="error_1")))
-    rows = evaluated(Ensemble([replay, "offline"], "max")).fields.set_index("path")
-    assert rows.loc["$.seller", "outcome"] == "correct"
-    assert rows.loc["$.day", ["outcome", "reason"]].tolist() == ["judge_error", "recorded_failure"]
-    both = evaluated(Ensemble([replay, "offline"], "min")).fields.set_index("path")
-    assert both.loc["$.day", "outcome"] == "incorrect"  # offline says no: not all agree
-
-
 @pytest.mark.parametrize(
     "changes, reason, told",
     [
@@ -340,14 +329,6 @@ def test_what_a_report_does_not_say(
     other = evaluated(ReplayJudge(path, otherwise="offline")).fields.set_index("path")
     decided = other.loc["$.seller", "outcome"] in ("correct", "incorrect")
     assert decided == (reason == "not_recorded")  # a failure then is a failure now
-
-
-def test_two_texts_without_a_field(tmp_path: Path) -> None:
-    replay = ReplayJudge(report(tmp_path, row()))
-    with pytest.raises(JudgeError, match="two texts without their field"):
-        asyncio.run(replay.compare("a", "b"))
-    with pytest.raises(JudgeError, match="does not contain alignments"):
-        asyncio.run(replay.answer([], str, {}))
 
 
 @pytest.mark.parametrize(
@@ -421,26 +402,6 @@ def test_options_that_are_refused(tmp_path: Path) -> None:
         ReplayJudge(path, otherwise="ofline")
     with pytest.raises(xb.InputError, match="OPENAI_API_KEY"):
         evaluated(ReplayJudge(path, otherwise="openai/gpt-4o-mini"))
-
-
-def test_params_are_checked_as_by_the_judge_that_asked(make: MakeJudge, tmp_path: Path) -> None:
-    judge = make()
-    ask(judge)
-    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
-    with pytest.raises(xb.ConfigError, match="temperature"):
-        replay.check({"temperature": -1})
-    assert replay.settings_for({"model": "openai/y"}).model == "openai/y"
-
-
-def test_a_relative_path_holds_elsewhere(
-    make: MakeJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judge = make()
-    ask(judge)
-    exported(judge, tmp_path / "answers.jsonl")
-    text = pickle.dumps(ReplayJudge("answers.jsonl"))
-    monkeypatch.chdir("/")
-    assert ask(pickle.loads(text)).score == 0.0  # noqa: S301 - our own
 
 
 @pytest.mark.skipif("EXTRACTBENCH_RUNS" not in os.environ, reason="needs recorded runs")

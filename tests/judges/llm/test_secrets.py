@@ -21,21 +21,6 @@ from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.providers import said as said_by
 from tests.llm_server import EMPTY, LLMServer, Reply, Request, answer, failure
 
-KEY = "marked+key/5f2c9a7d41e8b3"  # of no known form: only its value gives it away
-
-
-def echo(request: Request) -> Reply:
-    """Answer as a server that quotes what it was sent."""
-    sent = f"{request.headers} {request.headers['authorization']}"
-    replies = {
-        "good": Reply(json.dumps({"score": 1, "reasoning": sent})),
-        "mute": Reply(f"no verdict: {sent}"),
-        "refused": failure(401, f"Incorrect API key provided: {KEY} {sent}"),
-        "down": failure(500, sent, X_Key=KEY),
-        "rate": failure(429, sent, Retry_After="999999"),
-    }
-    return next(reply for word, reply in replies.items() if f'"{word}' in request.quoted["gold"])
-
 
 def everything(error: JudgeError) -> str:
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
@@ -50,36 +35,6 @@ def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         caplog.set_level(logging.CRITICAL, logger=name)
     return caplog
-
-
-def test_a_marked_key_is_nowhere(
-    make: MakeJudge,
-    server: LLMServer,
-    monkeypatch: pytest.MonkeyPatch,
-    log: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    server.respond = echo
-    judge = make(max_attempts=2)
-    shown: list[Any] = [repr(judge), str(judge), pickle.dumps(judge), vars(judge)]
-    shown += [ask(judge, "good"), ask(judge, "good")]
-    for word, reason in (("down", "server_error"), ("rate", "rate_limit"), ("mute", "unparsable")):
-        error = fail(judge, word)
-        assert error.reason == reason
-        shown.append(everything(error))
-    shown.append(everything(fail(judge, "refused")))
-    assert judge.cache is not None
-    judge.cache.export(tmp_path / "out.jsonl")
-    shown += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    shown += [record.getMessage() for record in log.records], capfd.readouterr()
-    text = "\n".join(map(repr, shown))
-    assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
-    assert KEY in repr(echo(server.requests[0]))
-    assert KEY not in text
-    assert "[hidden]" in text
-    assert "OPENAI_API_KEY" in text  # the refused key is named by its variable
 
 
 def test_nothing_is_printed(

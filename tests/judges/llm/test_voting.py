@@ -75,14 +75,6 @@ def test_votes(vote: str, scores: list[float | None], score: float | None) -> No
     assert (found.score if isinstance(found, Verdict) else None) == score
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 6, 9, 12, 24, 43, 48, 81])
-@pytest.mark.parametrize("score", [0.1, 0.7, 0.8, 0.9])
-def test_voters_that_agree_are_not_put_off_by_rounding(score: float, count: int) -> None:
-    for vote in VOTES:
-        found = take_vote(ballots([score] * count), vote, score)
-        assert found.score == score
-
-
 @given(BALLOTS, st.sampled_from(list(VOTES)), MARKS, st.data())
 def test_a_voter_that_is_down_raises_no_score(
     scores: list[float | None], vote: str, mark: float, data: Any
