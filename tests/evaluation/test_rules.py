@@ -1,7 +1,6 @@
 """Cross-field rules of one document: registration, outcomes, findings, and where they are shown."""
 
 import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.evaluation import RULE_COLUMNS, RULES
+from extractbench_nb.evaluation import RULES
 from extractbench_nb.evaluation.rules import OUTCOMES, Rule, as_rule, schema_names
 
 pytestmark = pytest.mark.usefixtures("own_rules")
@@ -310,22 +309,6 @@ def test_the_card_has_one_line_if_a_rule_is_broken_or_fails():
     )
     assert repr(ev) == without.replace("\n  0.", f"\n  {line}\n  0.", 1)
     assert line in ev._repr_html_()
-
-
-def test_columns_are_declared_in_order_and_the_empty_frame_has_them():
-    ev = xb.evaluate(SCHEMA, GOLD, WRONG)
-    empty = ev.rules
-    xb.rule(adds_up)
-    assert [*empty.columns] == [*ev.rules.columns] == RULE_COLUMNS.names
-    assert empty.dtypes.equals(ev.rules.dtypes)
-    described = ev.columns()
-    assert described[described["frame"] == "rules"]["column"].tolist() == RULE_COLUMNS.names
-
-
-def test_rules_of_a_pickled_evaluation():
-    xb.rule(adds_up)
-    ev = xb.evaluate(SCHEMA, GOLD, WRONG)
-    assert pickle.loads(pickle.dumps(ev)).rules.equals(ev.rules)  # noqa: S301 - our own
 
 
 def test_files_of_one_evaluation(tmp_path: Any):

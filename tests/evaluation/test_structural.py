@@ -174,19 +174,6 @@ def test_unparsable_prediction_is_one_structural_row(
     assert ("xb.read_outputs" in ev.warnings["message"].iloc[0]) == ("```" in text)
 
 
-@pytest.mark.parametrize("text", ['```json\n{"x": 1}\n```', 'Here it is:\n```\n{"x": 1}\n```'])
-def test_a_code_fence_is_named(text: str) -> None:
-    ev = xb.evaluate({"type": "object", "properties": {"x": NUMBER}}, {"x": 1}, text)
-    assert ev.fields["reason"].tolist() == ["unparsable_json"]
-    assert (
-        ev.warnings["message"]
-        .iloc[0]
-        .startswith(
-            "a code fence, which xb.read_outputs removes: Expecting value at line 1 column 1"
-        )
-    )
-
-
 def test_prediction_that_is_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "predicted.json"
     path.write_bytes(b'{"a": "\xff\xfe"}')
