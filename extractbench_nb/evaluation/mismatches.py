@@ -156,7 +156,7 @@ def _kind(gold: Any, predicted: Any, elsewhere: Elsewhere) -> str | None:
     if isinstance(gold, str) and isinstance(predicted, str):
         day, other_day = parse_date(texts[0]), parse_date(texts[1])
         if day and other_day:
-            return _kind_of_dates(day, other_day, *texts, lambda: elsewhere(predicted))
+            return _kind_of_dates(day, other_day, texts, lambda: elsewhere(predicted))
     if any(map(_DIGIT.search, texts)):
         number, other_number = _number(gold), _number(predicted)
         if number and other_number:
@@ -181,9 +181,9 @@ _CLOCK = re.compile(r"\d{1,2}:\d\d")
 
 
 def _kind_of_dates(
-    a: Date, b: Date, text: str, other_text: str, elsewhere: Callable[[], str | None]
+    a: Date, b: Date, texts: Sequence[str], elsewhere: Callable[[], str | None]
 ) -> str:
-    clock, other_clock = _CLOCK.findall(text), _CLOCK.findall(other_text)
+    clock, other_clock = map(_CLOCK.findall, texts)
     if a.precision == b.precision and dates_equal(a, b):
         if clock == other_clock:
             return "writing"
@@ -528,7 +528,7 @@ class _GoldValues:
             return {}
         array, steps = match[0], _INDEX.sub("[0]", path[match.end() :])
         if (array, steps) not in self._items:
-            values = [self._arrays.get(array)]
+            values: list[Any] = [self._arrays.get(array)]
             for step in _STEP.findall(steps):
                 if step == "[0]":
                     values = [item for inner in values if isinstance(inner, list) for item in inner]

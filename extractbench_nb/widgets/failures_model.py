@@ -198,8 +198,8 @@ def _with_kinds(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the kind of mismatch of each row; cells of tables have it in their column ``kind``."""
     if "mismatch" in frame.columns or not {"gold", "predicted"} <= {*frame.columns}:
         return frame
-    kinds = frame["kind"] if "kind" in frame.columns else mismatch_kinds(frame)
-    return frame.assign(mismatch=pd.array(kinds, dtype=TEXT))
+    kinds = frame["kind"].tolist() if "kind" in frame.columns else mismatch_kinds(frame)
+    return frame.assign(mismatch=pd.Series(kinds, index=frame.index, dtype=TEXT))
 
 
 def _axis(frame: pd.DataFrame, name: str) -> Axis:

@@ -328,37 +328,3 @@ def test_undeclared_keys_are_not_scored() -> None:
 def test_nothing_to_score() -> None:
     s = xb.evaluate(obj(), {}, {}).summary
     assert s[["overall_score", "field_score", "pass_rate", "evaluated"]].tolist() == [1, 1, 1, 0]
-
-
-NUMBERS = [
-    pytest.param("number_tolerance", {}, 1_000_000, 1_000_500, True, id="0.05 %"),
-    pytest.param("number_tolerance", {}, 0.0005, 0.0010, False, id="100 % of little"),
-    pytest.param("number_tolerance", {}, 1000, 1001, True, id="at the edge"),
-    pytest.param("number_tolerance", {}, 1000, 1001.1, False, id="beyond"),
-    pytest.param("number_tolerance", {}, -1000, -1001, True, id="negative"),
-    pytest.param("number_tolerance", {}, 1000, -1000, False, id="sign"),
-    pytest.param("number_tolerance", {}, 0, 0.0, True, id="zero"),
-    pytest.param("number_tolerance", {}, 0, 1e-12, False, id="gold 0 needs exactly 0"),
-    pytest.param("number_tolerance", {"mode": "absolute"}, 0, 0.001, True, id="absolute"),
-    pytest.param("number_tolerance", {"mode": "absolute"}, 1e6, 1e6 + 0.01, False, id="absolute 2"),
-    pytest.param("number_tolerance", {"tolerance": 0.1}, 10, 11, True, id="10 %"),
-    pytest.param("number_tolerance", {"tolerance": 0}, 10, 10.0, True, id="no tolerance"),
-    pytest.param("number_exact", {}, 1, 1.0, True, id="1 is 1.0"),
-    pytest.param("number_exact", {}, 1, 1.0000001, False, id="exact"),
-    pytest.param("integer_exact", {}, 3, 3.0, True, id="3.0"),
-    pytest.param("integer_exact", {}, 3, 3.7, False, id="3.7"),
-    pytest.param("number_tolerance", {}, float("nan"), float("nan"), True, id="nan"),
-    pytest.param("number_tolerance", {}, float("inf"), float("inf"), True, id="inf"),
-    pytest.param("number_tolerance", {}, float("inf"), 1e308, False, id="inf and a number"),
-    pytest.param("number_tolerance", {}, 1.0, float("nan"), False, id="a number and nan"),
-    pytest.param("number_tolerance", {}, float("inf"), float("-inf"), False, id="-inf"),
-]
-
-
-@pytest.mark.parametrize("metric, params, gold, predicted, passed", NUMBERS)
-def test_number(metric: str, params: Any, gold: Any, predicted: Any, passed: bool) -> None:
-    config = {"metric_id": metric, "params": params}
-    ev = xb.evaluate(
-        obj(a={"type": "number", "evaluation_config": config}), {"a": gold}, {"a": predicted}
-    )
-    assert ev.fields.loc[0, "passed"] == passed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -60,22 +59,6 @@ def test_text_tree_has_a_budget() -> None:
     lines = repr(xb.parse_schema(wide)).splitlines()
     assert len(lines) == 401
     assert lines[-1] == "… 601 more nodes; .to_frame() lists them all"
-
-
-def test_frame_columns_and_dtypes() -> None:
-    frame = xb.parse_schema(PAPER).to_frame()
-    assert {c: str(t) for c, t in frame.dtypes.items()} == {
-        "schema_path": "string",
-        "field": "string",
-        "type": "string",
-        "depth": "int64",
-        "required": "bool",
-        "nullable": "bool",
-        "metric": "string",
-        "params": "object",
-        "description": "string",
-    }
-    assert isinstance(frame.index, pd.RangeIndex)
 
 
 def test_frame_rows() -> None:
@@ -155,13 +138,6 @@ def test_html_is_static_and_escaped() -> None:
     assert not re.search(r"<[^>]+\son\w+=", html)
     assert "&lt;script&gt;" in html
     assert "<details" in html
-
-
-def test_html_of_the_paper_schema_names_every_node() -> None:
-    html = xb.parse_schema(PAPER)._repr_html_()
-    for text in ("title", "string_fuzzy", "Main title", "authors", "↻ #", "required"):
-        assert text in html
-    assert html.count("<details") == html.count("</details>") == 7
 
 
 def pet(kind: str, **more: Any) -> dict[str, Any]:
