@@ -8,17 +8,15 @@ from typing import Any
 
 from extractbench_nb._json import json_text, without_brackets
 from extractbench_nb.compat.metric_classes import MetricResult
-from extractbench_nb.engine.records import ArrayRecord, Leaf, settled, states
+from extractbench_nb.engine.records import Leaf, settled
 from extractbench_nb.engine.scoring import Scored
 from extractbench_nb.engine.traversal import Aligner
 from extractbench_nb.evaluation.api import evaluate, evaluate_async
 from extractbench_nb.evaluation.result import Evaluation
-from extractbench_nb.field_metrics.registry import REGISTRY
 from extractbench_nb.field_metrics.strings import normal_url
 from extractbench_nb.judges.base import Judge
-from extractbench_nb.report.contents import full_path, published_reason
-from extractbench_nb.schema.config import PRESETS
-from extractbench_nb.schema.nodes import MISSING, Schema, Unusable, resolve_states
+from extractbench_nb.report.contents import COUNTS, field_outcomes
+from extractbench_nb.schema.nodes import MISSING, Schema, Unusable
 from extractbench_nb.schema.parse import SchemaSource, parse_schema
 
 
@@ -80,9 +78,9 @@ class StructuredEvaluator:
             id. Paths are ``$.properties.name``, of map entries
             ``$.properties.m.additionalProperties.key``. A union whose branches disagree about
             their metric has the path of the branch that was compared,
-            ``$.properties.u.anyOf[0]``. Details hold gold, extracted, the params of the metric,
-            reason and reasoning; for arrays also the counts and items of the alignment. A metric
-            that failed has the key ``error_<metric>`` and score 0.
+            ``$.properties.u.anyOf[0]``. Details hold gold, extracted, reason and reasoning; those
+            of an array also its counts and items. A metric that failed has the key
+            ``error_<metric>`` and score 0.
 
         Raises
         ------
@@ -145,15 +143,18 @@ def with_absolute_tolerances(schema: SchemaSource) -> Schema:
 
 def _published(ev: Evaluation) -> dict[str, Any]:
     """Write the counted fields of an evaluation as extract-bench does."""
-    branches = dict(_disputed_branches(ev.schema))
+    branches, rows = dict(_disputed_branches(ev.schema)), iter(field_outcomes(ev))
     results: dict[str, dict[str, MetricResult]] = {}
     for leaf in ev.records:
-        if leaf.counted:
-            quoted = full_path(leaf.node.schema_path, leaf.paths.gold)
-            quoted += branches.get(id(leaf.node), "")
+        # the rows are those of the same verdicts, in the same order
+        pairs = [(verdict, next(rows)) for verdict in settled(leaf)] if leaf.counted else []
+        if pairs:
+            quoted = pairs[0][1]["path"] + branches.get(id(leaf.node), "")
             plain = without_brackets(quoted)
             # a key may hold anything, also what looks like another path
-            results[quoted if plain in results else plain] = dict(_results(leaf))
+            results[quoted if plain in results else plain] = dict(
+                _result(leaf, verdict, row) for verdict, row in pairs
+            )
     return {"schema": ev.schema, "results": results}
 
 
@@ -174,84 +175,36 @@ def _disputed_branches(schema: Schema) -> Iterator[tuple[int, str]]:
                 yield id(node.choose(index)), f".{keyword}[{index}]"
 
 
-def _results(leaf: Leaf) -> Iterator[tuple[str, MetricResult]]:
-    """Yield the results of a leaf with the keys under which they are published."""
-    specs = leaf.node.config.metrics if leaf.node.config is not None else ()
-    for index, verdict in enumerate(settled(leaf)):
-        returned: Any = verdict.result
-        if verdict.outcome == "judge_error":
-            details = returned if isinstance(returned, Mapping) else {"error": verdict.reasoning}
-            failed = MetricResult("unknown", 0.0, False, dict(details))
-            yield f"error_{verdict.metric}", failed
-        elif isinstance(returned, MetricResult):  # of a metric that is a class
-            is_named = isinstance(returned.metric_id, str)
-            yield returned.metric_id if is_named else verdict.metric, returned
-        else:
-            params: Mapping[str, Any] = {}
-            if index < len(specs) and specs[index].metric_id == verdict.metric:
-                params = specs[index].params
-            elif verdict.metric in PRESETS:  # the default of the type
-                params = PRESETS[verdict.metric].params
-            details = _details(leaf, verdict, params)
-            score = verdict.score or 0.0
-            yield verdict.metric, MetricResult(verdict.metric, score, verdict.passed, details)
-
-
-def _details(leaf: Leaf, verdict: Scored, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Say why two values were not compared, or what was compared with which params."""
-    resolution = resolve_states(*states(leaf))
-    if verdict.outcome == "structural":
-        reason: str | None = verdict.reason
-    else:
-        reason = None if resolution is None else published_reason(resolution.reason)
-    if verdict.outcome == "both_absent":
-        return {"reason": reason}
-    gold, extracted = _value(leaf.gold), _value(leaf.predicted)
-    details: dict[str, Any] = {"gold": gold, "extracted": extracted}
-    if reason is not None:
-        return {**details, "reason": reason}
-    entry = REGISTRY.entries.get(verdict.metric)
-    details |= {**(entry.defaults if entry is not None else {}), **params}
-    if verdict.metric == "string_url":
+def _result(leaf: Leaf, verdict: Scored, row: Mapping[str, Any]) -> tuple[str, MetricResult]:
+    """Return a result and the key under which it is published."""
+    metric, returned = verdict.metric, verdict.result
+    if verdict.outcome == "judge_error":
+        details = returned if isinstance(returned, Mapping) else {"error": verdict.reasoning}
+        return f"error_{metric}", MetricResult("unknown", 0.0, False, dict(details))
+    if isinstance(returned, MetricResult):  # of a metric that is a class
+        name: object = returned.metric_id  # a user's metric may set anything
+        return name if isinstance(name, str) else metric, returned
+    gold, extracted = (
+        None if value is MISSING or isinstance(value, Unusable) else value
+        for value in (leaf.gold, leaf.predicted)
+    )
+    details = {"gold": gold, "extracted": extracted, "reason": row["reason"]}
+    if metric == "string_url":
         details["gold_normalized"] = normal_url(json_text(gold))
         details["extracted_normalized"] = normal_url(json_text(extracted))
-    if verdict.metric == "array_llm" or (entry is not None and entry.judged):
-        counts = _alignment(leaf) if isinstance(leaf, ArrayRecord) else {}
-        details["structured_output"] = {"score": verdict.score, **counts}
-    if verdict.reasoning is not None:
-        details["reasoning"] = verdict.reasoning
-    return details
+    if row["reasoning"] is not None:
+        details["reasoning"] = row["reasoning"]
+    details["structured_output"] = {"score": verdict.score} | _items(row["array_breakdown"])
+    return metric, MetricResult(metric, verdict.score or 0.0, verdict.passed, details)
 
 
-def _value(value: Any) -> Any:
-    return None if value is MISSING or isinstance(value, Unusable) else value
-
-
-def _alignment(array: ArrayRecord) -> dict[str, Any]:
-    """Count and list the items of an array; a ratio without a denominator is 1."""
-    pairs = [pair for pair in array.pairs if pair.status == "matched"]
-    in_gold = {pair.gold_index for pair in pairs}
-    in_predicted = {pair.predicted_index for pair in pairs}
-    gold, extracted, matched = len(array.gold_items), len(array.predicted_items), array.matched
-    precision = matched / extracted if extracted else 1.0
-    recall = matched / gold if gold else 1.0
-    total = precision + recall
+def _items(array: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Name the counts and the items of an array as the judge of extract-bench does."""
+    if array is None:
+        return {}
+    counts = {name: array[name] for name in COUNTS}
     return {
-        "matches_summary": {
-            "matched": matched,
-            "missed_gold": gold - matched,
-            "spurious_pred": extracted - matched,
-        },
-        "aggregate_metrics": {
-            "precision": precision,
-            "recall": recall,
-            "f1": 2 * precision * recall / total if total else 0.0,
-        },
-        "matched_items": _texts(array.gold_items, in_gold, inside=True),
-        "missed_gold_items": _texts(array.gold_items, in_gold, inside=False),
-        "spurious_pred_items": _texts(array.predicted_items, in_predicted, inside=False),
+        "matches_summary": {name: counts.pop(name) for name in COUNTS[:3]},
+        "aggregate_metrics": counts,
+        **{name: items for name, items in array.items() if name.endswith("_items")},
     }
-
-
-def _texts(items: Sequence[Any], indices: set[int | None], *, inside: bool) -> list[str]:
-    return [json_text(item) for i, item in enumerate(items) if (i in indices) is inside]

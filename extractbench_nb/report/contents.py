@@ -55,7 +55,7 @@ def report_content(
     summary, now = ev.summary, datetime.now()
     document = dict(schema.document)
     arrays = _arrays(ev.arrays, ev.matches)
-    rows = list(_field_rows(ev.fields, arrays, max_reasoning_length))
+    rows = field_outcomes(ev, arrays, max_reasoning_length)
     missing = {
         side: len({row["path"] for row in rows if row[f"{side}_state"] == "missing"})
         for side in ("gold", "extracted")
@@ -82,11 +82,6 @@ def report_content(
         "problem": problem,
         "meta": dict(ev.meta),
     }
-
-
-def published_reason(reason: str) -> str:
-    """Return extract-bench's name for a reason; the reason itself if it has none."""
-    return _REASONS.get(reason, reason)
 
 
 def full_path(schema_path: str | None, path: str) -> str:
@@ -187,29 +182,36 @@ def _breakdown(array: Record) -> Record:
     }
 
 
-def _field_rows(fields: pd.DataFrame, arrays: list[Record], limit: int) -> Iterator[Record]:
-    """Yield the counted rows; a judge's reasoning is cut to `limit` characters and ``...``."""
-    by_path = {array["path"]: array for array in arrays}
+def field_outcomes(
+    ev: Evaluation, arrays: list[Record] | None = None, limit: int | None = None
+) -> list[Record]:
+    """Return the counted rows; a judge's reasoning is cut to `limit` characters and ``...``."""
+    arrays = _arrays(ev.arrays, ev.matches) if arrays is None else arrays
+    by_path, fields = {array["path"]: array for array in arrays}, ev.fields
+    rows = []
     for row in _records(fields[fields["counted"]]):
         array, reasoning = by_path.get(row["path"]), row["reasoning"]
-        if reasoning is not None and len(reasoning) > limit:
+        if reasoning is not None and limit is not None and len(reasoning) > limit:
             reasoning = reasoning[:limit] + "..."
-        yield {
-            "path": full_path(row["schema_path"], row["path"]),
-            "normalized_path": row["path"].removeprefix("$").removeprefix(".") or "$",
-            "metric_id": row["metric"],
-            "score": row["score"],
-            "passed": bool(row["passed"]),
-            "reason": published_reason(row["reason"]) or None,
-            "gold_value": row["gold"],
-            "extracted_value": row["predicted"],
-            "reasoning": reasoning,
-            "array_breakdown": None if array is None else _breakdown(array),
-            "gold_state": row["gold_state"],
-            "extracted_state": row["predicted_state"],
-            **{name: row[name] for name in ("outcome", "field", "required", "weight")},
-            "accepted_as": row["accepted_as"],
-        }
+        rows.append(
+            {
+                "path": full_path(row["schema_path"], row["path"]),
+                "normalized_path": row["path"].removeprefix("$").removeprefix(".") or "$",
+                "metric_id": row["metric"],
+                "score": row["score"],
+                "passed": bool(row["passed"]),
+                "reason": _REASONS.get(row["reason"], row["reason"]) or None,
+                "gold_value": row["gold"],
+                "extracted_value": row["predicted"],
+                "reasoning": reasoning,
+                "array_breakdown": None if array is None else _breakdown(array),
+                "gold_state": row["gold_state"],
+                "extracted_state": row["predicted_state"],
+                **{name: row[name] for name in ("outcome", "field", "required", "weight")},
+                "accepted_as": row["accepted_as"],
+            }
+        )
+    return rows
 
 
 # --- outcomes ---------------------------------------------------------------------------------
