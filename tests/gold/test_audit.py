@@ -204,6 +204,21 @@ def test_clean_data_raises_no_alarm(clean: Audit) -> None:
     assert documents["found"].sum() > 1_000
 
 
+#: Suggestion and page of some of them.
+SUGGESTED: dict[str, tuple[str, Any]] = {
+    "a letter wrong": ("Solvane Pharmaceuticals, Inc", 1),
+    "a digit wrong": ("1250000000", None),
+    "another day": ("2030-10-05", None),
+    "a day shifted by a zone": ("2030-10-05", None),
+    "glued words": ("National Bank", None),
+    "a word torn apart": ("national", None),
+    "a comma left": ("Great Basin Trust Company, N.A.", None),
+    "other capitals": ("Tidewater Farmers Bank", None),
+    "a word for nothing": ("null", None),
+    "a word for nothing in a list": ("an empty array", None),
+}
+
+
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found_and_nothing_else(tmp_path: Path, fault: str) -> None:
     place, change, expected = PLANTED[fault]
@@ -214,33 +229,10 @@ def test_a_planted_fault_is_found_and_nothing_else(tmp_path: Path, fault: str) -
     found = audit(load_dataset(folder)).findings
     assert set(zip(found["kind"], found["path"], strict=True)) == expected
     assert (found["severity"] == [KINDS[kind].severity for kind in found["kind"]]).all()
-
-
-@pytest.mark.parametrize(
-    "fault, suggestion, page",
-    [
-        ("a letter wrong", "Solvane Pharmaceuticals, Inc", 1),
-        ("a digit wrong", "1250000000", pd.NA),
-        ("another day", "2030-10-05", pd.NA),
-        ("a day shifted by a zone", "2030-10-05", pd.NA),
-        ("glued words", "National Bank", pd.NA),
-        ("a word torn apart", "national", pd.NA),
-        ("a comma left", "Great Basin Trust Company, N.A.", pd.NA),
-        ("other capitals", "Tidewater Farmers Bank", pd.NA),
-        ("a word for nothing", "null", pd.NA),
-        ("a word for nothing in a list", "an empty array", pd.NA),
-    ],
-)
-def test_the_suggestion(tmp_path: Path, fault: str, suggestion: str, page: Any) -> None:
-    place, change, expected = PLANTED[fault]
-    folder, path = copied(tmp_path, place)
-    gold = json.loads(path.read_text("utf-8"))
-    change(gold)
-    path.write_text(json.dumps(gold), "utf-8")
-    kind = min(expected - {("schema_violation", "$.held_on")})[0]
-    row = audit(load_dataset(folder), kinds=kind).findings.iloc[0]
-    assert row["suggestion"] == suggestion
-    assert row["page"] is page or row["page"] == page
+    if fault in SUGGESTED:
+        row = found[found["kind"] != "schema_violation"].iloc[0]
+        page = None if pd.isna(row["page"]) else row["page"]
+        assert (row["suggestion"], page) == SUGGESTED[fault]
 
 
 # --- files ---------------------------------------------------------------------------------
