@@ -27,7 +27,7 @@ from extractbench_nb.stats.risk import accepted_errors, chosen_row
 SEEDS, MOST_VALUES, TARGET = 30, 12, 0.1
 SIZES, UNITS = (10, 35, 100), ("document", "field")
 RESAMPLES = 600
-ERRORS = {"typo": 0.05, "substitute": 0.05, "omit": 0.05, "changed_digit": 0.05}
+ERRORS = dict.fromkeys(("typo", "substitute", "omit", "changed_digit"), 0.035)
 #: Rates of errors in the outputs, and the share of outputs that are not JSON.
 OUTPUTS: dict[str, tuple[dict[str, float], float]] = {
     "usual errors": (ERRORS, 0.0),
