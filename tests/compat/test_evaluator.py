@@ -55,6 +55,8 @@ ONE_FIELD = [
     ({"anyOf": [field("integer"), {"type": "null"}]}, 1, 2, "", "integer_exact", False),
     ({"anyOf": [TEXT, {"type": "null"}], "evaluation_config": "string_fuzzy"}, "hello", "helo", "",
      "string_fuzzy", True),
+    ({"anyOf": [TEXT, WHOLE], "evaluation_config": "string_fuzzy"}, "a", "a", "", "string_fuzzy",
+     True),
     # branches that disagree: not under the union itself
     ({"anyOf": [TEXT, WHOLE]}, "a", "a", ".anyOf[0]", "string_exact", True),
     ({"oneOf": [TEXT, WHOLE]}, 1, 2, ".oneOf[1]", "integer_exact", False),

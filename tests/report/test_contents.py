@@ -69,6 +69,16 @@ def test_outcomes_by_hand(every_outcome):
     assert report.extracted_stats.missing_count == 4  # omitted, needed, k2, inner.leaf
 
 
+@pytest.mark.parametrize(
+    "gold, extracted, kind",
+    [("2024-01-02", None, "string"), (None, "2024-01-02", "string"), (None, None, "unknown")],
+)
+def test_the_type_of_a_metric_that_names_none(gold, extracted, kind):
+    schema = an_object({"x": {"type": "string", "evaluation_config": "date"}})
+    report = ReportBuilder().build(schema, {"x": gold}, {"x": extracted})
+    assert list(report.outcomes.pass_by_type) == [kind]
+
+
 def test_rows_have_the_words_of_extract_bench(every_outcome):
     report = report_on(every_outcome, judge=FailingJudge())
     rows = {(r.normalized_path, r.metric_id): r for r in report.field_outcomes}

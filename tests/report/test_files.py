@@ -213,7 +213,12 @@ def test_every_section_of_summary_and_page(every_outcome: Any, tmp_path: Path) -
     ev = xb.evaluate(*every_outcome, judge=FailingJudge())
     files = files_of(ev, tmp_path)
     check_summary(files["summary.txt"])
-    for text in ("Judge Errors: 1", "lower bound", "predicted undeclared", "rows [FAIL] score=0.500"):
+    for text in (
+        "Judge Errors: 1",
+        "lower bound",
+        "predicted undeclared",
+        "rows [FAIL] score=0.500",
+    ):
         assert text in files["summary.txt"]
     for text in ("without a verdict", "Partial pairs", "predicted: undeclared", "Spurious items"):
         assert text in files["report.html"]

@@ -63,4 +63,5 @@ def test_a_batch_by_run_with_retrieval(sample: TableEvaluations, tmp_path: Path)
 def test_nothing_to_show_in_a_section(predicted: str, tmp_path: Path) -> None:
     files = saved(compare(GOLD, predicted, keys="name"), tmp_path)
     assert "Where points were lost" in files["report.html"]
-    assert ("CELLS (0)" in files["summary.txt"]) == (predicted == GOLD)
+    for title in ("ROWS", "CELLS"):
+        assert (f"{title} (0)" in files["summary.txt"]) == (predicted == GOLD)
