@@ -496,30 +496,6 @@ def test_params_of_the_array_override(server: LLMServer, make: MakeJudge) -> Non
     assert ev.judge_calls["model"].tolist() == ["openai/another-model"]
 
 
-def test_answers_that_would_be_too_long_are_asked_in_batches(
-    server: LLMServer, make: MakeJudge
-) -> None:
-    gold = works(60)
-    ev = run(make(max_tokens=400), gold, edited(gold))
-    assert len(server.requests) > 1
-    for request in server.requests:
-        assert sum(map(len, shown(request))) <= 50
-    same_frames(ev, run("offline", gold, edited(gold), alignment="optimal"))
-
-
-@pytest.mark.parametrize(
-    "value", ["a" * 200_000, "\ud800" * 3, "\x00\u202e", "😀" * 50_000, "\n0: x"]
-)
-def test_any_text_can_be_asked_about(server: LLMServer, make: MakeJudge, value: str) -> None:
-    gold = [{"id": "a", "title": value}, {"id": "b", "title": "x"}]
-    predicted = [{"id": "b", "title": "y"}, {"id": "a", "title": value + "!"}]
-    server.respond = knowing(lambda item: item[7:8] if isinstance(item, str) else item["id"])
-    ev = run(make(), gold, predicted)
-    assert len(server.requests) == 1
-    assert count_tokens(server.requests[0].text) <= 16_000
-    assert ev.matches["predicted_index"].tolist() == [1, 0]
-
-
 def test_what_is_too_deep(server: LLMServer, make: MakeJudge) -> None:
     deep: Any = "x"
     for _ in range(5_000):
@@ -527,21 +503,6 @@ def test_what_is_too_deep(server: LLMServer, make: MakeJudge) -> None:
     ev = run(make(), works(2), [{"id": deep}, {"id": "w0001"}])
     assert ev.summary["evaluated"] == 1
     assert "too_deep" in ev.warnings["kind"].tolist()
-
-
-@pytest.mark.parametrize("profile", ["paper", "strict"])
-@pytest.mark.parametrize("metric", ["set_f1", "string_semantic", "string_exact", "skip"])
-def test_arrays_with_another_metric_are_not_asked_about(
-    server: LLMServer, make: MakeJudge, metric: str, profile: str
-) -> None:
-    array = {"type": "array", "items": {"type": "string"}, "evaluation_config": metric}
-    schema = {"type": "object", "properties": {"works": array}}
-    options = {"profile": profile, "schema": schema}
-    server.respond = lambda _: failure(400)
-    aligner = xb.LLMAligner(make())
-    ev = run("offline", ["a", "b"], ["B", "c"], alignment=aligner, **options)
-    same_frames(ev, run("offline", ["a", "b"], ["B", "c"], alignment="optimal", **options))
-    assert server.requests == []
 
 
 @pytest.mark.parametrize("profile", ["paper", "strict"])
@@ -584,13 +545,6 @@ def test_a_judge_that_is_a_model_is_asked_for_the_alignment_too(
     assert kinds == [True, False, False]
     assert ev.judge_calls["metric"].tolist() == ["array_llm", "string_semantic", "string_semantic"]
     assert ev.arrays["matched"].tolist() == [2]
-
-
-def test_of_an_ensemble_the_first_model_is_asked(server: LLMServer, make: MakeJudge) -> None:
-    judges = ["offline", make("openai/first"), make("openai/second")]
-    ev = run(xb.Ensemble(judges), *three())
-    assert ev.judge_calls["model"].tolist() == ["openai/first"]
-    assert ev.meta["alignment"] == "llm(openai/first)"
 
 
 def test_params_are_checked_before_anything_is_asked(
@@ -642,3 +596,21 @@ def test_a_matcher_that_waits(matcher: Any) -> None:
         xb.evaluate_async(listing(), {"works": gold}, {"works": edited(gold)}, alignment=matcher)
     )
     same_frames(ev, again)
+
+
+def test_of_an_ensemble_the_first_model_is_asked(server: LLMServer, make: MakeJudge) -> None:
+    judges = ["offline", make("openai/first"), make("openai/second")]
+    ev = run(xb.Ensemble(judges), *three())
+    assert ev.judge_calls["model"].tolist() == ["openai/first"]
+    assert ev.meta["alignment"] == "llm(openai/first)"
+
+
+def test_answers_that_would_be_too_long_are_asked_in_batches(
+    server: LLMServer, make: MakeJudge
+) -> None:
+    gold = works(60)
+    ev = run(make(max_tokens=400), gold, edited(gold))
+    assert len(server.requests) > 1
+    for request in server.requests:
+        assert sum(map(len, shown(request))) <= 50
+    same_frames(ev, run("offline", gold, edited(gold), alignment="optimal"))

@@ -19,9 +19,9 @@ from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.base import Question
 from extractbench_nb.judges.prompts import Unparsable, read_answer
 from tests.judges.llm.aligning import knowing
-from tests.judges.llm.conftest import MakeJudge, ask, fail
+from tests.judges.llm.conftest import MakeJudge, ask
 from tests.judges.llm.test_aligning import run, three
-from tests.llm_server import HANG, LLMServer, answer, failure
+from tests.llm_server import HANG, LLMServer, answer
 from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, until, wait_until
 
@@ -84,34 +84,6 @@ def test_a_damaged_answer_is_asked_for_again(
     assert second.fields.equals(first.fields)
     xb.evaluate(*case, judge=judge)
     assert len(server.requests) == 1
-
-
-class Unreachable:
-    """An own judge whose model cannot be reached."""
-
-    name = "unreachable"
-
-    def check(self, params: Any = None) -> None:
-        pass
-
-    def settings_for(self, params: Any = None) -> Any:
-        return xb.LLMJudge("openai/x").settings_for({})
-
-    async def ask(self, question: Any) -> Any:
-        raise ConnectionError("no route")
-
-    compare = ask
-
-    async def answer(self, *args: Any, **more: Any) -> Any:
-        raise ConnectionError("no route")
-
-
-def test_any_failure_of_an_alignment_is_a_row() -> None:
-    ev = run(Unreachable(), *three())
-    row = ev.fields.iloc[0]
-    assert row["outcome"] == "judge_error"
-    assert "ConnectionError: no route" in row["reasoning"]
-    assert xb.LLMAligner(Unreachable()).fingerprint["judge"] == "unreachable"
 
 
 INTERRUPTED = """
@@ -203,21 +175,6 @@ def test_a_schema_that_goes_round_is_no_answer() -> None:
         read_answer(text, around)
 
 
-def test_words_of_a_model_are_cut_where_we_repeat_them(make: MakeJudge, server: LLMServer) -> None:
-    long = "9" * 5_000
-    answers = [f'{{"pairs": [[{long}, 0]]}}'] * 2
-    server.respond = lambda _: answers.pop()
-    ev = run(make(), *three())
-    assert len(ev.fields["reasoning"][0]) < 500
-    assert len(server.requests[1].prompt) < 500
-    server.respond = lambda _: json.dumps({"score": 0.5, "x" * 5_000: 1})
-    params = {
-        "structured_output_schema": {"properties": {"score": {}}, "additionalProperties": False}
-    }
-    error = fail(make(), params=params)
-    assert len(str(error)) < 500
-
-
 def test_cancelling_leaves_nothing_under_way(make: MakeJudge, server: LLMServer) -> None:
     server.respond = lambda _: HANG
 
@@ -233,17 +190,6 @@ def test_cancelling_leaves_nothing_under_way(make: MakeJudge, server: LLMServer)
     server.forget()
     assert xb.evaluate(*several(5), judge=make()).summary["passed"] == 5
     assert len(server.requests) == 5
-
-
-def test_a_key_that_is_refused_by_one_server_is_no_failure_of_another(
-    make: MakeJudge, server: LLMServer
-) -> None:
-    with LLMServer(lambda _: failure(401)) as closed:
-        locked = make(api_base=closed.url, cache=False)
-        ensemble = xb.Ensemble([locked, make()], vote="max")
-        verdict = ask(ensemble, "a", "A")
-        assert verdict.score == 1.0
-        assert len(server.requests) == 1
 
 
 def test_whatever_is_cancelled_was_awaited(make: MakeJudge, server: LLMServer) -> None:

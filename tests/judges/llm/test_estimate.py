@@ -7,10 +7,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb._tokens import count_tokens
-from extractbench_nb.errors import ConfigError, InputError
-from tests.judges.llm.aligning import alignment, asks_to_align, knowing
-from tests.judges.llm.test_aligning import EXACT, edited, listing, works
-from tests.llm_server import LLMServer, Request, truthful
+from tests.judges.llm.aligning import asks_to_align, knowing
+from tests.judges.llm.test_aligning import edited, listing, works
+from tests.llm_server import LLMServer, Request
 
 PRICED = "openai/gpt-4o-mini"
 NAME = {"type": "object", "properties": {"name": {"type": "string"}, "nick": {"type": "string"}}}
@@ -64,15 +63,6 @@ def test_alignments_are_in_it(server: LLMServer, make: Any) -> None:
     said = [count_tokens(str(server.respond(request))) for request in server.requests]
     assert 0.4 < estimate.summary["completion_tokens"] / sum(said) < 2.5
     assert all(map(asks_to_align, server.requests))
-
-
-def test_several_answers_and_several_judges(make: Any) -> None:
-    one, two = make(PRICED, n=3), make("openai/gpt-4o", n=2)
-    estimate = xb.estimate_cost(NAME, *ONE, judge=xb.Ensemble(["offline", one, two]))
-    assert estimate.calls["model"].value_counts().to_dict() == {PRICED: 3, "openai/gpt-4o": 2}
-    assert set(estimate.calls["field"]) == {"name"}
-    costs = estimate.calls.groupby("model")["cost_usd"].first()
-    assert costs["openai/gpt-4o"] > costs[PRICED] > 0
 
 
 def test_the_same_question_twice_is_one_request(make: Any) -> None:
@@ -137,37 +127,3 @@ def test_a_judge_of_the_users_is_named_and_not_called(kind: str) -> None:
         assert Mine.name in estimate._repr_html_()
     # where nothing is to be judged nobody is missed
     assert xb.estimate_cost(NAME, ONE[0], ONE[0], judge=Mine()).unknown in ((), (Mine.name,))
-
-
-def test_alignments_at_hand_are_followed(server: LLMServer, make: Any) -> None:
-    """A model that pairs otherwise than the offline aligner: other fields are judged then."""
-    items = {"type": "object", "properties": {"id": EXACT, "name": {"type": "string"}}}
-    gold = {"works": [{"id": i, "name": f"name {i}"} for i in "abc"]}
-    predicted = {"works": [{"id": i, "name": f"Name {i}!"} for i in "bca"]}
-    server.respond = lambda request: alignment([(0, 0), (1, 1), (2, 2)], [], [])
-    options = {"alignment": xb.LLMAligner(make(PRICED))}
-    xb.evaluate(listing(items), gold, predicted, **options)
-    server.forget()
-    server.respond = truthful
-    options["judge"] = make("openai/gpt-4o")
-    estimate = xb.estimate_cost(listing(items), gold, predicted, **options)
-    ev = xb.evaluate(listing(items), gold, predicted, **options)
-    assert estimate.summary["requests"] == len(server.requests) == 3
-    assert estimate.summary["prompt_tokens"] == tokens(server.requests)
-    assert len(ev.judge_calls) == estimate.summary["calls"] == 4
-
-
-def test_what_is_wrong_is_told(make: Any, tmp_path: Any) -> None:
-    with pytest.raises(InputError, match="gold and predicted missing"):
-        xb.estimate_cost(NAME)
-    with pytest.raises(InputError, match="predicted missing; a schema is followed by"):
-        xb.estimate_cost(NAME, ONE[0], judge=make(PRICED))
-    with pytest.raises(InputError, match="unknown judge"):
-        xb.estimate_cost(NAME, *ONE, judge="gpt")
-    template = {"metrics": [{"metric_id": "string_semantic", "params": {"prompt_template": "?"}}]}
-    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-    schema["properties"]["name"]["evaluation_config"] = template
-    with pytest.raises(ConfigError, match="lacks"):
-        xb.estimate_cost(schema, {"name": "a"}, {"name": "b"}, judge=make(PRICED))
-    # what does not parse is evaluated as nothing, and nothing is asked about it
-    assert xb.estimate_cost(NAME, ONE[0], "{", judge=make(PRICED)).summary["calls"] == 0

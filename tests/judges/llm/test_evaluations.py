@@ -75,17 +75,6 @@ def test_each_call_is_a_row(make: MakeJudge, server: LLMServer) -> None:
     assert described["column"].tolist() == list(calls.columns)
 
 
-def test_a_second_run_asks_nothing_and_says_the_same(make: MakeJudge, server: LLMServer) -> None:
-    first = run(make())
-    asked = len(server.requests)
-    second = run(make())
-    assert len(server.requests) == asked
-    for name in ("fields", "arrays", "matches"):
-        pd.testing.assert_frame_equal(getattr(first, name), getattr(second, name))
-    assert second.judge_calls["cached"].all()
-    assert not first.judge_calls["cached"].any()
-
-
 def test_no_model_no_calls() -> None:
     calls = run("offline").judge_calls
     assert len(calls) == 0
@@ -245,14 +234,3 @@ def test_each_question_is_about_its_own_field(make: MakeJudge, server: LLMServer
     assert set(fields) == set(ev.judge_calls["field"])
     for field, description in fields.items():
         assert description == f"what {field.removeprefix('rows[].')} is"
-
-
-def test_calls_about_items_that_part_in_the_end_have_their_rows(
-    make: MakeJudge, server: LLMServer
-) -> None:
-    gold = {"parties": [{"name": "Ann", "share": 1}]}
-    predicted = {"parties": [{"name": "Nobody at all", "share": 7}]}
-    ev = xb.evaluate(SCHEMA, gold, predicted, judge=make())
-    assert len(server.requests) == 1
-    assert ev.judge_calls["attempts"].tolist() == [1]
-    assert ev.summary["llm_calls"] == 1

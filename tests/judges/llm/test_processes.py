@@ -3,14 +3,10 @@
 import json
 import subprocess
 import sys
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 import extractbench_nb as xb
-from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge
 from tests.judges.llm.test_settings import check_what_is_taken, strangers_folder
 from tests.llm_server import HANG, LLMServer, truthful
@@ -114,47 +110,3 @@ def test_killed_finished_elsewhere_and_read_here(
     assert here.fields.to_json() == first["fields"]
     assert here.summary.judge_errors == 0
     assert 0 < here.summary.passed < COUNT
-
-
-def test_an_exported_cache_answers_where_no_server_is(
-    make: MakeJudge, server: LLMServer, tmp_path: Path
-) -> None:
-    judge = make()
-    there = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge)
-    assert judge.cache is not None
-    judge.cache.export(tmp_path / "answers.jsonl")
-    other = LLMJudge(
-        "openai/test-model", api_base="http://127.0.0.1:9/v1", cache=tmp_path / "other"
-    )
-    assert other.cache is not None
-    assert other.cache.import_(tmp_path / "answers.jsonl") == COUNT
-    assert xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=other).fields.equals(there.fields)
-    assert len(server.requests) == COUNT
-
-
-def test_workers_of_a_batch(make: MakeJudge, server: LLMServer, pool: Executor) -> None:
-    runs = pd.DataFrame(
-        {
-            "run": ["a", "b", "c"],
-            "document": ["doc"] * 3,
-            "schema": [SCHEMA] * 3,
-            "gold": [GOLD] * 3,
-            "predicted": [
-                PREDICTED,
-                PREDICTED,
-                {name: text.title() for name, text in GOLD.items()},
-            ],
-        }
-    )
-    judge = make()
-    found = xb.evaluate_runs(runs, judge=judge, executor=pool, progress=False)
-    assert found.summary.judge_errors.tolist() == [0, 0, 0]
-    wrong = sum(text == "other" for text in PREDICTED.values())
-    assert found.summary.passed.tolist() == [COUNT - wrong, COUNT - wrong, COUNT]
-    assert judge.cache is not None
-    assert judge.cache.info().answers == 2 * COUNT <= len(server.requests)
-
-    server.forget()
-    again = xb.evaluate_runs(runs, judge=judge, progress=False)
-    assert len(server.requests) == 0
-    assert again.fields.equals(found.fields)
