@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-import pandas as pd
-
-from extractbench_nb._frames import Column, FrameSpec
 from extractbench_nb.benchmark.statistics import shipped_rows
 from extractbench_nb.display.names import SCHEMA_NAMES
 from extractbench_nb.errors import InputError, nearest
@@ -25,40 +22,30 @@ PARTS: Mapping[str, str] = {
 #: What the paper calls the schemas of the released dataset.
 DOMAIN_OF_SCHEMA = SCHEMA_NAMES
 
-FIGURE_COLUMNS = FrameSpec(
-    "figures",
-    "one row per printed figure, in the order of printing",
-    (
-        Column("table", "string", "where it is printed", "1 to 13, figure2, text"),
-        Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
-        Column("label", "string", "the row's name as printed; in the text, what is counted"),
-        Column("column", "string", "what the figure is; in the text, a quantity and its subject"),
-        Column("value", "Float64", "the number, percentages as 85.4; missing for words", "", True),
-        Column("unit", "string", "unit of the value"),
-        Column("digits", "Int64", "decimals printed; -3 for 25k", "-3 to 1", True),
-        Column("printed", "string", "the figure as printed"),
-        Column("bold", "bool", "printed in bold"),
-        Column("red", "bool", "printed in red: nothing passed"),
-        Column("where", "string", "section, caption or footnote"),
-        Column("repeats", "string", "first place of the same quantity: table > row > column"),
-    ),
-)
-
 
 class Figure(NamedTuple):
-    """One printed figure; the fields are the columns of `FIGURE_COLUMNS`."""
+    """One printed figure; the fields are the columns of the files."""
 
+    #: 1 to 13, figure2 or text.
     table: str
+    #: Domain, model, preset or kind of failure; an id in the text.
     row: str
+    #: The row's name as printed; in the text, what is counted.
     label: str
+    #: What the figure is; in the text, a quantity and its subject.
     column: str
+    #: Percentages as 85.4; None for words.
     value: float | None
     unit: str
+    #: Decimals printed; -3 for 25k.
     digits: int | None
     printed: str
     bold: bool
+    #: Printed in red: nothing passed.
     red: bool
+    #: Section, caption or footnote.
     where: str
+    #: First place of the same quantity: table > row > column.
     repeats: str = ""
 
 
@@ -91,20 +78,3 @@ def rows_of(part: str) -> tuple[Figure, ...]:
         Figure(**{name: converters.get(name, str)(row[name]) for name in Figure._fields})
         for row in rows
     )
-
-
-def figures(part: int | str | None = None) -> pd.DataFrame:
-    """Return the printed figures of the paper, one per row.
-
-    Notes
-    -----
-    Source: arXiv 2602.12247.
-
-    Examples
-    --------
-    >>> frame = figures(2)
-    >>> frame.loc[frame["row"] == "total", "printed"].tolist()
-    ['35', '2,076', '12,867']
-    """
-    names = PARTS if part is None else (part_name(part),)
-    return FIGURE_COLUMNS.from_rows(figure for name in names for figure in rows_of(name))
