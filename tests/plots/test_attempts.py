@@ -20,7 +20,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
 
 from extractbench_nb.plots.evaluated import (  # noqa: E402
     attempts,
@@ -93,11 +92,6 @@ def test_only_endings_that_occur_are_in_the_legend() -> None:
     assert legend(attempts(frame.head(1))) == ["timeout"]
 
 
-def test_every_ending_has_a_colour_of_its_own() -> None:
-    assert sorted(ENDINGS) == sorted(FAILURES)
-    assert len({colour.lower() for colour in ENDINGS.values()}) == len(FAILURES)
-
-
 # --- validity by length ------------------------------------------------------------------------
 
 
@@ -157,36 +151,6 @@ def test_a_legend_of_any_length_is_drawn_in_short_lines() -> None:
 @cache
 def by_run() -> pd.DataFrame:
     return validity_by_length(tried(), DATASET, by="run")
-
-
-DRAWN: dict[str, Callable[[], Axes]] = {
-    "attempts": lambda: attempts(tried()),
-    "attempts of modes": lambda: attempts(tried(), by=["mode", "run"]),
-    "attempts of one": lambda: attempts(tried().head(1)),
-    "validity": lambda: validity(validity_by_length(tried(), DATASET)),
-    "validity by run": lambda: validity(by_run()),
-    "validity of one": lambda: validity(by_run().head(1)),
-    "validity from 0": lambda: validity(by_run().assign(shortest=0)),
-    "validity at 0": lambda: validity(by_run().assign(shortest=0, median=0, longest=0)),
-    "validity of strange names": lambda: validity(by_run().assign(run="$\\frac{ <b>" * 9)),
-}
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_makes_a_figure_of_notebook_width_with_all_labels_inside(name: str) -> None:
-    settings = matplotlib.rcParams.copy()
-    ax = DRAWN[name]()
-    assert matplotlib.rcParams == settings
-    figure = ax.figure
-    assert isinstance(figure, Figure)
-    assert figure.get_figwidth() == pytest.approx(7.5)
-    figure.canvas.draw()
-    frame = figure.bbox.padded(1.0)
-    drawn = ax.get_legend()
-    for text in [*ax.texts, *ax.get_yticklabels(), *(drawn.get_texts() if drawn else [])]:
-        box = text.get_window_extent()
-        assert frame.containsx(box.x0), text.get_text()
-        assert frame.containsx(box.x1), text.get_text()
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,6 @@ def test_what_all_lines_share_is_in_the_title(frame: pd.DataFrame) -> None:
     assert single.get_title(loc="left") == "Score under corruption: typo, paper"
 
 
-def test_rows_in_any_order(frame: pd.DataFrame) -> None:
-    mixed = plots.sensitivity(frame[frame["profile"].eq("paper")].iloc[::-1])
-    assert all((np.diff(points[:, 0]) > 0).all() for points in curves(mixed))
-
-
 def test_plain_values_have_no_reference(frame: pd.DataFrame) -> None:
     values = xb.sensitivity("string_fuzzy", ["Oak Street", "Elm Road"], ["typo", "unit"], [0, 1])
     ax = plots.sensitivity(values)
@@ -140,10 +135,3 @@ def test_what_cannot_be_drawn(frame: pd.DataFrame, change: object, said: str) ->
     with pytest.raises(InputError, match=said):
         plots.sensitivity(change(frame))  # type: ignore[operator]
     assert not plt.get_fignums()
-
-
-def test_names_from_users_are_shown_as_they_are(frame: pd.DataFrame) -> None:
-    metrics = pd.array(["$\\frac{ \ud800\n" + "long " * 40] * len(frame), dtype="string[python]")
-    ax = plots.sensitivity(frame[frame["profile"].eq("paper")].assign(metric=metrics[:6]))
-    assert isinstance(ax.figure, Figure)
-    ax.figure.canvas.draw()

@@ -194,12 +194,6 @@ def test_failures_beside_much_longer_bars_are_counted_in_words() -> None:
         assert f"{counts[name]} {name.replace('_', ' ')}" in text
 
 
-def test_a_group_without_a_name_is_named() -> None:
-    _, ax = plt.subplots()
-    plots.outcomes(fields(SIX), by="domain", ax=ax)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["(no domain)"]
-
-
 def test_curves_that_coincide_share_a_line_and_are_named() -> None:
     ax = draw("keep_curves", (6.5, 4.2))
     drawn = [line for line in ax.lines if len(line.get_xdata()) > 2]  # type: ignore[arg-type]
@@ -208,12 +202,6 @@ def test_curves_that_coincide_share_a_line_and_are_named() -> None:
     assert min(text.get_window_extent().width for text in ax.texts) > 10
     swatches = [to_hex(line.get_color()) for line in ax.lines if line not in drawn]
     assert swatches[0] == swatches[1] != swatches[2]
-
-
-def test_documents_have_the_names_of_the_other_figures() -> None:
-    ax = draw("documents", (6.5, 4.2))
-    named = {text.get_text() for text in ax.get_legend().get_texts()}
-    assert set(TABLE.index) <= named
 
 
 @pytest.mark.parametrize("longest", [8, 12, 20, 40])
