@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from extractbench_nb._json import canonical_unordered, json_text, json_type, leaf_texts
+from extractbench_nb._json import canonical, canonical_unordered, json_text, json_type, leaf_texts
 from extractbench_nb.engine.accepted import class_members, normal_path
 from extractbench_nb.engine.pairing import pair_up, resolve_union
 from extractbench_nb.engine.scoring import ALIGNED, Pending, Scored, Scorer, point_score
@@ -226,16 +226,18 @@ class ItemComparer:
         """Choose accepted alternatives to put in the place of gold's items, by index.
 
         One is chosen if it is nearer than gold's own item to a predicted item that no other item
-        of gold matches: a match first, then the most similar.
+        of gold matches: a match first, then the most similar. Ties are broken by canonical JSON.
         """
         chosen: dict[int, Any] = {}
-        for i, values in self.scorer.accepted.of_items(array).items():
+        alternatives = self.scorer.accepted.of_items(array)
+        for i in sorted(alternatives, key=lambda i: (canonical(gold[i]), i)):
             at, own = node.item(i), gold[i]
             if at is None:
                 continue
             partners = predicted[i : i + 1] if i < len(node.children.prefix) else predicted
             others = [chosen.get(k, item) for k, item in enumerate(gold) if k != i]
             best = self._nearest(at, own, partners, others)
+            values = sorted(alternatives[i], key=canonical)
             readings = [own.replaced(v) if isinstance(own, MapItem) else v for v in values]
             self._kept.append(readings)  # results are remembered by identity
             for reading in readings if not best[0] else ():

@@ -152,6 +152,48 @@ def test_an_item_as_a_whole_is_named_in_matches() -> None:
     assert rows.status.tolist() == ["matched", "matched"]
 
 
+MAP_OF_ARRAYS = {"type": "object", "additionalProperties": arr(EXACT)}
+OTHER_ITEMS = [
+    # schema, gold, prediction, path and value of an alternative
+    (
+        {"anyOf": [MAP_OF_ARRAYS, arr(EXACT)], "evaluation_config": "array_llm"},
+        {"k": ["x", "y"], "l": ["z"]},
+        {"k": ["y", "Q"], "l": ["z"]},
+        "$['k'][0]",
+        "Q",
+    ),
+    ({"type": "array", "prefixItems": [EXACT, EXACT]}, ["a", "b"], ["x", "b"], "$[0]", "x"),
+]
+
+
+@pytest.mark.parametrize("schema, gold, predicted, path, value", OTHER_ITEMS)
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+def test_items_of_maps_and_tuples(  # noqa: PLR0917 - one argument a column
+    schema: Any, gold: Any, predicted: Any, path: str, value: Any, profile: str
+) -> None:
+    accepted = [{"path": path, "value": value}]
+    ev = xb.evaluate(schema, gold, predicted, accepted=accepted, profile=profile)
+    assert ev.summary["pass_rate"] == 1.0
+    assert ev.matches["accepted_as"].dropna().tolist() == [json.dumps(value)]
+
+
+def test_a_matcher_is_given_the_alternative() -> None:
+    seen: list[Any] = []
+
+    def crossed(gold: Any, predicted: Any, node: Any) -> list[tuple[int, int]]:
+        seen.extend(gold)
+        return [(0, 1), (1, 0)]
+
+    gold, predicted = {"tags": ["red", "blue"]}, {"tags": ["blue", "crimson"]}
+    accepted = [{"path": "$.tags[0]", "value": "crimson"}]
+    ev = xb.evaluate(SCHEMA, gold, predicted, accepted=accepted, alignment=crossed)
+    assert seen == ["crimson", "blue"]
+    assert ev.matches[["status", "gold"]].to_numpy().tolist() == [
+        ["matched", "red"],
+        ["matched", "blue"],
+    ]
+
+
 def test_alternatives_count_in_large_arrays() -> None:
     items = arr({**obj(name=EXACT, code=EXACT), "type": "object"})
     gold = [{"name": f"name {i}", "code": f"c{i % 7}"} for i in range(120)]
