@@ -168,7 +168,7 @@ OTHER_ITEMS = [
 
 @pytest.mark.parametrize("schema, gold, predicted, path, value", OTHER_ITEMS)
 @pytest.mark.parametrize("profile", ["paper", "strict"])
-def test_items_of_maps_and_tuples(  # noqa: PLR0917 - one argument a column
+def test_items_of_maps_and_tuples(
     schema: Any, gold: Any, predicted: Any, path: str, value: Any, profile: str
 ) -> None:
     accepted = [{"path": path, "value": value}]
