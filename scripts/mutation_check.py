@@ -42,7 +42,6 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "engine/traversal.py",
             "engine/records.py",
             "engine/accepted.py",
-            "engine/choices.py",
             "engine/strict_rules.py",
             "schema/nodes.py",
         ),
