@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from extractbench_nb._version import __version__
-from extractbench_nb.engine.profiles import profiles
+from extractbench_nb.core.profiles import profiles
 from extractbench_nb.errors import (
     ConfigError,
     ExtractBenchError,
@@ -22,39 +22,43 @@ from extractbench_nb.errors import (
     OutputError,
     SchemaError,
 )
-from extractbench_nb.evaluation.api import evaluate, evaluate_async
-from extractbench_nb.evaluation.rules import rule
-from extractbench_nb.field_metrics.registry import MetricScore, metric, metrics
-from extractbench_nb.schema.config import presets
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.core.evaluation import evaluate, evaluate_async
+from extractbench_nb.core.cross_field_rules import rule
+from extractbench_nb.core.metrics.registry import MetricScore, metric, metrics
+from extractbench_nb.core.schema.evaluation_config import presets
+from extractbench_nb.core.schema.parse import parse_schema
 
 if TYPE_CHECKING:
     from extractbench_nb import (
         benchmark,
         compat,
         construction,
-        extraction,
-        field_metrics,
+        runs as extraction,
         gold,
         integrations,
         judges,
         pdf,
-        plots,
-        report,
         simulation,
         stats,
         tables,
     )
-    from extractbench_nb.batch.estimate import estimate_cost
-    from extractbench_nb.batch.run import evaluate_runs, load_evaluations
-    from extractbench_nb.benchmark.dataset import load_dataset
-    from extractbench_nb.benchmark.fetch import fetch_dataset
-    from extractbench_nb.display.frames import format_frames
-    from extractbench_nb.engine.llm_alignment import LLMAligner
-    from extractbench_nb.extraction.reading import read_outputs
-    from extractbench_nb.extraction.runs import extract
+    from extractbench_nb.core import (
+        metrics as field_metrics,
+    )
+    from extractbench_nb.views import (
+        plots,
+        report,
+    )
+    from extractbench_nb.runs.estimate import estimate_cost
+    from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
+    from extractbench_nb.runs.dataset import load_dataset
+    from extractbench_nb.runs.fetch import fetch_dataset
+    from extractbench_nb.views.formatting import format_frames
+    from extractbench_nb.judges.model_aligner import LLMAligner
+    from extractbench_nb.runs.outputs import read_outputs
+    from extractbench_nb.runs.extracting import extract
     from extractbench_nb.integrations.scorer import as_scorer
-    from extractbench_nb.judges.choosing import Ensemble
+    from extractbench_nb.core.text.choosing import Ensemble
     from extractbench_nb.judges.llm import LLMJudge
     from extractbench_nb.judges.replay import ReplayJudge
     from extractbench_nb.pdf.evidence import find_evidence, grounded
@@ -64,14 +68,16 @@ if TYPE_CHECKING:
     from extractbench_nb.stats.compare import compare_runs
     from extractbench_nb.stats.consistency import self_consistency
     from extractbench_nb.stats.gates import regressions
-    from extractbench_nb.stats.judges import judge_agreement
-    from extractbench_nb.widgets import (
+    from extractbench_nb.stats.judge_agreements import judge_agreement
+    from extractbench_nb.views import (
         explore,
-        keep_static,
         show,
         show_evidence,
         show_matches,
         workbench,
+    )
+    from extractbench_nb.views.static import (
+        keep_static,
     )
 
 __all__ = [

@@ -22,9 +22,9 @@ import matplotlib as mpl
 import pandas as pd
 
 import extractbench_nb as xb
-from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.plots.drawing import BLUE, GREY, INK, VERMILLION
-from extractbench_nb.plots.evaluated import name_lines
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.views.plots.axes import BLUE, GREY, INK, VERMILLION
+from extractbench_nb.views.plots.evaluation_figures import name_lines
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

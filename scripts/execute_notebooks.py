@@ -23,7 +23,7 @@ import nbformat
 from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
 
-from extractbench_nb.widgets.static import WIDGET, drop_live_parts
+from extractbench_nb.views.static import WIDGET, drop_live_parts
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 CELL_SECONDS = 1800

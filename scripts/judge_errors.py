@@ -16,7 +16,7 @@ from pathlib import Path
 
 from judge_texts.edits import HELD_OUT, TUNING, Count, count_errors, make_cases, wilson
 
-from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.core.text.offline_judge import OfflineJudge
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -33,7 +33,7 @@ def pytest_collection() -> Iterator[None]:
 @pytest.fixture
 def own_rules() -> Iterator[dict[str, Any]]:
     """The registry of cross-field rules, empty; the test's own rules are removed afterwards."""
-    from extractbench_nb.evaluation import RULES
+    from extractbench_nb.core.cross_field_rules import RULES
 
     before = dict(RULES)
     RULES.clear()

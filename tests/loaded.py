@@ -88,8 +88,8 @@ def begin_extract(folder: str, url: str, mode: str) -> ForkServerProcess:
 
 
 def _extract(folder: str, url: str, mode: str) -> None:
-    from extractbench_nb.benchmark.dataset import load_dataset
-    from extractbench_nb.extraction.runs import extract
+    from extractbench_nb.runs.dataset import load_dataset
+    from extractbench_nb.runs.extracting import extract
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     options = {"mode": mode, "retry_wait": 0.0, "progress": False}

@@ -1,7 +1,7 @@
 """Imports LiteLLM and what uses it, in the process that `tests.loaded` has others forked from."""
 
-from extractbench_nb.evaluation import evaluate
-from extractbench_nb.extraction.runs import extract
+from extractbench_nb.core.evaluation import evaluate
+from extractbench_nb.runs.extracting import extract
 from extractbench_nb.judges.client import litellm
 
 __all__ = ["evaluate", "extract"]

@@ -28,7 +28,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from extractbench_nb._frames import FrameSpec
+from extractbench_nb.core.frames import FrameSpec
 
 PACKAGE = "extractbench_nb"
 

@@ -23,7 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import extractbench_nb
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.core.frames import Column, FrameSpec
 
 PACKAGE = extractbench_nb.__name__
 _CODE = re.compile(r"(`+)([^`]+)\1")

@@ -1,9 +1,9 @@
 """The ExtractBench dataset and paper: data, statistics, printed and recomputed tables, errata."""
 
 from extractbench_nb.benchmark.complexities import complexity, field_definitions
-from extractbench_nb.benchmark.dataset import Dataset, load_dataset, recorded_outputs
+from extractbench_nb.runs.dataset import Dataset, load_dataset, recorded_outputs
 from extractbench_nb.benchmark.domain_facts import gold_figures
-from extractbench_nb.benchmark.fetch import fetch_dataset
+from extractbench_nb.runs.fetch import fetch_dataset
 from extractbench_nb.benchmark.paper_counts import counts
 from extractbench_nb.benchmark.paper_errata import claims, errata
 from extractbench_nb.benchmark.paper_tables import compare, published, style, table

@@ -8,15 +8,15 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.benchmark import statistics
-from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.runs import dataset_statistics as statistics
+from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, rows_of
-from extractbench_nb.benchmark.statistics import DEPTH, DOCUMENT, DOMAIN, KEYS, SCHEMA
-from extractbench_nb.engine.pairing import pair_up
+from extractbench_nb.runs.dataset_statistics import DEPTH, DOCUMENT, DOMAIN, KEYS, SCHEMA
+from extractbench_nb.core.pairing import pair_up
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.schema.complexity import keys_outside_arrays, schema_complexity
-from extractbench_nb.schema.parse import SchemaSource, parse_schema
+from extractbench_nb.core.schema.complexity import keys_outside_arrays, schema_complexity
+from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 
 _STATISTICS = {column.name: column for column in statistics.STATISTICS}
 _AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")

@@ -11,14 +11,14 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.benchmark.paper_cells import DOMAINS, SCHEMAS
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
-from extractbench_nb.benchmark.statistics import shipped_frame, shipped_schemas, shipped_statistics
+from extractbench_nb.runs.dataset_statistics import shipped_frame, shipped_schemas, shipped_statistics
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.api import evaluate
-from extractbench_nb.schema.complexity import schema_complexity
+from extractbench_nb.core.evaluation import evaluate
+from extractbench_nb.core.schema.complexity import schema_complexity
 
 GOLD_COLUMNS = FrameSpec(
     "gold",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.benchmark.paper_cells import (
     CLAUDE,
     DOMAIN_TABLES,

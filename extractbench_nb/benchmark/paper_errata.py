@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.benchmark.statistics import shipped_frame
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.runs.dataset_statistics import shipped_frame
 
 #: high: a result or conclusion changes; medium: a printed figure or a rule is wrong; low: wording,
 #: marks, small differences.

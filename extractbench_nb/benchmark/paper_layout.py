@@ -18,7 +18,7 @@ from extractbench_nb.benchmark.paper_cells import (
     rounded,
 )
 from extractbench_nb.benchmark.published import Figure, rows_of
-from extractbench_nb.display.publication import Spans, Texts
+from extractbench_nb.support.publication import Spans, Texts
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.benchmark.dataset import Dataset
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.benchmark.domain_facts import facts_of
 from extractbench_nb.benchmark.paper_cells import (
     CHECKS,
@@ -32,7 +32,7 @@ from extractbench_nb.benchmark.run_comparison import RunTables, compare_with_run
 from extractbench_nb.errors import InputError, needs
 
 if TYPE_CHECKING:
-    from extractbench_nb.display.publication import PaperStyler
+    from extractbench_nb.support.publication import PaperStyler
 
 
 COMPARE_COLUMNS = FrameSpec(
@@ -236,7 +236,7 @@ def style(
     """
     needs("jinja2", "notebook")
     from extractbench_nb.benchmark.paper_layout import caption_of, lay_out, spans_of
-    from extractbench_nb.display.publication import styled
+    from extractbench_nb.support.publication import styled
 
     part = table_name(n)
     if values not in ("recomputed", "published"):

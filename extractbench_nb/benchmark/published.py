@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from extractbench_nb.benchmark.statistics import shipped_rows
-from extractbench_nb.display.names import SCHEMA_NAMES
+from extractbench_nb.runs.dataset_statistics import shipped_rows
+from extractbench_nb.benchmark.display_names import SCHEMA_NAMES
 from extractbench_nb.errors import InputError, nearest
 
 _TABLES = range(1, 14)

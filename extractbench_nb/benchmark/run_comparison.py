@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.benchmark.paper_cells import (
     DIFFERS,
     DOMAIN_TABLES,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from extractbench_nb._json import canonical
+from extractbench_nb.core.values.json_values import canonical
 from extractbench_nb._version import __version__
-from extractbench_nb.batch.rows import UNITS
-from extractbench_nb.cli.construction import construct
+from extractbench_nb.runs.rows import UNITS
+from extractbench_nb.cli.construct import construct
 from extractbench_nb.cli.gate import gate
 from extractbench_nb.cli.output import (
     OrderedGroup,
@@ -29,15 +29,15 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
-from extractbench_nb.display.text import cut, plural
+from extractbench_nb.support.wording import cut, plural
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.frames import SUMMARY
-from extractbench_nb.evaluation.result import scores_text
+from extractbench_nb.core.evaluation_frames import SUMMARY
+from extractbench_nb.core.result import scores_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from extractbench_nb.evaluation.result import Evaluation
+    from extractbench_nb.core.result import Evaluation
 
 __all__ = ["COMMAND", "commands", "one_line_errors"]
 
@@ -165,7 +165,7 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
 
 
 def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: str) -> Evaluation:
-    from extractbench_nb.evaluation.api import evaluate as evaluate_one
+    from extractbench_nb.core.evaluation import evaluate as evaluate_one
 
     source: Path | str = predicted
     if str(predicted) == "-":
@@ -245,7 +245,7 @@ def batch(
     Prints one line per run. RUNS is a folder with one folder of outputs per run, named after their
     documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON scores zero.
     """
-    from extractbench_nb.batch.run import evaluate_runs
+    from extractbench_nb.runs.evaluate import evaluate_runs
 
     if resume and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder of the batch to continue.")
@@ -278,7 +278,7 @@ def batch(
 
 
 def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
-    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
+    from extractbench_nb.runs.dataset import NAMED_DATASETS, load_dataset
     from extractbench_nb.errors import DatasetError
 
     if dataset is not None:
@@ -337,7 +337,7 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     """Concatenate the summaries of saved batches; equal run names get a prefix."""
     import pandas as pd
 
-    from extractbench_nb.batch.run import load_evaluations
+    from extractbench_nb.runs.evaluate import load_evaluations
 
     folders = list(dict.fromkeys(folders))
     frames = [load_evaluations(folder).summary for folder in folders]
@@ -377,7 +377,7 @@ def schema(schema: Path, *, as_json: bool) -> None:
 
     Prints every node of the file SCHEMA with its type, metric and params.
     """
-    from extractbench_nb.schema.parse import parse_schema
+    from extractbench_nb.core.schema.parse import parse_schema
 
     tree = parse_schema(schema)
     if as_json:
@@ -394,7 +394,7 @@ def datasets(name: str | None, *, as_json: bool) -> None:
 
     NAME is sample, extractbench or a folder. Without it, the named datasets are listed.
     """
-    from extractbench_nb.benchmark.dataset import load_dataset
+    from extractbench_nb.runs.dataset import load_dataset
 
     if name is None:
         _print_datasets(as_json=as_json)
@@ -411,7 +411,7 @@ def datasets(name: str | None, *, as_json: bool) -> None:
 
 
 def _print_datasets(*, as_json: bool) -> None:
-    from extractbench_nb.benchmark.dataset import NAMED_DATASETS, load_dataset
+    from extractbench_nb.runs.dataset import NAMED_DATASETS, load_dataset
     from extractbench_nb.errors import DatasetError
 
     rows: list[dict[str, Any]] = []
@@ -435,7 +435,7 @@ def _print_datasets(*, as_json: bool) -> None:
 @json_option
 def metrics(*, as_json: bool) -> None:
     """List the metrics that an evaluation_config can name."""
-    from extractbench_nb.field_metrics.registry import metrics as all_metrics
+    from extractbench_nb.core.metrics.registry import metrics as all_metrics
 
     shown = ("metric", "applies_to", "pass_rule", "summary")
     print_frame(all_metrics(), as_json=as_json, shown=shown)
@@ -445,7 +445,7 @@ def metrics(*, as_json: bool) -> None:
 @json_option
 def profiles(*, as_json: bool) -> None:
     """Show the scoring rules of all profiles, side by side."""
-    from extractbench_nb.engine.profiles import profiles as all_rules
+    from extractbench_nb.core.profiles import profiles as all_rules
 
     print_frame(all_rules().reset_index(), as_json=as_json)
 
@@ -458,7 +458,7 @@ def static(notebooks: tuple[Path, ...]) -> None:
     Changes the files NOTEBOOKS. Each live view of this package is saved with a static copy of
     itself; after this command a reopened or exported notebook shows that copy.
     """
-    from extractbench_nb.widgets.static import keep_static
+    from extractbench_nb.views.static import keep_static
 
     for path in notebooks:
         changed = keep_static(path)

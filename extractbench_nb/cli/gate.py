@@ -21,7 +21,7 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
-from extractbench_nb.engine.profiles import PROFILES
+from extractbench_nb.core.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError
 from extractbench_nb.stats.compare import MEASURES
 
@@ -115,9 +115,9 @@ def gate(
 
 def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regressions:
     """Compare two folders, and write the summary."""
-    from extractbench_nb._files import write_texts
-    from extractbench_nb.batch.run import evaluate_runs, load_evaluations
-    from extractbench_nb.benchmark.dataset import load_dataset
+    from extractbench_nb.support.files import write_texts
+    from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
+    from extractbench_nb.runs.dataset import load_dataset
     from extractbench_nb.stats.gates import regressions
 
     names = ("dataset", "summary", "github", "profile", "judge", "accepted")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from extractbench_nb.display.text import document_json
-from extractbench_nb.engine.profiles import PROFILES
+from extractbench_nb.support.wording import document_json
+from extractbench_nb.core.profiles import PROFILES
 from extractbench_nb.errors import ExtractBenchError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.field_metrics.registry import REGISTRY, Metric
-from extractbench_nb.schema.config import MetricSpec
-from extractbench_nb.schema.nodes import Node
+from extractbench_nb.core.metrics.registry import REGISTRY, Metric
+from extractbench_nb.core.schema.evaluation_config import MetricSpec
+from extractbench_nb.core.schema.schema_nodes import Node
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from extractbench_nb._json import json_text, without_brackets
+from extractbench_nb.core.values.json_values import json_text, without_brackets
 from extractbench_nb.compat.metric_classes import MetricResult
-from extractbench_nb.engine.records import Leaf, settled
-from extractbench_nb.engine.scoring import Scored
-from extractbench_nb.engine.traversal import Aligner
-from extractbench_nb.evaluation.api import evaluate, evaluate_async
-from extractbench_nb.evaluation.result import Evaluation
-from extractbench_nb.field_metrics.strings import normal_url
-from extractbench_nb.judges.base import Judge
-from extractbench_nb.report.contents import COUNTS, field_outcomes
-from extractbench_nb.schema.nodes import MISSING, Schema, Unusable
-from extractbench_nb.schema.parse import SchemaSource, parse_schema
+from extractbench_nb.core.records import Leaf, settled
+from extractbench_nb.core.scoring import Scored
+from extractbench_nb.core.traversal import Aligner
+from extractbench_nb.core.evaluation import evaluate, evaluate_async
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.core.metrics.string_metrics import normal_url
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.views.report.report_contents import COUNTS, field_outcomes
+from extractbench_nb.core.schema.schema_nodes import MISSING, Schema, Unusable
+from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 
 
 @dataclass

@@ -1,17 +1,17 @@
 """One table from many documents (AOE): comparing it, its data, retrieval, figures."""
 
 from extractbench_nb.construction import aoe
-from extractbench_nb.construction.batches import evaluate_tables
+from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.dataset import TableDataset, TableTask
+from extractbench_nb.construction.table_dataset import TableDataset, TableTask
 from extractbench_nb.construction.evaluations import TableEvaluations
-from extractbench_nb.construction.evidence import evidence_recall, losses
+from extractbench_nb.construction.evidence_recall import evidence_recall, losses
 from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.profiles import rules_of
-from extractbench_nb.construction.reading import read_answer
-from extractbench_nb.construction.result import TableComparison
+from extractbench_nb.construction.construction_profiles import rules_of
+from extractbench_nb.construction.answers import read_answer
+from extractbench_nb.construction.table_comparison import TableComparison
 from extractbench_nb.construction.retrieval import Retriever, split_documents
-from extractbench_nb.construction.runs import construct
+from extractbench_nb.construction.constructing import construct
 
 __all__ = [
     "Retriever",

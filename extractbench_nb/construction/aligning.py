@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from extractbench_nb.construction.profiles import PASS_MARK
-from extractbench_nb.construction.values import (
+from extractbench_nb.construction.construction_profiles import PASS_MARK
+from extractbench_nb.construction.cell_values import (
     column_key,
     is_absent,
     protected,
     row_key,
     unit_of_column,
 )
-from extractbench_nb.engine.bounds import solve
+from extractbench_nb.core.bounds import solve
 
 #: Judges pairs of texts: field of the question, gold, predicted; a score, or None for no verdict.
 Ask = Callable[[Sequence[tuple[str, str, str]]], Sequence[float | None]]

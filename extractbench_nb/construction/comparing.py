@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from extractbench_nb.construction.aligning import RowMatch, Side, align_columns, align_rows
-from extractbench_nb.construction.profiles import TableRules, rules_of
-from extractbench_nb.construction.reading import Note, Reading, Tables, read_answer
+from extractbench_nb.construction.construction_profiles import TableRules, rules_of
+from extractbench_nb.construction.answers import Note, Reading, Tables, read_answer
 from extractbench_nb.construction.released import compare_released
-from extractbench_nb.construction.result import Parts, TableComparison, ratios_of
-from extractbench_nb.construction.values import is_absent, number_of, propose_keys, text_key
-from extractbench_nb.construction.verdicts import (
+from extractbench_nb.construction.table_comparison import Parts, TableComparison, ratios_of
+from extractbench_nb.construction.cell_values import is_absent, number_of, propose_keys, text_key
+from extractbench_nb.construction.cell_verdicts import (
     Asker,
     CellVerdict,
     TextPair,
@@ -21,7 +21,7 @@ from extractbench_nb.construction.verdicts import (
     strict_verdicts,
 )
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.judges.base import Judge
+from extractbench_nb.core.text.judging import Judge
 
 _MOST_SHOWN = 5
 #: Stands for the keys of a column that a table lacks; it equals no key, not even a blank one.

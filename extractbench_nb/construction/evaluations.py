@@ -9,23 +9,23 @@ from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.construction.dataset import LENGTH_MEANING
-from extractbench_nb.construction.evidence import LOSS_COLUMNS, EvidenceRecall, losses
-from extractbench_nb.construction.reading import FAILURES, READING_KINDS
-from extractbench_nb.construction.result import (
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.construction.table_dataset import LENGTH_MEANING
+from extractbench_nb.construction.evidence_recall import LOSS_COLUMNS, EvidenceRecall, losses
+from extractbench_nb.construction.answers import FAILURES, READING_KINDS
+from extractbench_nb.construction.table_comparison import (
     CELL_COLUMNS,
     COLUMN_COLUMNS,
     ROW_COLUMNS,
     SUMMARY,
     TableComparison,
 )
-from extractbench_nb.display.html import card_html, document_text, table_html
-from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.support.cards import card_html, document_text, table_html
+from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.frames import CALL_COLUMNS, total_cost
-from extractbench_nb.evaluation.warnings import WARNING_COLUMNS
-from extractbench_nb.judges.base import JudgeCall
+from extractbench_nb.core.evaluation_frames import CALL_COLUMNS, total_cost
+from extractbench_nb.core.document_warnings import WARNING_COLUMNS
+from extractbench_nb.core.text.judging import JudgeCall
 
 #: The parts of a rating, and AOE's weights of them.
 QUALITY_WEIGHTS = {"intent": 2, "columns": 3, "content": 3, "format": 2}

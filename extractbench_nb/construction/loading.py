@@ -30,8 +30,8 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.benchmark.dataset import list_files, list_folders, load_dataset
-from extractbench_nb.construction.dataset import (
+from extractbench_nb.runs.dataset import list_files, list_folders, load_dataset
+from extractbench_nb.construction.table_dataset import (
     DOCUMENT_KINDS,
     Problem,
     SourceDocument,
@@ -39,7 +39,7 @@ from extractbench_nb.construction.dataset import (
     TableTask,
     task_text,
 )
-from extractbench_nb.display.text import one_line
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import DatasetError, nearest, needs
 
 AOE_FILE = "all_AOE_tables.jsonl"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._files import read_own_json, write_texts
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.display.text import document_json
+from extractbench_nb.support.files import read_own_json, write_texts
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.support.wording import document_json
 from extractbench_nb.errors import InputError, nearest
 
 #: What a person may decide about a field, and what it means.

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import canonical_unordered, read_document
-from extractbench_nb.batch.results import Evaluations
-from extractbench_nb.batch.run import evaluate_runs
-from extractbench_nb.benchmark.dataset import GOLD_SUFFIX, Dataset, list_files, load_dataset
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values.json_values import canonical_unordered, read_document
+from extractbench_nb.runs.results import Evaluations
+from extractbench_nb.runs.evaluate import evaluate_runs
+from extractbench_nb.runs.dataset import GOLD_SUFFIX, Dataset, list_files, load_dataset
 from extractbench_nb.errors import InputError
 
 FIELDS = FrameSpec(

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._concurrency import progress_bar
-from extractbench_nb._json import json_type
-from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.display.text import plural
-from extractbench_nb.engine.pairing import undeclared
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.core.values.json_values import json_type
+from extractbench_nb.runs.dataset import Dataset
+from extractbench_nb.support.wording import plural
+from extractbench_nb.core.pairing import undeclared
 from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError, nearest
-from extractbench_nb.evaluation.warnings import violations
+from extractbench_nb.core.document_warnings import violations
 from extractbench_nb.gold import entries
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
 from extractbench_nb.gold.findings import (
@@ -31,8 +31,8 @@ from extractbench_nb.gold.findings import (
 )
 from extractbench_nb.gold.lookup import find_date_faults, find_values
 from extractbench_nb.pdf.pages import read_pages
-from extractbench_nb.pdf.text import PdfText
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.pdf.page_text import PdfText
+from extractbench_nb.core.schema.parse import parse_schema
 
 _TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
 

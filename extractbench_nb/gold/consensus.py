@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._concurrency import progress_bar
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import (
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values.json_values import (
     BRACKETED,
     bracketed,
     canonical_unordered,
@@ -23,22 +23,22 @@ from extractbench_nb._json import (
     leaf_texts,
     scalars,
 )
-from extractbench_nb.batch.results import Evaluations
-from extractbench_nb.benchmark.dataset import Dataset
-from extractbench_nb.engine.assignment import OptimalAligner
-from extractbench_nb.engine.pairing import holds_something, resolve_union
-from extractbench_nb.engine.profiles import PROFILES
-from extractbench_nb.engine.scoring import Scorer
-from extractbench_nb.engine.similarity import MapItem, PairScore, pass_threshold
+from extractbench_nb.runs.results import Evaluations
+from extractbench_nb.runs.dataset import Dataset
+from extractbench_nb.core.alignment import OptimalAligner
+from extractbench_nb.core.pairing import holds_something, resolve_union
+from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core.scoring import Scorer
+from extractbench_nb.core.similarity import MapItem, PairScore, pass_threshold
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
-from extractbench_nb.evaluation.mismatches import KIND_NAMES, mismatch_kind
+from extractbench_nb.core.mismatches import KIND_NAMES, mismatch_kind
 from extractbench_nb.gold.checks import audit
-from extractbench_nb.judges.offline import OfflineJudge
-from extractbench_nb.language.text import is_placeholder
+from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.core.text.folding import is_placeholder
 from extractbench_nb.pdf.evidence import look_up
-from extractbench_nb.pdf.text import PdfText, index_of, squash
-from extractbench_nb.schema.nodes import PRESENT, Children, Node, Schema
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.pdf.page_text import PdfText, index_of, squash
+from extractbench_nb.core.schema.schema_nodes import PRESENT, Children, Node, Schema
+from extractbench_nb.core.schema.parse import parse_schema
 
 #: The kinds of suspects, with their meanings.
 SUSPECT_KINDS = {

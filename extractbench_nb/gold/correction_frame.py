@@ -12,13 +12,13 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb._files import write_texts
-from extractbench_nb._json import (
+from extractbench_nb.support.files import write_texts
+from extractbench_nb.core.values.json_values import (
     PATH_STEP,
     canonical,
     private_copy,
 )
-from extractbench_nb.display.text import one_line
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.gold.correction_files import (
     CORRECTIONS,

@@ -10,10 +10,10 @@ from typing import Any
 
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject, shown
 from extractbench_nb.gold.findings import Finding
-from extractbench_nb.judges.differences import abbreviates
-from extractbench_nb.language.dates import MONTHS, Date, parse_date, unshifted
-from extractbench_nb.language.text import fold, is_placeholder
-from extractbench_nb.pdf.text import (
+from extractbench_nb.core.text.differences import abbreviates
+from extractbench_nb.core.text.dates import MONTHS, Date, parse_date, unshifted
+from extractbench_nb.core.text.folding import fold, is_placeholder
+from extractbench_nb.pdf.page_text import (
     Passage,
     PdfText,
     covered,

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
-from extractbench_nb._json import json_text
-from extractbench_nb._model_json import readable_output
-from extractbench_nb.display.text import one_line, plural
-from extractbench_nb.engine.profiles import Profile, get_profile
-from extractbench_nb.engine.traversal import Aligner
+from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.support.model_json import readable_output
+from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.core.profiles import Profile, get_profile
+from extractbench_nb.core.traversal import Aligner
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.evaluation.api import choose_alignment, evaluate_async
-from extractbench_nb.evaluation.result import Evaluation, worst_fields
-from extractbench_nb.judges.base import Judge
-from extractbench_nb.judges.choosing import choose_judge
-from extractbench_nb.schema.nodes import Schema
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.core.evaluation import choose_alignment, evaluate_async
+from extractbench_nb.core.result import Evaluation, worst_fields
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.text.choosing import choose_judge
+from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.schema.parse import parse_schema
 
 #: Entries of ``Evaluation.summary`` that can be a scorer's value.
 SCORES = ("overall_score", "field_score", "pass_rate")
@@ -93,7 +93,7 @@ class DocumentScorer:
         InputError
             Gold is not JSON.
         """
-        from extractbench_nb._concurrency import run_anywhere
+        from extractbench_nb.support.concurrency import run_anywhere
 
         return run_anywhere(self.score_async(output, gold))
 

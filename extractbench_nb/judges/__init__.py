@@ -6,9 +6,9 @@ Judges that call models are loaded on first use.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from extractbench_nb.judges.base import JudgeCall, JudgeError, Question, Verdict
-from extractbench_nb.judges.choosing import Ensemble
-from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.core.text.choosing import Ensemble
+from extractbench_nb.core.text.offline_judge import OfflineJudge
 
 if TYPE_CHECKING:
     from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache

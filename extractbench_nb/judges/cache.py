@@ -19,8 +19,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from extractbench_nb._files import make_folder, user_cache_folder, write_texts
-from extractbench_nb._json import read_text
+from extractbench_nb.support.files import make_folder, user_cache_folder, write_texts
+from extractbench_nb.core.values.json_values import read_text
 from extractbench_nb.errors import InputError, OutputError
 
 #: Tokens and cost of an answer, if known.

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from extractbench_nb.errors import ExtractBenchError, needs
 from extractbench_nb.judges.background import BACKGROUND
-from extractbench_nb.judges.base import ClientError
+from extractbench_nb.core.text.judging import ClientError
 from extractbench_nb.judges.call_failures import (
     EXCHANGE,
     Exchange,

@@ -11,7 +11,7 @@ from typing import Any
 
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.background import BACKGROUND
-from extractbench_nb.judges.base import (
+from extractbench_nb.core.text.judging import (
     NO_PARAMS,
     FieldJudge,
     Judge,

@@ -14,18 +14,18 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._concurrency import progress_bar
-from extractbench_nb._frames import Column, FrameSpec, as_pandas
-from extractbench_nb._json import canonical, read_document
-from extractbench_nb.display.text import fitted
-from extractbench_nb.engine.profiles import PROFILES, Profile, get_profile
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
+from extractbench_nb.core.values.json_values import canonical, read_document
+from extractbench_nb.support.wording import fitted
+from extractbench_nb.core.profiles import PROFILES, Profile, get_profile
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.evaluation.api import evaluate, refuse_non_json
-from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.judges.base import Judge
-from extractbench_nb.schema.config import PRESETS, NodeConfig, parse_config
-from extractbench_nb.schema.nodes import Node, Schema
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.core.evaluation import evaluate, refuse_non_json
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.schema.evaluation_config import PRESETS, NodeConfig, parse_config
+from extractbench_nb.core.schema.schema_nodes import Node, Schema
+from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import (
     CORRUPTIONS,
     LARGEST,

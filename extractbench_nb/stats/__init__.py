@@ -7,7 +7,7 @@ from extractbench_nb.stats.compare import Comparison, compare_runs
 from extractbench_nb.stats.confidences import run_agreement
 from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
 from extractbench_nb.stats.gates import Regressions, regressions
-from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
+from extractbench_nb.stats.judge_agreements import JudgeAgreement, judge_agreement
 from extractbench_nb.stats.reviews import ReviewPlan, review_plan
 from extractbench_nb.stats.risk import RiskCoverage, risk_coverage
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import TEXT
-from extractbench_nb.display.html import text_card
-from extractbench_nb.display.text import one_line
+from extractbench_nb.core.frames import TEXT
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import (

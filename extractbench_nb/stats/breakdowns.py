@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, FrameSpec, as_pandas
+from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, no_column
-from extractbench_nb.evaluation.frames import OUTCOMES, SUMMARY
-from extractbench_nb.evaluation.mismatches import mismatch_kinds
+from extractbench_nb.core.evaluation_frames import OUTCOMES, SUMMARY
+from extractbench_nb.core.mismatches import mismatch_kinds
 
 _LEVELS = ("run", "document")
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, stacked
-from extractbench_nb._json import canonical
-from extractbench_nb.batch.results import Evaluations
-from extractbench_nb.display.text import cut
+from extractbench_nb.core.frames import Column, FrameSpec, stacked
+from extractbench_nb.core.values.json_values import canonical
+from extractbench_nb.runs.results import Evaluations
+from extractbench_nb.support.wording import cut
 from extractbench_nb.errors import InputError
 
 #: Verdicts on a field or an item, the worst first.

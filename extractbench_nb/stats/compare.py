@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import TEXT, Column, DescribedFrames, FrameSpec, numbered
-from extractbench_nb.display.html import (
+from extractbench_nb.core.frames import TEXT, Column, DescribedFrames, FrameSpec, numbered
+from extractbench_nb.support.cards import (
     card_html,
     cell,
     document_text,
@@ -22,7 +22,7 @@ from extractbench_nb.display.html import (
     table_of,
     table_row,
 )
-from extractbench_nb.display.text import one_line
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.stats.breakdowns import gather, known_columns, label
 from extractbench_nb.stats.intervals import (

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.display.html import text_card
-from extractbench_nb.display.text import one_line, plural
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.errors import InputError
-from extractbench_nb.field_metrics.registry import REGISTRY
+from extractbench_nb.core.metrics.registry import REGISTRY
 from extractbench_nb.stats.breakdowns import gather, refuse_missing
 from extractbench_nb.stats.intervals import (
     Drawing,

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import DescribedFrames
-from extractbench_nb._json import canonical
-from extractbench_nb.batch.results import Evaluations
-from extractbench_nb.batch.run import load_evaluations
-from extractbench_nb.batch.storage import first_difference
-from extractbench_nb.display.html import text_card
-from extractbench_nb.display.text import cut, markdown_cell, one_line, plural, value_text
+from extractbench_nb.core.frames import DescribedFrames
+from extractbench_nb.core.values.json_values import canonical
+from extractbench_nb.runs.results import Evaluations
+from extractbench_nb.runs.evaluate import load_evaluations
+from extractbench_nb.runs.storage import first_difference
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import cut, markdown_cell, one_line, plural, value_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.changes import (
     DOCUMENT_COLUMNS,
@@ -318,7 +318,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
     Examples
     --------
-    >>> from extractbench_nb.batch import evaluate_runs
+    >>> from extractbench_nb.runs import evaluate_runs
     >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
     >>> def evaluated(years):
     ...     rows = [("run", f"d{i}", {"year": year}) for i, year in enumerate(years)]

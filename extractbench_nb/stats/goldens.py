@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb._files import write_texts
-from extractbench_nb._json import canonical, read_document
-from extractbench_nb._model_json import readable_output
-from extractbench_nb.batch.inputs import content_digest, scoring_digest
-from extractbench_nb.display.text import document_json, one_line, plural
+from extractbench_nb.support.files import write_texts
+from extractbench_nb.core.values.json_values import canonical, read_document
+from extractbench_nb.support.model_json import readable_output
+from extractbench_nb.runs.inputs import content_digest, scoring_digest
+from extractbench_nb.support.wording import document_json, one_line, plural
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.accepted import read_accepted
-from extractbench_nb.evaluation.api import evaluate
-from extractbench_nb.evaluation.result import Evaluation
+from extractbench_nb.core.accepted_input import read_accepted
+from extractbench_nb.core.evaluation import evaluate
+from extractbench_nb.core.result import Evaluation
 from extractbench_nb.stats.changes import SAME
 from extractbench_nb.stats.compare import MEASURES
 

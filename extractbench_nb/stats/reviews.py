@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.display.html import text_card
-from extractbench_nb.display.text import plural
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import (
     JudgedValues,

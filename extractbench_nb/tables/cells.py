@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.display.html import NO_MATHS, STYLE
+from extractbench_nb.support.cards import NO_MATHS, STYLE
 from extractbench_nb.errors import InputError, nearest
 
 #: x0, y0, x1, y1, in the unit of the page.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, as_pandas
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Numbers
 from extractbench_nb.tables.grid_similarity import iou

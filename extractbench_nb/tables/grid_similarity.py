@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb._json import canonical
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values.json_values import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Box, Indices, Numbers, Table
-from extractbench_nb.tables.drawing import METRICS, SIDES, GriTS
-from extractbench_nb.tables.formats import check_size
+from extractbench_nb.tables.grits_result import METRICS, SIDES, GriTS
+from extractbench_nb.tables.table_formats import check_size
 from extractbench_nb.tables.reading import keys_of, objects_of, read_table, text_of, texts_of
 
 

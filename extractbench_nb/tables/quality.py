@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec, as_pandas
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole
 from extractbench_nb.tables.grid_similarity import row_extents

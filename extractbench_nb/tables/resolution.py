@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb._frames import Column, FrameSpec
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import (
     Cell,

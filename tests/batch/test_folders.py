@@ -16,8 +16,8 @@ import pytest
 from dateutil import tz
 
 import extractbench_nb as xb
-from extractbench_nb.batch.run import evaluate_runs, load_evaluations
-from extractbench_nb.field_metrics.registry import metric
+from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
+from extractbench_nb.core.metrics.registry import metric
 from tests.waiting import PATIENCE, wait_until
 
 PARTS = ("fields", "arrays", "matches", "judge_calls")
@@ -170,7 +170,7 @@ def test_a_save_that_fails_leaves_what_was_there(three, calls, tmp_path, monkeyp
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("extractbench_nb.batch.storage.part_columns", fail)
+    monkeypatch.setattr("extractbench_nb.runs.storage.part_columns", fail)
     with pytest.raises(xb.OutputError, match="No space left on device"):
         evs.save(tmp_path)
     assert contents(tmp_path) == before
@@ -364,7 +364,7 @@ def test_other_settings_are_refused(options, message, three, calls, tmp_path):
 
 def test_another_version_is_refused(three, calls, tmp_path, monkeypatch):
     evaluate_runs(three, progress=False, save_to=tmp_path)
-    monkeypatch.setattr("extractbench_nb.batch.storage.__version__", "9.9")
+    monkeypatch.setattr("extractbench_nb.runs.storage.__version__", "9.9")
     with pytest.raises(xb.InputError, match=r"extractbench_nb '.*', not with '9\.9'"):
         evaluate_runs(three, progress=False, resume=tmp_path)
 
@@ -389,7 +389,7 @@ def test_one_process_at_a_time(three, calls, tmp_path):
     def own(gold, predicted):
         with pytest.raises(xb.InputError, match="in use by another batch") as caught:
             evaluate_runs(three, progress=False, resume=tmp_path)
-        code = "import sys, pathlib; from extractbench_nb.batch.storage import open_storage\n"
+        code = "import sys, pathlib; from extractbench_nb.runs.storage import open_storage\n"
         code += "with open_storage(pathlib.Path(sys.argv[1]), None, {}): pass"
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False

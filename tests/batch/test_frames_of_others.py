@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import extractbench_nb as xb
-from extractbench_nb._frames import as_pandas
+from extractbench_nb.core.frames import as_pandas
 
 MAKERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "polars": pl.DataFrame,

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pandas as pd
 
-from extractbench_nb.batch.run import evaluate_runs
+from extractbench_nb.runs.evaluate import evaluate_runs
 
 FEW, MANY = 20, 80
 #: Characters of each output, which are in its rows, too.

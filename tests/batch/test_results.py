@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch.run import evaluate_runs
+from extractbench_nb.runs.evaluate import evaluate_runs
 
 GOOD = {"seller": "Northwind Paper", "total": 12.5, "lines": [{"item": "Folder", "count": 3}]}
 PARTS = ("fields", "arrays", "matches", "judge_calls")

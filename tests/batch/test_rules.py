@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch.rows import BATCH_RULES
+from extractbench_nb.runs.rows import BATCH_RULES
 from extractbench_nb.errors import InputError
 from tests.waiting import PATIENCE
 

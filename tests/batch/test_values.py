@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb._frames import Column, FrameSpec
-from extractbench_nb.batch.rows import (
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.runs.rows import (
     arrow_schema,
     escape,
     pack,
@@ -25,7 +25,7 @@ from extractbench_nb.batch.rows import (
     unpack,
     value_to_text,
 )
-from extractbench_nb.batch.run import evaluate_runs, load_evaluations
+from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
 
 #: Any text, lone surrogates and the escape character included.
 TEXTS = st.text(st.characters(), max_size=8) | st.text("\x1a\ud83d\ude00a0d8\\", max_size=6)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from extractbench_nb._files import CACHE_VARIABLE
+from extractbench_nb.support.files import CACHE_VARIABLE
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,9 +17,9 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.runs.evaluate import evaluate_runs
 from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.benchmark.dataset import (
+from extractbench_nb.runs.dataset import (
     DOCUMENT_COLUMNS,
     EXTRACTBENCH_VARIABLE,
     LISTING_COLUMNS,

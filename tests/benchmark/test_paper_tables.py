@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import benchmark
-from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.runs.dataset import Dataset, load_dataset
 from extractbench_nb.benchmark.domain_facts import facts_of
 from extractbench_nb.benchmark.paper_cells import (
     CHECKS,
@@ -318,7 +318,7 @@ def test_loading_data_and_tables_imports_no_heavy_library() -> None:
         f"def report(): print([m for m in '{heavy}'.split() if m in sys.modules])\n"
         "xb.load_dataset().documents; report()\n"
         "xb.benchmark.compare(5); report()\n"
-        "import extractbench_nb.plots; print('matplotlib' in sys.modules)"
+        "import extractbench_nb.views.plots; print('matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[]", "[]", "False"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from extractbench_nb import load_dataset
-from extractbench_nb.benchmark.dataset import (
+from extractbench_nb.runs.dataset import (
     COMMIT,
     EXTRACTBENCH_VARIABLE,
     check_files,

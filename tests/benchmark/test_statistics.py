@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
 from extractbench_nb import InputError, load_dataset
-from extractbench_nb._files import (
+from extractbench_nb.support.files import (
     CACHE_VARIABLE,
     file_hash,
     load_figures,
     save_figures,
 )
-from extractbench_nb.benchmark import statistics
-from extractbench_nb.benchmark.dataset import EXTRACTBENCH_VARIABLE
-from extractbench_nb.benchmark.statistics import (
+from extractbench_nb.runs import dataset_statistics as statistics
+from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE
+from extractbench_nb.runs.dataset_statistics import (
     GOLD,
     PDF,
     SHIPPED_COLUMNS,
@@ -38,7 +38,7 @@ from extractbench_nb.benchmark.statistics import (
     shipped_schemas,
     shipped_statistics,
 )
-from extractbench_nb.schema.complexity import schema_complexity
+from extractbench_nb.core.schema.complexity import schema_complexity
 from tests.waiting import PATIENCE
 
 real = pytest.param(
@@ -239,7 +239,7 @@ def test_two_processes_write_one_cache(tmp_path: Path, cache: Path) -> None:
     golds = [write_gold(tmp_path / f"{i}.json", {"a": list(range(i))}) for i in range(12)]
     code = (
         "import sys; from pathlib import Path;"
-        "from extractbench_nb.benchmark.statistics import GOLD, figures_of;"
+        "from extractbench_nb.runs.dataset_statistics import GOLD, figures_of;"
         "print([figures_of(Path(path), GOLD)['gold_tokens'] for path in sys.argv[1:]])"
     )
     running = [

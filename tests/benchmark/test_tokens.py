@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb._tokens import count_tokens, gpt2
+from extractbench_nb.support.token_counts import count_tokens, gpt2
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 

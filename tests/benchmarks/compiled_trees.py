@@ -8,7 +8,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.comparing import table_sections
+from extractbench_nb.tables.compare_arrays import table_sections
 
 
 def score(one: Table, other: Table) -> float:

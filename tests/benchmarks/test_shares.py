@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.batch.run import evaluate_runs
+from extractbench_nb.runs.evaluate import evaluate_runs
 from tests.benchmarks import evaluators
 from tests.benchmarks.shares import PARTS, sampled, shares
 from tests.benchmarks.workloads import citation_objects, citation_strings, generated_runs

@@ -35,7 +35,7 @@ def _kilobytes(view: Any) -> float:
 def test_building(
     name: str, evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.evaluation_view import EvaluationView
+    from extractbench_nb.views.evaluation_view import EvaluationView
 
     view = timed(GROUP, f"build, {name}", EvaluationView, evaluations[name], rounds=5, warm=1)
     rows, twin = len(view.rows), len(view.to_html()) / 1024
@@ -48,7 +48,7 @@ def test_building(
 def test_filtering_while_typing(
     evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.evaluation_view import EvaluationView
+    from extractbench_nb.views.evaluation_view import EvaluationView
 
     view = EvaluationView(evaluations["9,000 rows"])
 
@@ -65,7 +65,7 @@ def test_filtering_while_typing(
 def test_choosing_a_row(
     evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.evaluation_view import EvaluationView
+    from extractbench_nb.views.evaluation_view import EvaluationView
 
     view = EvaluationView(evaluations["9,000 rows"])
 

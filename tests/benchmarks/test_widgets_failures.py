@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.simulation import corrupt_document
+from extractbench_nb.simulation.corrupt import corrupt_document
 
 GROUP = "failure explorer"
 #: Copies of the sample's 6,558 rows where it is timed, and where it is not.
@@ -111,7 +111,7 @@ def _sent(view: Any) -> str:
 
 @pytest.mark.parametrize("size", ["sample", "many", "simulated"])
 def test_building(size: str, request: pytest.FixtureRequest, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.failures_view import FailureExplorer
+    from extractbench_nb.views.failures_view import FailureExplorer
 
     source = request.getfixturevalue(size)
     fields = source if isinstance(source, pd.DataFrame) else source.fields
@@ -124,7 +124,7 @@ def test_building(size: str, request: pytest.FixtureRequest, timed: Any, benchma
 
 
 def test_memory(simulated: xb.Evaluations, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.failures_view import FailureExplorer
+    from extractbench_nb.views.failures_view import FailureExplorer
 
     len(simulated.fields)
     tracemalloc.start()
@@ -140,7 +140,7 @@ def test_memory(simulated: xb.Evaluations, timed: Any, benchmark: Any) -> None:
 
 
 def test_filtering_while_typing(many: pd.DataFrame, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.failures_view import FailureExplorer
+    from extractbench_nb.views.failures_view import FailureExplorer
 
     view = FailureExplorer(many)
 
@@ -159,7 +159,7 @@ def test_filtering_while_typing(many: pd.DataFrame, timed: Any, benchmark: Any) 
 def test_a_click(
     size: str, place: str, request: pytest.FixtureRequest, timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.failures_view import FailureExplorer
+    from extractbench_nb.views.failures_view import FailureExplorer
 
     source = request.getfixturevalue(size)
     view = FailureExplorer(source)

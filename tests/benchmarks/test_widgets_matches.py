@@ -27,7 +27,7 @@ def evaluation(count: int) -> xb.evaluation.Evaluation:
 
 @pytest.fixture
 def view(evaluation: xb.evaluation.Evaluation) -> Any:
-    from extractbench_nb.widgets.matches_view import MatchesView
+    from extractbench_nb.views.matches_view import MatchesView
 
     return MatchesView(evaluation, "items")
 
@@ -39,7 +39,7 @@ def _kilobytes(view: Any) -> float:
 def test_building(
     evaluation: xb.evaluation.Evaluation, count: int, timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.matches_view import MatchesView
+    from extractbench_nb.views.matches_view import MatchesView
 
     view = timed(GROUP, "build", MatchesView, evaluation, "items", rounds=5, warm=1)
     twin = len(view.to_html()) / 1024

@@ -41,7 +41,7 @@ def _kilobytes(view: Any) -> float:
 
 @pytest.mark.parametrize("metric", SOURCES)
 def test_building(metric: str, cases: Any, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.workbench_view import Workbench
+    from extractbench_nb.views.workbench_view import Workbench
 
     view = timed(
         GROUP, f"build, {metric}", Workbench, metric, cases[SOURCES[metric]], rounds=3, warm=1
@@ -53,7 +53,7 @@ def test_building(metric: str, cases: Any, timed: Any, benchmark: Any) -> None:
 
 
 def test_building_over_10_000_cases(timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.workbench_view import Workbench
+    from extractbench_nb.views.workbench_view import Workbench
 
     cases = [(f"Northwind Paper {n}", f"Northwind Paper {'x' * (n % 7)}") for n in range(10_000)]
     view = timed(
@@ -80,7 +80,7 @@ def test_building_over_10_000_cases(timed: Any, benchmark: Any) -> None:
 def test_a_param_moves(
     metric: str, param: str, values: Any, cases: Any, timed: Any, benchmark: Any
 ) -> None:
-    from extractbench_nb.widgets.workbench_view import Workbench
+    from extractbench_nb.views.workbench_view import Workbench
 
     view = Workbench(metric, cases[SOURCES[metric]])
     steps = iter(values)
@@ -95,7 +95,7 @@ def test_a_param_moves(
 
 
 def test_searching_and_turning_pages(cases: Any, timed: Any, benchmark: Any) -> None:
-    from extractbench_nb.widgets.workbench_view import Workbench
+    from extractbench_nb.views.workbench_view import Workbench
 
     view = Workbench("string_fuzzy", cases["string_semantic"])
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.display.palette import LIGHT, contrast
-from extractbench_nb.judges.base import Verdict
-from extractbench_nb.report.contents import report_content
-from extractbench_nb.report.pages import evaluation_page
+from extractbench_nb.views.palette import LIGHT, contrast
+from extractbench_nb.core.text.judging import Verdict
+from extractbench_nb.views.report.report_contents import report_content
+from extractbench_nb.views.report.report_pages import evaluation_page
 
 ATTACKS = (
     "<script>document.title='owned'</script>",

@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.compat import (
+from extractbench_nb.compat.metric_classes import (
     BaseMetric,
     MetricResult,
-    StructuredEvaluator,
     global_metric_registry,
+)
+from extractbench_nb.compat.structured import (
+    StructuredEvaluator,
 )
 
 PROFILES = ["paper", "strict"]

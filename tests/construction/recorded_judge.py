@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from extractbench_nb.judges.base import JudgeError, Verdict
+from extractbench_nb.core.text.judging import JudgeError, Verdict
 
 Replies = Mapping[str, str] | Callable[[str, Sequence[str]], str]
 

@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from extractbench_nb.construction import compare, rules_of
+from extractbench_nb.construction.comparing import compare
+from extractbench_nb.construction.construction_profiles import rules_of
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.frames import FIELD_COLUMNS
-from extractbench_nb.judges.base import JudgeError, Verdict
+from extractbench_nb.core.evaluation_frames import FIELD_COLUMNS
+from extractbench_nb.core.text.judging import JudgeError, Verdict
 from extractbench_nb.stats.breakdowns import breakdown
 from tests.construction.recorded_judge import Recorded, no_row
 

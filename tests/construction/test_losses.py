@@ -7,12 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.construction import (
+from extractbench_nb.construction.table_comparison import (
     TableComparison,
+)
+from extractbench_nb.construction.comparing import (
     compare,
+)
+from extractbench_nb.construction.evidence_recall import (
     evidence_recall,
-    load,
     losses,
+)
+from extractbench_nb.construction.loading import (
+    load,
+)
+from extractbench_nb.construction.construction_profiles import (
     rules_of,
 )
 from extractbench_nb.errors import InputError

@@ -8,9 +8,9 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.construction import compare
-from extractbench_nb.judges.base import JudgeError, Verdict
-from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.construction.comparing import compare
+from extractbench_nb.core.text.judging import JudgeError, Verdict
+from extractbench_nb.core.text.offline_judge import OfflineJudge
 
 KEYS = (
     "Report 2020",

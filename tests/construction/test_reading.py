@@ -6,8 +6,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from extractbench_nb.construction import compare, read_answer
-from extractbench_nb.construction.reading import READING_KINDS
+from extractbench_nb.construction.comparing import compare
+from extractbench_nb.construction.answers import read_answer
+from extractbench_nb.construction.answers import READING_KINDS
 from extractbench_nb.errors import InputError
 
 TABLE = "k,v\na,1\nb,2"

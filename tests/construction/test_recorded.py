@@ -10,9 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from extractbench_nb.construction import compare, read_answer, rules_of, split_documents
+from extractbench_nb.construction.comparing import compare
+from extractbench_nb.construction.answers import read_answer
+from extractbench_nb.construction.construction_profiles import rules_of
+from extractbench_nb.construction.retrieval import split_documents
 from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.reading import fenced_frame
+from extractbench_nb.construction.answers import fenced_frame
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
     Chunk,

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractbench_nb.construction import Retriever, evidence_recall, load, split_documents
-from extractbench_nb.construction.evidence import CELL_COLUMNS, RECALL_COLUMNS, Holders, plain
+from extractbench_nb.construction.retrieval import Retriever, split_documents
+from extractbench_nb.construction.evidence_recall import evidence_recall
+from extractbench_nb.construction.loading import load
+from extractbench_nb.construction.evidence_recall import CELL_COLUMNS, RECALL_COLUMNS, Holders, plain
 from extractbench_nb.construction.retrieval import texts_of, words
 from extractbench_nb.errors import DatasetError, InputError
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.display.frames import frame_html
+from extractbench_nb.views.formatting import frame_html
 from extractbench_nb.errors import InputError
 
 CELL = re.compile(r'<t[dh] style="text-align: (left|right);([^"]*)"[^>]*>(.*?)</t')

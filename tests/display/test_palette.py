@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from extractbench_nb.display.palette import (
+from extractbench_nb.views.palette import (
     DARK,
     ENDINGS,
     ITEMS,
@@ -16,8 +16,8 @@ from extractbench_nb.display.palette import (
     css_variables,
     ink_on,
 )
-from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.extraction.parsing import FAILURES
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.runs.parsing import FAILURES
 
 THEMES = {"light": LIGHT, "dark": DARK}
 
@@ -75,6 +75,6 @@ def test_variables_of_both_themes_have_the_same_names() -> None:
 
 
 def test_the_report_uses_only_what_is_declared() -> None:
-    style = files("extractbench_nb.report").joinpath("report.css").read_text("utf-8")
+    style = files("extractbench_nb.views.report").joinpath("report.css").read_text("utf-8")
     declared = set(re.findall(r"(--[\w-]+):", style + css_variables(LIGHT)))
     assert set(re.findall(r"var\((--[\w-]+)\)", style)) <= declared

@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.engine.assignment import OptimalAligner
-from extractbench_nb.engine.llm_alignment import Limits, batches, likely_partners
-from extractbench_nb.engine.profiles import get_profile
-from extractbench_nb.engine.scoring import Scorer
-from extractbench_nb.judges.offline import OfflineJudge
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.core.alignment import OptimalAligner
+from extractbench_nb.judges.model_aligner import Limits, batches, likely_partners
+from extractbench_nb.core.profiles import get_profile
+from extractbench_nb.core.scoring import Scorer
+from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.core.schema.parse import parse_schema
 
 sizes = st.lists(st.integers(1, 60), max_size=25)
 
@@ -114,7 +114,7 @@ def test_chunks_of_a_huge_array_choose_the_same(monkeypatch):
     gold = people(40, rng)
     predicted = gold[10:30]
     whole = likely_partners(node, gold, predicted, 3)
-    monkeypatch.setattr("extractbench_nb.engine.llm_alignment.DENSE_PAIRS", 4 * 7 * len(predicted))
+    monkeypatch.setattr("extractbench_nb.judges.model_aligner.DENSE_PAIRS", 4 * 7 * len(predicted))
     parts = likely_partners(node, gold, predicted, 3)
     for i, (one, two) in enumerate(zip(whole, parts, strict=True)):
         assert 10 <= i < 30 or not one or max(one.values()) < 1.5

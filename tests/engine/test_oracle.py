@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.engine.scoring import Scorer
+from extractbench_nb.core.scoring import Scorer
 from tests.waiting import calls_of
 
 #: With this threshold every pair keeps its similarity, however low it is.

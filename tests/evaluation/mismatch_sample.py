@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import extractbench_nb as xb
-from extractbench_nb.evaluation.mismatches import KIND_NAMES, mismatch_kind
-from extractbench_nb.language.dates import parse_date
+from extractbench_nb.core.mismatches import KIND_NAMES, mismatch_kind
+from extractbench_nb.core.text.dates import parse_date
 from extractbench_nb.simulation.catalogue import corrupt
 
 HERE = Path(__file__).parent / "data"

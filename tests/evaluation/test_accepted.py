@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.judges.base import JudgeCall, Question, Verdict
+from extractbench_nb.core.text.judging import JudgeCall, Question, Verdict
 
 EXACT = {"type": ["string", "null"], "evaluation_config": "string_exact"}
 NUMBER = {"type": ["number", "null"]}

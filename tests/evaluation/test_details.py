@@ -20,8 +20,8 @@ import pydantic
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.engine.profiles import PROFILES
-from extractbench_nb.schema.validation import Validation
+from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core.schema.validation import Validation
 from tests.waiting import PATIENCE
 
 STRING = {"type": "string"}
@@ -523,7 +523,7 @@ HOSTILE = [
 @pytest.fixture
 def few_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit of values that is reached in no time."""
-    monkeypatch.setattr("extractbench_nb._json.MAX_VALUES", 10_000)
+    monkeypatch.setattr("extractbench_nb.core.values.json_values.MAX_VALUES", 10_000)
 
 
 @pytest.mark.parametrize("profile", ["paper", "strict"])

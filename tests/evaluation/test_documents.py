@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb import InputError, _json
-from extractbench_nb._json import plain_levels, private_copy
-from extractbench_nb.evaluation import api
-from extractbench_nb.evaluation.api import refuse_non_json
+from extractbench_nb import InputError
+from extractbench_nb.core.values import json_values as _json
+from extractbench_nb.core.values.json_values import plain_levels, private_copy
+from extractbench_nb.core import evaluation as api
+from extractbench_nb.core.evaluation import refuse_non_json
 
 
 class Text(str):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.judges.base import Verdict
+from extractbench_nb.core.text.judging import Verdict
 
 STRING = {"type": "string", "evaluation_config": "string_exact"}
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.evaluation.mismatches import (
+from extractbench_nb.core.mismatches import (
     KIND_NAMES,
     KINDS,
     mismatch_kind,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.language import text as language
-from extractbench_nb.language.text import fold, normalize, strip_punctuation, unify
+from extractbench_nb.core.text import folding as language
+from extractbench_nb.core.text.folding import fold, normalize, strip_punctuation, unify
 
 
 @pytest.mark.parametrize(

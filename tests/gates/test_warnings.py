@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 OURS = (
-    *("extractbench_nb", "extractbench_nb.schema.parse", "extractbench_nb_pytest"),
+    *("extractbench_nb", "extractbench_nb.core.schema.parse", "extractbench_nb_pytest"),
     *("tests.llm_server", "tests.gates.test_warnings"),
 )
 OTHERS = ("pydantic._internal._generate_schema", "litellm", "extractbench", "tests_of_others")

@@ -14,7 +14,7 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from extractbench_nb.benchmark.dataset import Dataset, load_dataset
+from extractbench_nb.runs.dataset import Dataset, load_dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.checks import audit, check_document
 from extractbench_nb.gold.findings import (
@@ -23,7 +23,7 @@ from extractbench_nb.gold.findings import (
     chosen_kinds,
     sample_findings,
 )
-from extractbench_nb.gold.published import judged_findings, published_findings
+from extractbench_nb.gold.published_checks import judged_findings, published_findings
 
 SAMPLE = load_dataset("sample")
 LOAN = ("finance", "facility_agreement", "solvane_revolving_credit")

@@ -17,9 +17,9 @@ from extractbench_nb.gold.entries import (
     walk,
 )
 from extractbench_nb.gold.lookup import find_date_faults
-from extractbench_nb.language.dates import unshifted
-from extractbench_nb.pdf.text import PdfText
-from extractbench_nb.schema.parse import parse_schema
+from extractbench_nb.core.text.dates import unshifted
+from extractbench_nb.pdf.page_text import PdfText
+from extractbench_nb.core.schema.parse import parse_schema
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb._json import bracketed, member
+from extractbench_nb.core.values.json_values import bracketed, member
 from extractbench_nb.errors import InputError
-from extractbench_nb.gold import corrections, save_corrections
+from extractbench_nb.gold.correction_frame import corrections, save_corrections
 from extractbench_nb.gold.correction_files import CORRECTIONS
 
 COLUMNS = CORRECTIONS.names

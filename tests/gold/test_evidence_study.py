@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from extractbench_nb import load_dataset
-from extractbench_nb.benchmark.statistics import shipped_frame
+from extractbench_nb.runs.dataset_statistics import shipped_frame
 from scripts.make_evidence import (
     AGAINST,
     BAND_COLUMNS,

@@ -11,7 +11,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.gold import check_rules
+from extractbench_nb.gold.rules import check_rules
 from extractbench_nb.gold.rules import CHECKED_COLUMNS
 
 pytestmark = pytest.mark.usefixtures("own_rules")

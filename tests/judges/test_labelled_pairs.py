@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from extractbench_nb.judges.offline import OfflineJudge
+from extractbench_nb.core.text.offline_judge import OfflineJudge
 from tests.judges.pairs import (
     PASS,
     in_holdout,

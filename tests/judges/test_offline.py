@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.judges.base import Judge, Verdict
-from extractbench_nb.judges.offline import OfflineJudge, similarity
-from extractbench_nb.language.quantities import read_number
+from extractbench_nb.core.text.judging import Judge, Verdict
+from extractbench_nb.core.text.offline_judge import OfflineJudge, similarity
+from extractbench_nb.core.text.quantities import read_number
 
 JUDGE = OfflineJudge()
 SURROGATES = st.text(st.characters(categories=("Cs", "Cc", "Nd")))

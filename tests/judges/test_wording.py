@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.language import rewording
-from extractbench_nb.language.lexicon import ALIASES, PHRASES
-from extractbench_nb.language.text import unify
-from extractbench_nb.language.tokens import aliases, prepare, reword
+from extractbench_nb.core.text import rewording
+from extractbench_nb.core.text.lexicon import ALIASES, PHRASES
+from extractbench_nb.core.text.folding import unify
+from extractbench_nb.core.text.word_tokens import aliases, prepare, reword
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.judges.base import Verdict
+from extractbench_nb.core.text.judging import Verdict
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 

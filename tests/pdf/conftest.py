@@ -8,7 +8,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from extractbench_nb.pdf.search import search
-from extractbench_nb.pdf.text import PdfText
+from extractbench_nb.pdf.page_text import PdfText
 
 Text = tuple[float, float, str]
 SIZE = (600, 800)

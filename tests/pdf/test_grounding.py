@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb import evaluate, evaluate_runs, load_dataset
 from extractbench_nb.errors import DatasetError, InputError
-from extractbench_nb.pdf import text as index_room
+from extractbench_nb.pdf import page_text as index_room
 from extractbench_nb.pdf.evidence import (
     GROUNDED_COLUMNS,
     LEAF_COLUMNS,
@@ -22,7 +22,7 @@ from extractbench_nb.pdf.evidence import (
     leaves,
     specificity,
 )
-from extractbench_nb.pdf.text import PdfText
+from extractbench_nb.pdf.page_text import PdfText
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()

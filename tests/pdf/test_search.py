@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.language.quantities import in_words
+from extractbench_nb.core.text.quantities import in_words
 from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
-from extractbench_nb.pdf.text import PdfText, find_figures
+from extractbench_nb.pdf.page_text import PdfText, find_figures
 
 Found = Callable[..., list[str]]
 

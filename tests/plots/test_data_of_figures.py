@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb import benchmark
 from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.plots.drawing import apart, measured, number, words
+from extractbench_nb.views.plots.axes import apart, measured, number, words
 
 PLACES = st.lists(st.floats(0, 1e3), min_size=1, max_size=12)
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb import benchmark, plots
+from extractbench_nb import benchmark
+from extractbench_nb.views import plots
 from extractbench_nb.errors import InputError
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
@@ -16,7 +17,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
 
-from extractbench_nb.plots.figures import digest_of, new_figure  # noqa: E402
+from extractbench_nb.views.plots.figures import digest_of, new_figure  # noqa: E402
 
 Change = Callable[[Axes, float], object]
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb import plots
+from extractbench_nb.views import plots
 from extractbench_nb.errors import InputError
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 

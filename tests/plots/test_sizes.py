@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb import benchmark, plots
+from extractbench_nb import benchmark
+from extractbench_nb.views import plots
 from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.plots.drawing import distinct
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.views.plots.axes import distinct
 from tests.attempts import outputs as outputs_of
 from tests.plots.test_plots import confident
 

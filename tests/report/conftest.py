@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.compat import EvaluationReport, ReportBuilder, ReportConfig
+from extractbench_nb.compat.reports import EvaluationReport, ReportBuilder, ReportConfig
 
 
 class Documents(NamedTuple):

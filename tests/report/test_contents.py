@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.compat import ReportBuilder, ReportConfig, read_report
-from extractbench_nb.judges.base import JudgeCall, JudgeError, Question
+from extractbench_nb.compat.reports import ReportBuilder, ReportConfig, read_report
+from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question
 from tests.report.conftest import FailingJudge, an_object, report_on, texts
 
 

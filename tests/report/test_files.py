@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import extractbench_nb as xb
-from extractbench_nb.compat import ReportBuilder, ReportConfig
-from extractbench_nb.display.text import columns, value_text
+from extractbench_nb.compat.reports import ReportBuilder, ReportConfig
+from extractbench_nb.support.wording import columns, value_text
 from extractbench_nb.errors import InputError, OutputError
 from tests.report.conftest import FailingJudge, report_on
 

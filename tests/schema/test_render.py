@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.schema.nodes import shown_nodes
-from extractbench_nb.widgets.schema_view import schema_tree
+from extractbench_nb.core.schema.schema_nodes import shown_nodes
+from extractbench_nb.views.schema_view import schema_tree
 
 STRING = {"type": "string"}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import extractbench_nb as xb
-from extractbench_nb.evaluation.frames import OUTCOMES
+from extractbench_nb.core.evaluation_frames import OUTCOMES
 from extractbench_nb.stats.breakdowns import (
     breakdown,
     difficulty,

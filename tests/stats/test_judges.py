@@ -19,7 +19,7 @@ from sklearn.metrics import cohen_kappa_score
 import extractbench_nb as xb
 from extractbench_nb.stats.agreements import agreement
 from extractbench_nb.stats.consistency import self_consistency
-from extractbench_nb.stats.judges import JudgeAgreement, judge_agreement
+from extractbench_nb.stats.judge_agreements import JudgeAgreement, judge_agreement
 
 FEW = {"resamples": 100}
 

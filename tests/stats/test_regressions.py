@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from scipy.stats import binomtest
 
 import extractbench_nb as xb
-from extractbench_nb.batch import Evaluations
+from extractbench_nb.runs.results import Evaluations
 from extractbench_nb.stats.compare import compare_runs
 from extractbench_nb.stats.gates import decide
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH

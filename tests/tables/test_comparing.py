@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.comparing import COMPARISON_COLUMNS, TABLE_METRICS, compare_tables
+from extractbench_nb.tables.compare_arrays import COMPARISON_COLUMNS, TABLE_METRICS, compare_tables
 from extractbench_nb.tables.grid_similarity import grits
 
 Cells = list[dict[str, Any]]

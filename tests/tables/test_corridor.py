@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import table_of_cells
-from extractbench_nb.tables.drawing import GriTS
+from extractbench_nb.tables.grits_result import GriTS
 from extractbench_nb.tables.grid_similarity import (
     corridors,
     diagonal_corridor,

@@ -1,7 +1,7 @@
 import pytest
 
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.comparing import exact_match
+from extractbench_nb.tables.compare_arrays import exact_match
 
 A, B = Cell((0,), (0,), "a"), Cell((0,), (1,), "b")
 TABLE = table_of_cells([A, B])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell
-from extractbench_nb.tables.comparing import compare_tables
+from extractbench_nb.tables.compare_arrays import compare_tables
 from extractbench_nb.tables.grid_similarity import (
     ALIGNED_COLUMNS,
     GRITS_METRICS,

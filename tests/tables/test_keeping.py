@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.tables.curves import KEEP_COLUMNS, KEEP_MODES
+from extractbench_nb.tables.keep_curves import KEEP_COLUMNS, KEEP_MODES
 
 
 def table(number: int, rows: int, columns: int) -> pd.DataFrame:

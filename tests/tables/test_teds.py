@@ -11,7 +11,7 @@ from rapidfuzz.distance import Levenshtein
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables import tree_distance
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.comparing import count_nodes, table_sections, teds
+from extractbench_nb.tables.compare_arrays import count_nodes, table_sections, teds
 
 
 def table(*rows: list[str], head: int = 0) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.display.nodes import Node, h, static_html, wire
+from extractbench_nb.support.nodes import Node, h, static_html, wire
 from tests.widgets.hostile import HOSTILE, Twin
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import traitlets
 
-from extractbench_nb.display.nodes import Node, h
-from extractbench_nb.widgets.static import WIDGET
-from extractbench_nb.widgets.view import View, part
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.views.static import WIDGET
+from extractbench_nb.views.view import View, part
 from tests.waiting import PATIENCE
 
 

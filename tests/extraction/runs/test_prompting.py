@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.calling import PLACEHOLDERS, Prompt, plain_schema, strict_breaches
+from extractbench_nb.runs.calling import PLACEHOLDERS, Prompt, plain_schema, strict_breaches
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}}
 SHOWN = json.dumps(SCHEMA, indent=2)

@@ -14,7 +14,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.judges.base import Question
+from extractbench_nb.core.text.judging import Question
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, answer

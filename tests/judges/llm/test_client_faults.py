@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.batch.run import evaluate_runs
-from extractbench_nb.compat import StructuredEvaluator, StructuredEvaluatorConfig
-from extractbench_nb.construction.runs import construct
-from extractbench_nb.engine.llm_alignment import LLMAligner
+from extractbench_nb.runs.evaluate import evaluate_runs
+from extractbench_nb.compat.structured import StructuredEvaluator, StructuredEvaluatorConfig
+from extractbench_nb.construction.constructing import construct
+from extractbench_nb.judges.model_aligner import LLMAligner
 from extractbench_nb.errors import InputError, UnavailableError
-from extractbench_nb.extraction.runs import Run
-from extractbench_nb.integrations import as_scorer
+from extractbench_nb.runs.extracting import Run
+from extractbench_nb.integrations.scorer import as_scorer
 from extractbench_nb.judges import client
-from extractbench_nb.judges.choosing import Ensemble
+from extractbench_nb.core.text.choosing import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, failure

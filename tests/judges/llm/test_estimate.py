@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb._tokens import count_tokens
+from extractbench_nb.support.token_counts import count_tokens
 from tests.judges.llm.aligning import asks_to_align, knowing
 from tests.judges.llm.test_aligning import edited, listing, works
 from tests.llm_server import LLMServer, Request

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.evaluation.frames import CALL_COLUMNS
+from extractbench_nb.core.evaluation_frames import CALL_COLUMNS
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import (
     CUT,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.judges.base import Question, Verdict
+from extractbench_nb.core.text.judging import Question, Verdict
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, answer, failure
 

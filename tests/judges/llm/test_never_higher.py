@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.judges.base import JudgeError, Question, Verdict
+from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
 
 TEXT = {"type": "string"}
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.judges.base import Question
+from extractbench_nb.core.text.judging import Question
 from extractbench_nb.judges.prompts import (
     ANSWER_SCHEMA,
     PLACEHOLDERS,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from extractbench_nb.judges.base import Question
+from extractbench_nb.core.text.judging import Question
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import LLMServer, answer, failure
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.judges.base import JudgeError, Question, Verdict
+from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
 from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.replay import ReplayJudge
 from tests.judges.llm.conftest import MakeJudge

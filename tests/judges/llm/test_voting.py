@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.judges.base import (
+from extractbench_nb.core.text.judging import (
     VOTES,
     JudgeCall,
     JudgeError,

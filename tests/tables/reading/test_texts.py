@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.formats import table_of_markdown
+from extractbench_nb.tables.table_formats import table_of_markdown
 from extractbench_nb.tables.reading import read_table
 
 NO_DELIMITER = ("no delimiter found: each line is one field",)

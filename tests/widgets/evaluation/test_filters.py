@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.evaluation_view import (
+from extractbench_nb.views.evaluation_view import (
     ORDERS,
     Filters,
     narrowed,
     row_code,
 )
-from extractbench_nb.widgets.view import checked_name
+from extractbench_nb.views.view import checked_name
 from tests.widgets.hostile import HOSTILE
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.display.nodes import Node, static_html
-from extractbench_nb.widgets.controls import breakable, shown_path
-from extractbench_nb.widgets.evaluation_view import (
+from extractbench_nb.support.nodes import Node, static_html
+from extractbench_nb.views.controls import breakable, shown_path
+from extractbench_nb.views.evaluation_view import (
     EvaluationView,
     Filters,
     filters_text,

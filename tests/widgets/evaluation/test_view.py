@@ -12,7 +12,7 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.widgets.evaluation_view import EvaluationView
+from extractbench_nb.views.evaluation_view import EvaluationView
 from tests.widgets.evaluation.test_model import EXACT, GOLD, PREDICTED, SCHEMA, Judge, an_object
 from tests.widgets.hostile import HOSTILE, Twin
 

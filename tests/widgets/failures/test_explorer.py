@@ -12,9 +12,9 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.display.nodes import Node
-from extractbench_nb.widgets.failures_view import FailureExplorer
-from extractbench_nb.widgets.static import score_text
+from extractbench_nb.support.nodes import Node
+from extractbench_nb.views.failures_view import FailureExplorer
+from extractbench_nb.views.static import score_text
 from tests.widgets.failures.frames import frame, row
 from tests.widgets.hostile import HOSTILE, Twin
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.evaluation.frames import OUTCOMES
-from extractbench_nb.widgets.failures_model import (
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.views.failures_model import (
     Choice,
     Coded,
     Grid,

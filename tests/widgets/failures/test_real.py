@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.failures_view import FailureExplorer
+from extractbench_nb.views.failures_view import FailureExplorer
 from tests.widgets.hostile import Twin
 
 DATASET, RUNS = "EXTRACTBENCH_DATASET", "EXTRACTBENCH_RUNS"

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.engine.profiles import PROFILES
-from extractbench_nb.evaluation.frames import array_frame, field_frame, in_order, match_frame
-from extractbench_nb.evaluation.thresholds import ArrayMatches, redecided
-from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.judges.base import Verdict
+from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core.evaluation_frames import array_frame, field_frame, in_order, match_frame
+from extractbench_nb.core.thresholds import ArrayMatches, redecided
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.text.judging import Verdict
 
 same = pd.testing.assert_frame_equal
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.engine.records import array_items
-from extractbench_nb.engine.similarity import MapItem, map_items
-from extractbench_nb.schema.nodes import MISSING
-from extractbench_nb.widgets.matches_model import (
+from extractbench_nb.core.records import array_items
+from extractbench_nb.core.similarity import MapItem, map_items
+from extractbench_nb.core.schema.schema_nodes import MISSING
+from extractbench_nb.views.matches_model import (
     LIMIT,
     ORDERS,
     STATUSES,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.matches_view import MatchesView
+from extractbench_nb.views.matches_view import MatchesView
 
 pytest.importorskip("anywidget")
 

@@ -14,9 +14,9 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.display.nodes import static_html
-from extractbench_nb.widgets.matches_model import offered_arrays
-from extractbench_nb.widgets.matches_view import MatchesView, in_order, overview
+from extractbench_nb.support.nodes import static_html
+from extractbench_nb.views.matches_model import offered_arrays
+from extractbench_nb.views.matches_view import MatchesView, in_order, overview
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}

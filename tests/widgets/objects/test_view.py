@@ -15,8 +15,8 @@ from PIL import Image
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables import ResolvedTable, from_objects
-from extractbench_nb.widgets.objects_view import ObjectsView
+from extractbench_nb.tables.resolution import ResolvedTable, from_objects
+from extractbench_nb.views.objects_view import ObjectsView
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 from tests.widgets.objects.objects import (
     DOUBLED,

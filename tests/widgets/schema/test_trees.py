@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.widgets.schema_view import schema_tree, tallies
+from extractbench_nb.views.schema_view import schema_tree, tallies
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

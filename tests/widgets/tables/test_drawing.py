@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.tables.drawing import (
+from extractbench_nb.tables.grits_result import (
     GAP,
     METRICS,
     Comparison,

@@ -10,17 +10,17 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.display.nodes import static_html
+from extractbench_nb.support.nodes import static_html
 from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.widgets.workbench_curve import Curve, fitted_axis
-from extractbench_nb.widgets.workbench_model import (
+from extractbench_nb.views.workbench_curve import Curve, fitted_axis
+from extractbench_nb.views.workbench_model import (
     RESULT_COLUMNS,
     Bench,
     config_text,
     facts,
     read_cases,
 )
-from extractbench_nb.widgets.workbench_view import PAGE, case_detail, case_row, chosen
+from extractbench_nb.views.workbench_view import PAGE, case_detail, case_row, chosen
 
 NAMES = [
     ("Northwind Paper", "Northwind Papre", True),

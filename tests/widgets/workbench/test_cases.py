@@ -11,9 +11,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.evaluation.cases import Case
-from extractbench_nb.schema.nodes import MISSING
-from extractbench_nb.widgets.workbench_model import Cases, read_cases
+from extractbench_nb.core.cases import Case
+from extractbench_nb.core.schema.schema_nodes import MISSING
+from extractbench_nb.views.workbench_model import Cases, read_cases
 
 SCHEMA = {
     "type": "object",

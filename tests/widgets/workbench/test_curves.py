@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
-from extractbench_nb.evaluation.cases import Verdicts
-from extractbench_nb.field_metrics.registry import Param
-from extractbench_nb.widgets.workbench_model import CURVE_COLUMNS, at_marks, curve_frame, stops
+from extractbench_nb.core.cases import Verdicts
+from extractbench_nb.core.metrics.registry import Param
+from extractbench_nb.views.workbench_model import CURVE_COLUMNS, at_marks, curve_frame, stops
 
 OUTCOMES = ("correct", "incorrect", "omission", "hallucination", "both_absent", "judge_error")
 UNIT = [n / 100 for n in range(101)]

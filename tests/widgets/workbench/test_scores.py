@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.engine.profiles import PROFILES
-from extractbench_nb.evaluation.cases import Case, CaseScorer, Verdicts, case_schema, remembering
-from extractbench_nb.schema.nodes import MISSING
-from extractbench_nb.widgets.workbench_model import Cases, Tuning, read_cases
+from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core.cases import Case, CaseScorer, Verdicts, case_schema, remembering
+from extractbench_nb.core.schema.schema_nodes import MISSING
+from extractbench_nb.views.workbench_model import Cases, Tuning, read_cases
 
 
 class Counting:

@@ -9,8 +9,8 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, ExtractBenchError, InputError
-from extractbench_nb.field_metrics.registry import REGISTRY
-from extractbench_nb.widgets.workbench_model import Tuning, rules_text
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.views.workbench_model import Tuning, rules_text
 
 TWO = {
     "metrics": [

@@ -1,0 +1,563 @@
+"""`baseline_tables`: validity, pass rates and failures of runs, as in the paper's tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
+from extractbench_nb.runs.inputs import Documents
+from extractbench_nb.runs.results import Evaluations
+from extractbench_nb.runs.evaluate import evaluate_runs
+from extractbench_nb.benchmark.complexities import complexity
+from extractbench_nb.core.profiles import Profile
+from extractbench_nb.core.traversal import Aligner
+from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.runs.calling import PASSING
+from extractbench_nb.stats.failures import failure_modes, rate_interval, valid_interval
+from extractbench_nb.runs.plans import DatasetLike, documents_of
+from extractbench_nb.runs.outputs import predictions, repair_output
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.stats.intervals import Drawing
+
+if TYPE_CHECKING:
+    from extractbench_nb.support.publication import PaperStyler, Texts
+
+_NONE = "—"
+
+#: Names of the sums over all runs, and over all schemas.
+TOTAL, OVERALL = "total", "overall"
+
+#: The released dataset's schemas in the order of Table 5: heading, folder, number of their table.
+_PUBLISHED = (
+    ("Credit", "credit_agreement", "10"),
+    ("Research", "research", "12"),
+    ("Resumes", "resume", "11"),
+    ("Sports", "swimming", "13"),
+    ("SEC 10-K/Q", "10kq", "9"),
+)
+
+#: Formats of cells, filled from a row of the results.
+_VALID, _PASSED, _RATE = "{valid}/{documents}", "{passed}/{fields} ({pass_rate})", "{pass_rate}"
+_ACCURACY = "{accuracy_valid}"
+
+
+def _columns(results: pd.DataFrame, part: str) -> list[tuple[str, str, str, str]]:
+    """List the columns of a table as the paper has them: heading, schema, text, ranking rate."""
+    folders = {name: name.rpartition("/")[2] for name in results["schema"] if name != OVERALL}
+    headings = {folder: heading for heading, folder, _ in _PUBLISHED}
+    rank = {folder: i for i, folder in enumerate(headings)}
+    schemas = sorted(folders, key=lambda name: rank.get(folders[name], len(rank)))
+    titles = {name: headings.get(folders[name], name) for name in schemas}
+    if part == "8":
+        rates = [(titles[name], name, _RATE, "pass_rate") for name in schemas]
+        return [*rates, ("Overall", OVERALL, _RATE, "pass_rate")]
+    if part != "5":
+        schema = _schema(part, folders)
+        return [("Valid", schema, _VALID, ""), ("Pass Rate", schema, _PASSED, "pass_rate")]
+    columns = [("Valid JSON", OVERALL, _VALID, "valid_rate")]
+    for name in schemas:
+        rows = results[(results["schema"] == name) & (results["run"] != TOTAL)]
+        keys = int(rows["fields"].iloc[0]) // int(rows["documents"].iloc[0])
+        heading = f"{titles[name]} ({int(rows['documents'].max())}docs: {keys}keys)"
+        columns.append((heading, name, _PASSED, "pass_rate"))
+    return [
+        *columns,
+        ("Overall Pass Rate", OVERALL, _PASSED, "pass_rate"),
+        ("Acc Valid", OVERALL, _ACCURACY, "accuracy_valid"),
+    ]
+
+
+def _schema(part: str, folders: Mapping[str, str]) -> str:
+    """Find the schema of a table by the paper's number, its name or its folder."""
+    names = {table: folder for _, folder, table in _PUBLISHED}
+    wanted = names.get(part, part)
+    used = list(folders.values())
+    known = {folder: name for name, folder in folders.items() if used.count(folder) == 1}
+    known |= {name: name for name in folders}
+    if wanted not in known:
+        problem = f"no table {part!r} of runs; there are 5, 7, 8 and one per schema"
+        if part in names:
+            problem = f"table {part} is of the schema {wanted!r}, which the runs do not have"
+        raise InputError(f"{problem}: {nearest(wanted, known)}")
+    return known[wanted]
+
+
+def _laid_out(results: pd.DataFrame, part: str) -> Texts:
+    """Write one row per run; mark the best share of each column if above 0, and rates of 0."""
+    rows: dict[str, list[str]] = {run: [] for run in results["run"]}
+    best: set[tuple[str, str]] = set()
+    failed: set[tuple[str, str]] = set()
+    columns = _columns(results, part)
+    for heading, schema, text, rate in columns:
+        of_schema = results[results["schema"] == schema].set_index("run")
+        for run, cells in rows.items():
+            written = _NONE
+            if run in of_schema.index:
+                row = of_schema.loc[run]
+                rates = {n: _percent(row[n], _NONE) for n in ("pass_rate", "accuracy_valid")}
+                written = text.format_map({**row, **rates})
+            cells.append(written)
+        if not rate:
+            continue
+        shares = of_schema[rate].dropna()
+        positive = shares[(shares > 0) & (shares.index != TOTAL)]
+        best |= {(run, heading) for run in positive.index[positive == positive.max()]}
+        if rate == "pass_rate":
+            failed |= {(run, heading) for run in shares.index[shares == 0]}
+    return [heading for heading, *_ in columns], rows, best, failed
+
+
+TALLY_COLUMNS = FrameSpec(
+    "attempts",
+    "one row per attempt",
+    (
+        Column("run", "string", "run"),
+        Column("document", "string", "document id"),
+        Column("schema", "string", "schema, the paper's domain"),
+        Column("valid", "int64", "whether the output is valid", "0, 1"),
+        Column("passed", "int64", "fields that pass; 0 for an invalid output", "0 and up"),
+        Column("fields", "int64", "keys of the schema", "0 and up"),
+        Column("evaluated", "int64", "scored fields", "0 and up"),
+        Column("evaluated_valid", "int64", "scored fields of a valid output", "0 and up"),
+    ),
+)
+
+BASELINE_COLUMNS = FrameSpec(
+    "results",
+    "one row per run and schema; the rows of all runs, and of all schemas, come last",
+    (
+        Column("run", "string", "run; total for all"),
+        Column("schema", "string", "schema, the paper's domain; overall for all"),
+        Column("documents", "int64", "attempts", "0 and up"),
+        Column("valid", "int64", "valid outputs", "0 to documents"),
+        Column("valid_rate", "float64", "valid / documents", "0 to 1"),
+        Column("valid_low", "float64", "interval of valid_rate", "0 to 1"),
+        Column("valid_high", "float64", "interval of valid_rate", "0 to 1"),
+        Column("passed", "int64", "fields that pass in valid outputs", "0 and up"),
+        Column("fields", "int64", "documents x keys of their schema", "0 and up"),
+        Column("pass_rate", "Float64", "passed / fields", "0 to 1", True),
+        Column("pass_rate_low", "Float64", "interval of pass_rate", "0 to 1", True),
+        Column("pass_rate_high", "Float64", "interval of pass_rate", "0 to 1", True),
+        Column("ceiling", "Float64", "scored / fields: rate of a perfect run", "0 to 1", True),
+        Column("evaluated_valid", "int64", "scored fields of valid outputs", "0 and up"),
+        Column("accuracy_valid", "Float64", "passed / evaluated_valid", "0 to 1", True),
+        Column("accuracy_low", "Float64", "interval of accuracy_valid", "0 to 1", True),
+        Column("accuracy_high", "Float64", "interval of accuracy_valid", "0 to 1", True),
+    ),
+)
+
+_NEEDED = ("run", "document", "schema", "valid", "failure", "parses", "value", "raw")
+_SUMS = ("valid", "passed", "fields", "evaluated", "evaluated_valid")
+
+
+@dataclass(frozen=True, eq=False)
+class BaselineTables:
+    """Validity, pass rates and failures of runs; made by `baseline_tables`.
+
+    Attributes
+    ----------
+    results : pandas.DataFrame
+        One row per run and schema; see `BASELINE_COLUMNS`.
+    failures : pandas.DataFrame
+        Number of attempts by failure, one column per run, in the form of Table 7.
+    attempts : pandas.DataFrame
+        One row per attempt; `results` sums them up. See `TALLY_COLUMNS`.
+    evaluations : Evaluations
+        The evaluations of the outputs.
+    unanswered : int
+        Number of attempts that failed for a transient reason, not because of the model: rate
+        limits, timeouts, errors of the server, the connection or the key.
+    """
+
+    results: pd.DataFrame
+    failures: pd.DataFrame
+    attempts: pd.DataFrame
+    evaluations: Evaluations
+    unanswered: int = 0
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per run, with validity, pass rates and accuracy, in the form of Table 5."""
+        rows = self.results
+        rates = rows.pivot_table(index="run", columns="schema", values="pass_rate", sort=False)
+        overall = rows[rows["schema"] == OVERALL].set_index("run")
+        table = rates.reindex(index=overall.index)
+        table.insert(0, "valid", overall["valid"])
+        table.insert(1, "attempts", overall["documents"])
+        table["accuracy_valid"] = overall["accuracy_valid"]
+        return table.rename_axis(columns=None)
+
+    def of_schema(self, name: str) -> pd.DataFrame:
+        """Return the results of one schema, in the form of Tables 9 to 13.
+
+        Parameters
+        ----------
+        name : str
+            A schema of the dataset, or ``overall``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per run, which is the index: documents, valid, passed, fields, pass_rate and the
+            other columns of `results`.
+
+        Raises
+        ------
+        InputError
+            No output is of that schema.
+        """
+        rows = self.results[self.results["schema"] == name]
+        if rows.empty:
+            known = dict.fromkeys(self.results["schema"])
+            raise InputError(f"unknown schema {name!r}; {nearest(name, known)}")
+        return rows.drop(columns="schema").set_index("run")
+
+    def style(self, n: int | str = 5) -> PaperStyler:
+        """Return a table in the layout of the paper.
+
+        Parameters
+        ----------
+        n : int or str, optional
+            5: valid outputs, pass rates by schema, accuracy. 7: failures. 8: pass rates only.
+            The name of a schema, or 9 to 13 for the paper's five: valid outputs and pass rate.
+
+        Returns
+        -------
+        PaperStyler
+            A pandas Styler; also with ``.to_latex()`` and ``.to_markdown()``. The best run of a
+            column is bold; rates are red if no field passed.
+
+        Raises
+        ------
+        InputError
+            There is no such table or schema.
+        """
+        needs("jinja2", "notebook")
+        from extractbench_nb.support.publication import styled
+
+        if str(n) == "7":
+            counts = zip(self.failures.index, self.failures.to_numpy(), strict=True)
+            rows = {str(name): [f"{c:,}" if c else _NONE for c in row] for name, row in counts}
+            table: Texts = [str(name) for name in self.failures.columns], rows, set(), set()
+        else:
+            table = _laid_out(self.results, str(n))
+        # two tables on one page must not share the ids of their cells
+        digest = hashlib.sha256(repr(table[:2]).encode("utf-8", "replace"))
+        return styled(table, f"runs-{digest.hexdigest()[:12]}")
+
+    def _repr_html_(self) -> str:
+        """Return the form of Table 5 as HTML."""
+        html: str = self.style().to_html()
+        return html
+
+    def __repr__(self) -> str:
+        """Write the table with its rates as percentages."""
+        overall = self.results[self.results["schema"] == OVERALL]
+        lines = [
+            f"  {row['run']}: {row['valid']} of {row['documents']} valid, "
+            f"pass rate {_percent(row['pass_rate'])} (at most {_percent(row['ceiling'])})"
+            for row in overall.to_dict("records")
+        ]
+        documents = overall.loc[overall["run"] != TOTAL, "documents"]
+        if documents.min() < documents.max():
+            lines.append("  the runs have different numbers of documents: see run.unasked")
+        if self.unanswered:
+            lines.append(
+                f"  {self.unanswered} without an answer for a transient reason, counted as failures"
+                ": resume their runs"
+            )
+        runs = f"{len(documents)} run" + ("s" if len(documents) > 1 else "")
+        return "\n".join([f"BaselineTables of {runs}", *lines])
+
+
+def baseline_tables(  # noqa: PLR0913 - options by name
+    attempts: pd.DataFrame,
+    dataset: DatasetLike,
+    *,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+    n_jobs: int = 1,
+    confidence: float = 0.95,
+) -> BaselineTables:
+    """Evaluate the outputs of runs and summarise them as the paper does.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    dataset : Dataset, str or path
+        Where schemas and gold come from; or what `load_dataset` takes.
+    judge : str or Judge, optional
+        As in `evaluate_runs`.
+    alignment : str or callable, optional
+        As in `evaluate_runs`.
+    profile : str or Profile, optional
+        As in `evaluate_runs`.
+    n_jobs : int, optional
+        As in `evaluate_runs`.
+    confidence : float, optional
+        Confidence level of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    BaselineTables
+        ``table`` has the form of Table 5, ``failures`` of Table 7, ``of_schema(name)`` of Tables 9
+        to 13; ``style(n)`` shows each in the paper's layout. ``xb.benchmark.compare(n, runs=...)``
+        compares it with the published one.
+
+    Raises
+    ------
+    InputError
+        There is no attempt, a run is called ``total`` or a schema ``overall``, or as for
+        `evaluate_runs`.
+
+    Notes
+    -----
+    The pass rate is that of Table 5: passed fields / (documents x keys of their schema); invalid
+    outputs pass none. A schema has more keys than scored fields (an array is one field), so that
+    even gold does not reach 1; ``ceiling`` is the rate of gold. ``accuracy_valid`` is passed /
+    scored fields of the valid outputs, which are a biased sample (section 4.1 of the ExtractBench
+    paper).
+
+    Intervals are Wilson's, over documents. The sample size is the number of documents for
+    ``valid_rate``, and for the other rates an effective number, from the variance between the
+    documents of each schema (Korn and Graubard, 1998). In simulations with 2 to 30 documents per
+    schema, 95 % intervals contained the true rate in at least 92 % of cases. They do not include
+    the variation between answers of the same model.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(ds.runs, ds)
+    >>> tables = xb.extraction.baseline_tables(attempts, ds)
+    >>> rows = tables.of_schema("facility_agreement")[["documents", "valid", "passed", "fields"]]
+    >>> rows.loc["quill-mini"].tolist()
+    [3, 3, 32, 39]
+    """
+    attempts = as_pandas(attempts)
+    refuse_missing(attempts, _NEEDED, "attempts")
+    if attempts.empty:
+        raise InputError("attempts has no rows")
+    for name in ("run", "document", "schema", "valid"):
+        if attempts[name].isna().any():
+            raise InputError(f"attempts: column {name!r} is missing in some rows")
+    for name, reserved in (("run", TOTAL), ("schema", OVERALL)):
+        if attempts[name].eq(reserved).any():
+            raise InputError(
+                f"attempts: a {name} is called {reserved!r}, which is the name of the sum"
+            )
+    failures = failure_modes(attempts)
+    dataset = documents_of(dataset)
+    drawing = Drawing(confidence, 100, 0)
+    evs = evaluate_runs(
+        predictions(attempts),
+        dataset=dataset,
+        judge=judge,
+        alignment=alignment,
+        profile=profile,
+        n_jobs=n_jobs,
+        progress=False,
+    )
+    passing = attempts["failure"].isin(PASSING)  # a later request may be answered
+    if "message" in attempts.columns:
+        reasons = attempts["message"].astype("string").str.partition(": ")[0]
+        passing |= attempts["failure"].eq("other") & reasons.isin(PASSING)
+    counts = _counts(attempts, evs, dataset)
+    return BaselineTables(_results(counts, drawing), failures, counts, evs, int(passing.sum()))
+
+
+def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.DataFrame:
+    """Count passed and scored fields: one row per attempt."""
+    names = attempts["schema"].dropna().unique()
+    keys = {name: int(complexity(dataset.schema(name))["keys"].iloc[0]) for name in names}
+    labels = attempts[["run", "document", "schema", "valid"]]
+    scored = evs.summary[["run", "document", "passed", "evaluated"]].astype(
+        {"passed": "int64", "evaluated": "int64"}
+    )
+    rows = labels.merge(scored, on=["run", "document"], how="left", validate="one_to_one")
+    valid = rows["valid"].astype("int64")
+    rows = rows.assign(
+        valid=valid,
+        passed=rows["passed"] * valid,
+        fields=rows["schema"].map(keys),
+        evaluated_valid=rows["evaluated"] * valid,
+    )
+    return TALLY_COLUMNS.from_records(rows)
+
+
+def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
+    """Sum up the attempts of each run and schema, of each run, and of all."""
+    results = []
+    for run, rows in [*counts.groupby("run", sort=False), (TOTAL, counts)]:
+        for schema, part in [*rows.groupby("schema", sort=False), (OVERALL, rows)]:
+            sums = {name: int(part[name].sum()) for name in _SUMS}
+            fields, scored, passed = (sums[n] for n in ("fields", "evaluated_valid", "passed"))
+            valid = valid_interval(part, drawing)
+            rate = rate_interval(part, ("passed", "fields", "evaluated"), drawing)
+            columns = ("passed", "evaluated_valid", "evaluated_valid")
+            accuracy = rate_interval(part, columns, drawing)
+            share = _share(sums["evaluated"], fields)
+            row = [run, schema, len(part), sums["valid"], sums["valid"] / len(part), *valid[:2]]
+            row += [passed, fields, _share(passed, fields), *rate[:2], share]
+            row += [scored, _share(passed, scored), *accuracy[:2]]
+            results.append(row)
+    frame = BASELINE_COLUMNS.from_rows(results)
+    frame.attrs["confidence"] = drawing.confidence
+    return frame
+
+
+def _percent(share: object, otherwise: str = "unknown") -> str:
+    return f"{share:.1%}" if isinstance(share, float) else otherwise
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+#: Formal errors, which a more lenient parser could accept.
+FORMS = ("trailing_comma", "truncated_json", "malformed_json")
+#: Failures that can be forgiven; the text of the last one parses, and its value is used unchanged.
+_FORGIVABLE = (*FORMS, "schema_violation")
+
+EFFECT_COLUMNS = FrameSpec(
+    "repair_effect",
+    "one row per run",
+    (
+        Column("run", "string", "run"),
+        Column("attempts", "int64", "attempts", "1 and up"),
+        Column("valid", "int64", "valid outputs", "0 to attempts"),
+        Column("forgiven", "int64", "further outputs that repair makes valid", "0 to attempts"),
+        Column("pass_rate", "Float64", "passed / fields, as in Table 5", "0 to 1", True),
+        Column("pass_rate_repaired", "Float64", "pass rate with repaired outputs", "0 to 1", True),
+        Column("gain", "Float64", "difference of the two pass rates", "0 to 1", True),
+        Column("ceiling", "Float64", "pass rate of a perfect run", "0 to 1", True),
+    ),
+)
+
+
+def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd.DataFrame:
+    """Count outputs with certain failures as valid, with their repaired values.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    failures : str or iterable of str, optional
+        Failures to forgive: ``trailing_comma``, ``truncated_json`` and ``malformed_json``, which
+        are the default, or ``schema_violation``, whose value is used unchanged.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A copy, one row per attempt. For a forgiven output ``valid`` is True, ``failure`` is
+        ``none``, ``value`` is the result of `repair_output`, whether or not it fits the schema, and
+        the new column ``forgiven`` holds its failure. Outputs that cannot be repaired are
+        unchanged.
+
+    Raises
+    ------
+    InputError
+        A failure is unknown or cannot be forgiven, or a column is missing.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(ds.runs, ds)
+    >>> xb.extraction.forgive(attempts, "trailing_comma")["forgiven"].value_counts().to_dict()
+    {'trailing_comma': 3}
+    """
+    attempts = as_pandas(attempts)
+    refuse_missing(attempts, ("failure", "valid", "parses", "value", "raw"), "attempts")
+    chosen = {failures} if isinstance(failures, str) else {*failures}
+    for name in chosen:
+        if name not in _FORGIVABLE:
+            raise InputError(f"failures: {name!r} cannot be forgiven; {nearest(name, _FORGIVABLE)}")
+    values, forgiven = [], []
+    columns = (attempts[name] for name in ("failure", "parses", "raw", "value"))
+    for failure, parses, raw, value in zip(*columns, strict=True):
+        repaired = None
+        if failure in chosen:
+            repaired = value if parses else repair_output(raw).value
+        values.append(value if repaired is None else repaired)
+        forgiven.append(None if repaired is None else failure)
+    failures_forgiven = pd.array(forgiven, dtype=TEXT)
+    unchanged = failures_forgiven.isna()
+    return attempts.assign(
+        valid=attempts["valid"].where(unchanged, other=True).astype("bool"),
+        failure=attempts["failure"].where(unchanged, other="none"),
+        value=pd.Series(values, attempts.index, object),
+        forgiven=failures_forgiven,
+    )
+
+
+def repair_effect(
+    attempts: pd.DataFrame,
+    dataset: DatasetLike,
+    *,
+    failures: str | Iterable[str] = FORMS,
+    judge: str | Judge = "offline",
+    profile: str | Profile = "paper",
+    n_jobs: int = 1,
+) -> pd.DataFrame:
+    """Compute what the pass rates would be if formal errors were repaired.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    dataset : Dataset, str or path
+        Where schemas and gold come from; or what `load_dataset` takes.
+    failures : str or iterable of str, optional
+        Failures to forgive, as in `forgive`; for example ``"trailing_comma"``.
+    judge : str or Judge, optional
+        As in `evaluate_runs`.
+    profile : str or Profile, optional
+        As in `evaluate_runs`.
+    n_jobs : int, optional
+        As in `evaluate_runs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per run: the counts attempts, valid and forgiven, and the rates pass_rate,
+        pass_rate_repaired, gain (their difference) and ceiling, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        A failure cannot be forgiven, or as for `baseline_tables`.
+
+    Notes
+    -----
+    Rates are those of `baseline_tables`. In the ExtractBench paper 40 of 103 failures are trailing
+    commas and truncated outputs (Table 7). A truncated output passes the fields before the cut.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(ds.runs, ds)
+    >>> effect = xb.extraction.repair_effect(attempts, ds, failures="trailing_comma")
+    >>> effect.set_index("run").loc["osprey-7b", ["attempts", "valid", "forgiven"]].tolist()
+    [14, 2, 2]
+    """
+    documents = documents_of(dataset)
+    options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
+    before, after = (
+        baseline_tables(frame, documents, **options).of_schema(OVERALL).drop(index=TOTAL)
+        for frame in (attempts, forgive(attempts, failures))
+    )
+    effect = before.reset_index().rename(columns={"documents": "attempts"})
+    effect["forgiven"] = (after["valid"] - before["valid"]).to_numpy()
+    effect["pass_rate_repaired"] = after["pass_rate"].array
+    effect["gain"] = (after["pass_rate"] - before["pass_rate"]).array
+    return EFFECT_COLUMNS.from_records(effect)

@@ -1,0 +1,137 @@
+"""The commands of `construct`: one table from many documents."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from extractbench_nb.cli.output import (
+    OrderedGroup,
+    json_option,
+    judge_option,
+    print_json,
+    print_table,
+    print_text,
+    records,
+)
+from extractbench_nb.support.wording import cut
+
+_FILE = click.Path(path_type=Path)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+#: Largest number of wrong cells to print, and of characters of a value.
+_MOST, _LONGEST = 20, 60
+_BY_RUN = (
+    *("run", "tables", "invalid", "direct", "mapped"),
+    *("cell_f1", "cell_precision", "cell_recall", "row_f1", "column_recall"),
+)
+_profile_option = click.option(
+    "--profile",
+    default="strict",
+    show_default=True,
+    metavar="NAME",
+    help="The scoring rules: strict or aoe.",
+)
+
+
+@click.group(name="construct", cls=OrderedGroup)
+def construct() -> None:
+    """Compare tables built from documents."""
+
+
+def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]:
+    return click.option(f"--{name}", multiple=True, metavar="COLUMN", help=meaning)
+
+
+@construct.command()
+@click.argument("gold", type=_FILE)
+@click.argument("predicted", type=_FILE)
+@_columns_option(
+    "keys", "Column of GOLD that names a row; repeatable. Default: proposed from GOLD."
+)
+@_columns_option("values", "Column of GOLD to compare; repeatable. Default: all but the keys.")
+@_columns_option("numeric", "Column that holds numbers; repeatable. Default: found in GOLD.")
+@_profile_option
+@judge_option
+@json_option
+def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> None:
+    """Compare one table with gold.
+
+    Prints scores, where points were lost, and the cells that are wrong. GOLD is a table: CSV, JSON,
+    Markdown, HTML. PREDICTED is one too, or the raw answer of a model, or - for standard input.
+    """
+    from extractbench_nb.construction.comparing import compare as compare_tables
+
+    source: Path | str = predicted
+    if str(predicted) == "-":
+        source = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    for name in ("keys", "values", "numeric"):
+        options[name] = list(options[name]) or None
+    found = compare_tables(gold, source, **options)
+    if as_json:
+        frames = {n: records(getattr(found, n)) for n in ("columns", "rows", "cells", "warnings")}
+        about = {name: found.meta[name] for name in ("keys", "direct", "mapped", "failure_mode")}
+        print_json({"summary": found.summary.to_dict(), **about, **frames})
+        return
+    print_text(repr(found))
+    if not found.profile.released:
+        losses = found.losses()
+        for side, part in losses[losses["lost"] > 0].groupby("side", sort=False):
+            stages = (
+                f"{stage} {lost:g}" for stage, lost in zip(part["stage"], part["lost"], strict=True)
+            )
+            print_text(f"  points lost ({side}): {' · '.join(stages)}")
+    cells = found.cells
+    wrong = cells[~cells["passed"].fillna(value=False).astype(bool)]
+    for path, outcome, *sides in (
+        wrong[["path", "outcome", "gold", "predicted"]].head(_MOST).itertuples(index=False)
+    ):
+        texts = ("nothing" if side is None else cut(repr(side), _LONGEST) for side in sides)
+        print_text(f"  {outcome:<13} {path}: {' -> '.join(texts)}")
+    if len(wrong) > _MOST:
+        print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
+    for kind, message in found.warnings[["kind", "message"]].itertuples(index=False):
+        print_text(f"note: {kind}: {message}")
+
+
+@construct.command()
+@click.argument("runs", metavar="RUNS")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Where gold is: sample, a folder, or AOE's JSONL. Not needed if RUNS is itself a "
+    "dataset with runs.",
+)
+@click.option("--quality", metavar="MODEL", help="A model that rates every answer, 0 to 100.")
+@click.option("-j", "--jobs", "n_jobs", default=1, show_default=True, help="Worker processes.")
+@click.option(
+    "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
+)
+@_profile_option
+@judge_option
+@json_option
+def batch(runs: str, *, progress: bool, as_json: bool, **options: Any) -> None:
+    """Compare the answers of many runs.
+
+    Prints one line per run: means over its tables. RUNS is sample, a dataset with runs, or a folder
+    with one folder of answers per run, named after their tables (RUN/TABLE.txt). An answer without
+    a table scores zero.
+    """
+    from extractbench_nb.construction.table_batches import evaluate_tables
+
+    found = evaluate_tables(runs, progress=progress and sys.stderr.isatty(), **options)
+    if as_json:
+        names = {"runs": found.by_run, "answers": found.summary, "missing": found.missing}
+        print_json({name: records(frame) for name, frame in names.items()})
+        return
+    by_run = found.by_run
+    rated = ["quality"] if by_run["quality"].notna().any() else []
+    print_table(by_run[[*_BY_RUN, *rated]])
+    modes = found.summary[["run", "failure_mode"]].dropna().value_counts(sort=False).reset_index()
+    for run, mode, count in modes.itertuples(index=False):
+        print_text(f"note: run {run}: {count} not direct: {mode}")
+    for name, group in found.missing.groupby("run"):
+        print_text(f"note: run {name!s} has no answer for {', '.join(group['document'])}")

@@ -1,0 +1,273 @@
+"""What the texts of tables mean: absent cells, numbers, equal texts, keys, names of columns.
+
+The rules of ``strict`` are here, and beside them those of AOE's released code (`released_number`,
+`released_similarity`). A number has its exact value, and the cell holds nothing else: the readings
+of `language` also take words, dates and other units.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Context, Decimal, InvalidOperation
+from functools import lru_cache
+from math import nan
+from unicodedata import normalize
+
+from extractbench_nb.core.text.folding import is_placeholder
+
+#: Powers of ten by their names in Chinese and Japanese tables.
+_SCALES = {"": 0, "千": 3, "万": 4, "萬": 4, "百万": 6, "千万": 7, "亿": 8, "億": 8, "万亿": 12}
+_SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "¥": "", "$": "", "€": "", "£": ""})
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)\s*"
+    r"(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?P<power>e[+-]?\d{1,3})?"
+    r"\s*(?P<scale>百万|千万|万亿|[千万萬亿億]?)\s*(?P<unit>[^\d\s].{0,30})?",
+    re.IGNORECASE,
+)
+_LONGEST_NUMBER = 80
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
+_YEAR = re.compile(r"[12]\d{3}")
+_YEAR_UNITS = ("年", "年度")
+_PERCENT = ("%", "‰")
+_FEW_DIGITS = Context(prec=15)
+_FILE_SUFFIX = re.compile(r"\.(?:md|txt|pdf|docx?|html?|csv|json|xlsx?)$")
+_PUNCTUATION = re.compile(r"[\W_]+")
+_DIGITS = re.compile(r"\d+")
+_CHINESE_YEAR = re.compile(r"[〇零一二三四五六七八九]{4}(?=年)")
+_CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
+_LATIN_1 = dict.fromkeys(range(0x80, 0x100))
+_UNIT_OF_NAME = re.compile(r"\(([^()]*)\)\s*$")
+
+
+@lru_cache(maxsize=16_384)
+def is_absent(text: str) -> bool:
+    """Return whether a cell is blank or a null word: CSV has no other null.
+
+    Examples
+    --------
+    >>> [is_absent(text) for text in ("", " ", "N/A", "--", "0")]
+    [True, True, True, True, False]
+    """
+    stripped = text.strip()
+    return not stripped or is_placeholder(stripped)
+
+
+@lru_cache(maxsize=16_384)
+def number_of(text: str, column: str = "") -> Decimal | None:
+    """Read a cell that is a number and nothing else; None for other texts.
+
+    Thousands separators, full-width digits, a currency sign, negative numbers in parentheses, years
+    (``2020年``) and the scales of ten thousand (``3.6亿``) are read. A unit that the name of the
+    column has may stand in the cell too; a percent sign counts only where the name has none.
+    Leading zeros make an identifier.
+
+    Examples
+    --------
+    >>> number_of("360,382,603,000"), number_of("2020年"), number_of("(5)"), number_of("007")
+    (Decimal('360382603000'), Decimal('2020'), Decimal('-5'), None)
+    >>> number_of("7.65%", "growth (%)"), number_of("7.65%", "growth")
+    (Decimal('7.65'), Decimal('0.0765'))
+    >>> number_of("5元", "assets (元)"), number_of("5元", "assets")
+    (Decimal('5'), None)
+    """
+    if not text or len(text) > _LONGEST_NUMBER:
+        return None
+    plain = normalize("NFKC", text).translate(_SIGNS).strip()
+    negative = plain.startswith("(") and plain.endswith(")")
+    if negative:
+        plain = plain[1:-1].strip()
+    match = _NUMBER.fullmatch(plain)
+    if match is None or _LEADING_ZERO.match(plain):
+        return None
+    sign, digits, power, scale, unit = match.groups()
+    unit = (unit or "").strip()
+    shift = _SCALES[scale or ""]
+    if unit in _PERCENT:
+        if unit not in normalize("NFKC", column):
+            shift -= 2 if unit == "%" else 3
+    elif unit in _YEAR_UNITS:
+        if not _YEAR.fullmatch(digits) or sign or scale:
+            return None
+    elif unit and unit.casefold() not in normalize("NFKC", column).casefold():
+        return None
+    try:
+        value = Decimal(f"{sign}{digits.replace(',', '')}{power or ''}").scaleb(shift)
+    except InvalidOperation:
+        return None
+    value = -value if negative else value
+    is_whole = value == value.to_integral_value()
+    return value if is_whole else _FEW_DIGITS.plus(value)
+
+
+def released_number(text: str) -> float:
+    """Read a number as AOE's released code does (commit 282e688d); NaN for any other text.
+
+    Examples
+    --------
+    >>> [released_number(text) for text in ("1,234", "7.65%", "2020年", "(5)", "")]
+    [1234.0, 0.0765, nan, nan, nan]
+    """
+    plain = text.replace(",", "")
+    try:
+        return float(plain.replace("%", "")) / 100.0 if "%" in plain else float(plain)
+    except ValueError:
+        return nan
+
+
+def released_words(text: str) -> str:
+    """Return the words of a text as the released code compares them: sorted, in lower case.
+
+    Characters other than letters and digits separate words; those from U+0080 to U+00FF are lost.
+    """
+    from rapidfuzz.utils import default_process
+
+    return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
+
+
+def released_similarity(one: str, other: str) -> float:
+    """Compare the words of two texts as the released code does; 0 to 100, not rounded."""
+    from rapidfuzz import fuzz
+
+    return fuzz.ratio(released_words(one), released_words(other))
+
+
+@lru_cache(maxsize=16_384)
+def text_key(text: str) -> str:
+    r"""Return what equal texts share: Unicode forms, case and white space are folded.
+
+    Examples
+    --------
+    >>> text_key("  ACME\u3000 Corp. ")
+    'acme corp.'
+    """
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    return " ".join(normalize("NFKC", text).casefold().split())
+
+
+@lru_cache(maxsize=16_384)
+def row_key(text: str) -> str:
+    """Return what equal keys of rows share: also file endings and punctuation are left out.
+
+    A key that is a number becomes its value; one of symbols alone stays.
+
+    Examples
+    --------
+    >>> row_key("Annual Report-2020.md"), row_key("2020年"), row_key("2,020.0"), row_key("007")
+    ('annual report 2020', '2020', '2020', '007')
+    """
+    number = number_of(text.strip())
+    if number is not None:
+        return str(int(number)) if number == number.to_integral_value() else str(number)
+    folded = text_key(text)
+    return _PUNCTUATION.sub(" ", _FILE_SUFFIX.sub("", folded)).strip() or folded
+
+
+@lru_cache(maxsize=16_384)
+def protected(text: str) -> tuple[str, ...]:
+    """Return the numbers and years of a text, which no similarity may override.
+
+    Examples
+    --------
+    >>> protected("Report 2020, part 07"), protected("二〇二〇年年报")
+    (('07', '2020'), ('2020',))
+    """
+    plain = normalize("NFKC", text)
+    if "年" in plain:
+        plain = _CHINESE_YEAR.sub(lambda match: match[0].translate(_CHINESE_DIGITS), plain)
+    return tuple(sorted(_DIGITS.findall(plain)))
+
+
+def column_key(name: str) -> str:
+    r"""Return what equal names of columns share: also spaces and underscores are left out.
+
+    Examples
+    --------
+    >>> column_key("资产总额\uff08元\uff09") == column_key("资产总额 (元)")
+    True
+    """
+    return re.sub(r"[\s_]+", "", normalize("NFKC", name).casefold())
+
+
+def unit_of_column(name: str) -> tuple[str, str]:
+    """Split the name of a column into its base and the unit in parentheses at its end, folded.
+
+    Examples
+    --------
+    >>> unit_of_column("Net Profit (CNY)"), unit_of_column("Net Profit")
+    (('netprofit', 'cny'), ('netprofit', ''))
+    """
+    plain = normalize("NFKC", name).casefold().strip()
+    match = _UNIT_OF_NAME.search(plain)
+    if match is None or not match.start():
+        return column_key(plain), ""
+    return column_key(plain[: match.start()]), column_key(match[1])
+
+
+# --- the columns that name the rows ---------------------------------------------------------------
+
+#: Words in the name of a key column, the likeliest first, and in that of a second key column.
+_HINTS = (
+    "文档名称 文件名 案件名 名称 filename file document name title key "
+    "id case method model 编号 标题"
+).split()
+_SECOND_HINTS = ("被告", "defendant", "dataset", "year", "年份", "所属期")
+_MOST_PAIRED = 8
+
+
+def propose_keys(
+    gold: Mapping[str, Sequence[str]], predicted: Sequence[str]
+) -> tuple[list[str], str]:
+    """Propose one or two key columns of gold, and say why; no order of rows or columns matters.
+
+    Amounts come last: two columns that name the rows together, such as company and year, are better
+    than a column of sales that happens to have different values.
+
+    Examples
+    --------
+    >>> propose_keys({"sales": ["1", "1"], "name": ["a", "b"]}, ["name"])[0]
+    ['name']
+    >>> columns = {"sales": ["1", "2", "3"], "year": ["2020", "2021", "2021"], "name": list("aab")}
+    >>> propose_keys(columns, list(columns))[0]
+    ['name', 'year']
+    """
+    rows = max(map(len, gold.values()), default=0)
+    texts = {name: [text_key(text) for text in column] for name, column in gold.items()}
+    known = {column_key(name) for name in predicted}
+
+    def rank(name: str) -> tuple[int | str, ...]:
+        """Rank a column, the likeliest first: unique, in both tables, named so, a text, short."""
+        column, plain = gold[name], column_key(name)
+        filled = {key for key, text in zip(texts[name], column, strict=True) if not is_absent(text)}
+        hint = next((n for n, word in enumerate(_HINTS) if word in plain), len(_HINTS))
+        is_hinted = hint < len(_HINTS)
+        numbers = sum(number_of(text) is not None for text in column)
+        return (
+            len(column) - len(filled),
+            plain not in known,
+            2 * numbers > len(column) and not is_hinted,
+            hint,
+            not any(word in plain for word in _SECOND_HINTS),
+            0 if is_hinted else sum(map(len, column)),
+            name,
+        )
+
+    ranks = sorted(map(rank, gold))
+    names = [str(found[-1]) for found in ranks]
+    labels = []  # columns in both tables that do not hold amounts
+    for _, is_unknown, is_number, *_, name in ranks:
+        is_year = any(word in column_key(str(name)) for word in _SECOND_HINTS)
+        if not (is_unknown and known) and (is_year or not is_number):
+            labels.append(str(name))
+    for pool in (labels, names):
+        single = next((str(found[-1]) for found in ranks if not found[0] and found[-1] in pool), "")
+        if single:
+            why = f"{single!r} has {rows} different values" if rows else f"{single!r} by its name"
+            return [single], f"{why} and is the likeliest by name and content"
+        for size in range(2, min(_MOST_PAIRED, len(pool)) + 1):
+            for n in range(size - 1):
+                pair = [pool[n], pool[size - 1]]
+                if len(set(zip(*(texts[name] for name in pair), strict=True))) == rows:
+                    return pair, f"no column alone names the rows; {pair} do so together"
+    return names[:1], f"no columns tell all rows apart; {names[0]!r} comes closest"

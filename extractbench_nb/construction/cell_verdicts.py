@@ -1,0 +1,308 @@
+"""Verdicts on names, keys and cells: by rules where they decide, else by a judge (`Asker`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import chain, product
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from extractbench_nb.support.concurrency import run_anywhere
+from extractbench_nb.core.values.json_values import member
+from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
+from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules
+from extractbench_nb.construction.answers import Reading, Tables
+from extractbench_nb.construction.table_comparison import METRIC, CellRow
+from extractbench_nb.construction.cell_values import is_absent, number_of, released_similarity, text_key
+from extractbench_nb.errors import ExtractBenchError
+from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, gather_verdicts
+from extractbench_nb.core.text.choosing import check_judge, choose_judge, verdict_of
+from extractbench_nb.core.text.offline_judge import OfflineJudge
+
+# --- questions to a judge -------------------------------------------------------------------------
+
+_ABOUT = {
+    "column": "The name of a table's column. The same if both columns hold the same quantity, in "
+    "the same unit.",
+    "key": "The key that names a row of a table. The same if both name the same thing and the "
+    "same year.",
+}
+_LIKELIEST = 5
+_FAINTLY_ALIKE = 40.0
+
+#: A column (or ``column``, ``key``), gold's text and the predicted text.
+TextPair = tuple[str, str, str]
+
+
+class Answer(NamedTuple):
+    """A judge's answer: a score, or None, and why."""
+
+    score: float | None
+    reason: str
+    reasoning: str | None = None
+
+
+@runtime_checkable
+class TableJudge(Protocol):
+    """A judge that answers AOE's two questions itself: one with recorded answers, for example."""
+
+    def match_key(self, key: str, keys: Sequence[str]) -> str | None:
+        """Return the key of gold that a predicted key means, "" for none, None if unknown."""
+        ...
+
+    def score_cell(self, column: str, gold: str, predicted: str) -> float | None:
+        """Return the score of two texts, 0 to 1, or None without a verdict."""
+        ...
+
+
+class Asker:
+    """Asks one judge, each question once, and keeps the calls."""
+
+    def __init__(self, judge: str | Judge) -> None:
+        self.judge = choose_judge(judge)
+        if not isinstance(self.judge, OfflineJudge):
+            check_judge(self.judge, {})
+        self._answers: dict[TextPair, Answer] = {}
+        self.calls: list[tuple[str, JudgeCall]] = []
+        self.failures: list[str] = []
+
+    def answers(self, questions: Sequence[TextPair]) -> list[Answer]:
+        """Answer questions about pairs of texts."""
+        new = [q for q in dict.fromkeys(questions) if q not in self._answers]
+        if new:
+            self._answers |= zip(new, self._asked(new), strict=True)
+        return [self._answers[question] for question in questions]
+
+    def scores(self, questions: Sequence[TextPair]) -> list[float | None]:
+        """Return the scores alone; None without a verdict."""
+        return [answer.score for answer in self.answers(questions)]
+
+    def _asked(self, questions: Sequence[TextPair]) -> list[Answer]:
+        judge: Any = self.judge
+        if isinstance(judge, OfflineJudge):
+            verdicts = [judge.compare(gold, predicted) for _, gold, predicted in questions]
+            return [Answer(verdict.score, verdict.reason) for verdict in verdicts]
+        if isinstance(judge, TableJudge):
+            scores = [judge.score_cell(*question) for question in questions]
+            self.failures += ["not recorded" for score in scores if score is None]
+            return [Answer(s, "not_recorded" if s is None else "recorded") for s in scores]
+
+        def question_of(column: str, gold: str, predicted: str) -> Question:
+            about = _ABOUT.get(column, f"A cell of the table's column {column!r}.")
+            field = f"[].{column}"
+            return Question(gold, predicted, METRIC, field=field, type="string", description=about)
+
+        async def gathered() -> list[Any]:
+            return await gather_verdicts(verdict_of(judge, question_of(*q)) for q in questions)
+
+        outcomes = zip(questions, run_anywhere(gathered()), strict=True)
+        return [self._read(column, outcome) for (column, _, _), outcome in outcomes]
+
+    def _read(self, column: str, outcome: Any) -> Answer:
+        if isinstance(outcome, ExtractBenchError):
+            raise outcome  # it cannot be asked at all
+        self.calls += [(column, call) for call in getattr(outcome, "calls", ())]
+        if isinstance(outcome, Exception):
+            self.failures.append(str(outcome))
+            reason = outcome.reason if isinstance(outcome, JudgeError) else "judge_failed"
+            return Answer(None, reason, str(outcome))
+        return Answer(outcome.score, outcome.reason, outcome.reasoning)
+
+    def key_of(self, key: str, keys: Sequence[str]) -> str | None:
+        """Ask which key of gold a predicted key means; None without a verdict, "" for no key."""
+        judge: Any = self.judge
+        if isinstance(judge, TableJudge):
+            named = judge.match_key(key, keys)
+            if named is None:
+                self.failures.append("not recorded")
+            return named
+        from rapidfuzz import fuzz, process
+
+        likely = process.extract(
+            key, keys, scorer=fuzz.ratio, limit=_LIKELIEST, score_cutoff=_FAINTLY_ALIKE
+        )
+        names = [name for name, _, _ in likely]
+        scores = self.scores([("key", name, key) for name in names])
+        if names and all(score is None for score in scores):
+            return None
+        passed = [(s, n) for s, n in zip(scores, names, strict=True) if s and s >= PASS_MARK]
+        return max(passed, key=lambda pair: pair[0], default=(0.0, ""))[1]
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+#: The metric of `evaluate` that compares such cells.
+_METRICS = {"judge": METRIC, "exact": "string_exact", "fuzzy": "string_fuzzy"}
+
+
+class CellVerdict(NamedTuple):
+    """The verdict on one cell: outcome, score, reason, a judge's similarity and words."""
+
+    outcome: str
+    score: float | None
+    reason: str
+    similarity: float | None = None
+    reasoning: str | None = None
+
+
+#: Verdicts on all cells of a row without a partner.
+_OF_ROWS = {
+    "missed": CellVerdict("omission", 0.0, "row_missed"),
+    "spurious": CellVerdict("hallucination", 0.0, "row_spurious"),
+    "judge_error": CellVerdict("judge_error", None, "row_judge_failed"),
+}
+_EXTRA = CellVerdict("hallucination", 0.0, "column_extra")
+_OPEN_COLUMN = CellVerdict("judge_error", None, "column_judge_failed")
+#: By whether gold holds nothing: then nothing is lost.
+_NO_COLUMN = {
+    True: CellVerdict("both_absent", 1.0, "column_missing"),
+    False: CellVerdict("omission", 0.0, "column_missing"),
+}
+#: By whether gold and the prediction hold nothing.
+_NULLS = {
+    (True, True): CellVerdict("both_absent", 1.0, "both_null"),
+    (True, False): CellVerdict("hallucination", 0.0, "gold_null"),
+    (False, True): CellVerdict("omission", 0.0, "predicted_null"),
+}
+_NUMBERS = {
+    True: CellVerdict("correct", 1.0, "number_equal", 1.0),
+    False: CellVerdict("incorrect", 0.0, "number_differs"),
+}
+
+
+def cell_rows(
+    tables: Tables,
+    columns: Sequence[ColumnMatch],
+    rows: Sequence[RowMatch],
+    rules: TableRules,
+    judged: Callable[[Sequence[TextPair]], Sequence[CellVerdict]],
+) -> list[CellRow]:
+    """List every cell of the compared columns, row by row, and then the cells of extra columns.
+
+    `judged` gives the verdicts on cells of matched rows, from column, gold and predicted text. Of
+    extra columns filled cells count, and none under ``aoe``, which knows no such columns.
+    """
+    partner = {column.gold: column for column in columns}
+    compared = [partner[name] for name in tables.values]
+    extra = [column for column in columns if column.gold is None and not rules.released]
+
+    def text(table: Reading, column: str | None, row: int | None) -> str | None:
+        return None if column is None or row is None else table.columns[column][row]
+
+    pairs = [row for row in rows if row.status == "matched"]
+    questions = [
+        (
+            str(column.gold),
+            text(tables.gold, column.gold, row.gold) or "",
+            text(tables.predicted, column.predicted, row.predicted) or "",
+        )
+        for row, column in product(pairs, compared)
+    ]
+    verdicts = iter(judged(questions))
+    number = "number_tolerance" if rules.released else "number_exact"
+    metrics = {
+        name: number if name in tables.numeric else _METRICS[rules.cells] for name in partner
+    }
+    paths = {c: member(str(c.predicted if c.gold is None else c.gold)) for c in columns}
+    failure = tables.predicted.failure
+    found = []
+    for row, column in chain(product(rows, compared), product(rows, extra)):
+        gold = text(tables.gold, column.gold, row.gold)
+        predicted = text(tables.predicted, column.predicted, row.predicted)
+        if column.gold is None and is_absent(predicted or ""):
+            continue
+        if failure is not None:
+            verdict = CellVerdict("structural", 0.0, failure)
+        elif row.status != "matched":
+            verdict = _OF_ROWS[row.status]
+        elif column.gold is None:
+            verdict = _EXTRA if column.status == "extra" else _OPEN_COLUMN
+        else:
+            verdict = next(verdicts)
+        outcome, score, reason, similarity, reasoning = verdict
+        place = f"[{row.gold}]" if row.gold is not None else f"[+{row.predicted}]"
+        found.append(
+            CellRow(
+                f"${place}{paths[column]}",
+                f"[]{paths[column]}",
+                METRIC if column.gold is None else metrics[column.gold],
+                score,
+                None if score is None else outcome in ("correct", "both_absent"),
+                *(outcome, reason, reasoning, similarity, gold, predicted),
+                *(row.gold, row.predicted, column.gold),
+                None if row.predicted is None else column.predicted,
+            )
+        )
+    return found
+
+
+def strict_verdicts(
+    questions: Sequence[TextPair],
+    columns: Sequence[ColumnMatch],
+    numeric: Sequence[str],
+    rules: TableRules,
+    asker: Asker,
+) -> list[CellVerdict]:
+    """Judge cells of matched rows, each pair of texts once; the judge is asked all together."""
+    partner = {column.gold: column for column in columns}
+    known: dict[TextPair, CellVerdict] = {}
+    asked: list[TextPair] = []
+    for question in dict.fromkeys(questions):
+        column, gold, predicted = question
+        verdict = _of_absent(partner[column], gold, predicted)
+        verdict = verdict or _by_rules(column, gold, predicted, numeric, rules)
+        if verdict is None:
+            asked.append(question)
+        else:
+            known[question] = verdict
+    for question, answer in zip(asked, asker.answers(asked), strict=True):
+        score, reason, words = answer
+        if score is None:
+            known[question] = CellVerdict("judge_error", None, reason, None, words)
+            continue
+        passes = score >= PASS_MARK
+        outcome = "correct" if passes else "incorrect"
+        known[question] = CellVerdict(outcome, float(passes), reason, score, words)
+    return [known[question] for question in questions]
+
+
+def _of_absent(column: ColumnMatch, gold: str, predicted: str) -> CellVerdict | None:
+    """Judge a cell that one side lacks, or whose column the prediction lacks; None for others."""
+    nothing = is_absent(gold), is_absent(predicted)
+    if column.status == "judge_error":
+        return _OPEN_COLUMN
+    if column.predicted is None:
+        return _NO_COLUMN[nothing[0]]
+    return _NULLS.get(nothing)
+
+
+def _by_rules(
+    column: str, gold: str, predicted: str, numeric: Sequence[str], rules: TableRules
+) -> CellVerdict | None:
+    """Judge two texts by rules; None where the judge is to decide."""
+    if gold.strip() == predicted.strip():
+        return CellVerdict("correct", 1.0, "identical", 1.0)
+    one, other = number_of(gold, column), number_of(predicted, column)
+    if one is not None and other is not None:
+        return _NUMBERS[_equal(one, other, rules.numeric_tolerance)]
+    if text_key(gold) == text_key(predicted):
+        return CellVerdict("correct", 1.0, "normalised", 1.0)
+    if one is not None and column in numeric:
+        return CellVerdict("incorrect", 0.0, "not_a_number")
+    return None if rules.cells == "judge" else _by_words(gold, predicted, rules)
+
+
+def _by_words(gold: str, predicted: str, rules: TableRules) -> CellVerdict:
+    if rules.cells == "exact":
+        return CellVerdict("incorrect", 0.0, "text_differs")
+    alike = released_similarity(gold, predicted)
+    passes = round(alike) >= rules.threshold
+    outcome = "correct" if passes else "incorrect"
+    return CellVerdict(outcome, float(passes), "similarity", alike / 100)
+
+
+def _equal(gold: Decimal, predicted: Decimal, tolerance: float) -> bool:
+    if gold == predicted or not tolerance:
+        return gold == predicted
+    one, other = float(gold), float(predicted)
+    return abs(one - other) <= tolerance + 1e-5 * abs(other)

@@ -1,0 +1,405 @@
+"""Where points were lost: `evidence_recall`, without a model, and `losses`, stage by stage."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pandas as pd
+
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
+from extractbench_nb.construction.table_dataset import TableTask
+from extractbench_nb.construction.answers import FAILURES
+from extractbench_nb.construction.retrieval import (
+    DEFAULT_K,
+    METHODS,
+    UNSPACED,
+    Chunk,
+    Documents,
+    Retriever,
+    check_k,
+    texts_of,
+)
+from extractbench_nb.support.wording import plural
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.reading import text_of
+
+if TYPE_CHECKING:
+    from extractbench_nb.construction.table_comparison import TableComparison
+
+STATUSES = ("retrieved", "missed", "cut", "absent")
+
+CELL_COLUMNS = FrameSpec(
+    "cells",
+    "one row per gold cell that is not empty, row by row",
+    (
+        Column("row", "int64", "row of the gold table", "0 and up"),
+        Column("column", "string", "column of the gold table"),
+        Column("value", "string", "the cell as written in gold"),
+        Column(
+            *("status", "string"),
+            "retrieved; missed: in a chunk that was not retrieved; cut: in a document, but in no "
+            "single chunk; absent: in no document as written in gold",
+            ", ".join(STATUSES),
+        ),
+        Column("rank", "Int64", "rank of the first chunk that holds it", "1 and up", True),
+        Column("document", "string", "document of that chunk, else one that holds it", "", True),
+        Column("chunk", "Int64", "number of that chunk in its document", "0 and up", True),
+        Column("documents", "int64", "documents that hold the value", "0 and up"),
+    ),
+)
+
+RECALL_COLUMNS = FrameSpec(
+    "by_k",
+    "one row per number of chunks, ascending",
+    (
+        Column("k", "int64", "chunks that are considered", "1 and up"),
+        Column("cells", "int64", "gold cells that are not empty", "0 and up"),
+        Column("in_documents", "int64", "cells whose value is in a document", "0 to cells"),
+        Column("retrieved", "int64", "cells whose value is in a considered chunk"),
+        Column("recall", "Float64", "retrieved / in_documents", "0 to 1", True),
+    ),
+)
+
+#: A retriever of yours: documents and query to chunk texts, best first.
+Ranking: TypeAlias = Callable[[Mapping[str, str], str], Iterable[str]]
+
+
+@dataclass(frozen=True, repr=False)
+class EvidenceRecall:
+    """The gold cells that a retriever found; made by `evidence_recall`.
+
+    Attributes
+    ----------
+    cells : pandas.DataFrame
+        One row per gold cell that is not empty, with the largest `k` (see `CELL_COLUMNS`).
+    by_k : pandas.DataFrame
+        One row per `k` (see `RECALL_COLUMNS`).
+    query : str
+        The query.
+    """
+
+    cells: pd.DataFrame
+    by_k: pd.DataFrame
+    query: str
+
+    @property
+    def recall(self) -> float | None:
+        """Recall with the largest `k`, 0 to 1; None if no value is in a document."""
+        value = self.by_k["recall"].iloc[-1]
+        return None if pd.isna(value) else float(value)
+
+    def __repr__(self) -> str:
+        """Return the recall of every `k`."""
+        lines = [f"EvidenceRecall of {self._counts}"]
+        for row in self.by_k.to_dict("records"):
+            share = "" if pd.isna(row["recall"]) else f"  {row['recall']:.3f}"
+            lines.append(
+                f"  {row['k']:>5} chunks: {row['retrieved']} of {row['in_documents']}{share}"
+            )
+        return "\n".join(lines)
+
+    @property
+    def _counts(self) -> str:
+        absent = int((self.cells["status"] == "absent").sum())
+        return f"{plural(len(self.cells), 'gold cell')}, {absent} of them in no document"
+
+
+def evidence_recall(
+    gold: pd.DataFrame | TableTask,
+    documents: Documents | None = None,
+    retriever: str | Retriever | Ranking = "bm25",
+    k: int | Sequence[int] = DEFAULT_K,
+    *,
+    query: str | None = None,
+) -> EvidenceRecall:
+    """Measure how many gold cells are in the chunks that a retriever finds.
+
+    A cell is found if a chunk holds its text, bounded by other characters than letters and
+    digits. Case, width, white space and thousands separators do not count. A value that occurs by
+    chance counts as well, so that short values (years, counts) make the recall optimistic.
+
+    Parameters
+    ----------
+    gold : pandas.DataFrame or TableTask
+        The gold table, keys included.
+    documents : TableTask, dict, list, str or path, optional
+        The documents; those of the task by default.
+    retriever : str, Retriever or callable, optional
+        ``"bm25"``, a `Retriever`, or a function of the texts by name and the query that returns
+        the texts of chunks, best first. The retriever's own `k` is not used.
+    k : int or list of int, optional
+        Number of best chunks to consider; a list gives one recall each.
+    query : str, optional
+        The query; by default that of the task, else the names of the columns.
+
+    Returns
+    -------
+    EvidenceRecall
+        The cells, each with the chunk that holds it, and the recall of every `k`.
+
+    Raises
+    ------
+    InputError
+        If an argument has a wrong type or is out of range.
+
+    Examples
+    --------
+    >>> from extractbench_nb.construction import evidence_recall, load
+    >>> evidence_recall(load()["retailer_results"], k=[2, 5, 10])
+    EvidenceRecall of 29 gold cells, 1 of them in no document
+          2 chunks: 12 of 28  0.429
+          5 chunks: 18 of 28  0.643
+         10 chunks: 28 of 28  1.000
+    """
+    if isinstance(gold, TableTask):
+        documents = gold if documents is None else documents
+        query = gold.query if query is None else query
+        gold = gold.gold
+    gold = as_pandas(gold)
+    if not isinstance(gold, pd.DataFrame):
+        raise InputError(f"gold is {type(gold).__name__}; expected a DataFrame or a TableTask")
+    if documents is None:
+        raise InputError("documents are missing; pass them, or a TableTask as gold")
+    query = " ".join(map(str, gold.columns)) if query is None else query
+    counts = sorted({check_k(one) for one in (k if isinstance(k, Sequence) else [k])})
+    if not counts:
+        raise InputError("k is empty; expected at least one number of chunks")
+    texts = texts_of(documents)
+    chunks, selected = _select(retriever, texts, query, counts)
+    cells = [cell for cell in _cells(gold) if cell[2].strip()]
+    values = {value for _, _, value in cells}
+    in_documents, in_chunks = (
+        {value: holders.of(value) for value in values}
+        for holders in (Holders(list(texts.values())), Holders([text for *_, text in chunks]))
+    )
+    ranks = {place: rank for rank, place in enumerate(selected[counts[-1]], 1)}
+    names = list(texts)
+    rows = []
+    for row, column, value in cells:
+        ranked = sorted(ranks[place] for place in in_chunks[value] if place in ranks)
+        rank = ranked[0] if ranked else None
+        if rank is not None:
+            status, place = "retrieved", selected[counts[-1]][rank - 1]
+        elif in_chunks[value]:
+            status, place = "missed", in_chunks[value][0]
+        else:
+            status, place = ("cut" if in_documents[value] else "absent"), None
+        document, number = (None, None) if place is None else chunks[place][:2]
+        if status == "cut":
+            document = names[in_documents[value][0]]
+        found = len(in_documents[value])
+        rows.append((row, column, value, status, rank, document, number, found))
+    inside = sum(bool(in_documents[value]) for *_, value in cells)
+    recalls = []
+    for count in counts:
+        kept = set(selected[count])
+        hits = sum(not kept.isdisjoint(in_chunks[value]) for *_, value in cells)
+        recalls.append((count, len(cells), inside, hits, hits / inside if inside else None))
+    return EvidenceRecall(CELL_COLUMNS.from_rows(rows), RECALL_COLUMNS.from_rows(recalls), query)
+
+
+def _cells(gold: pd.DataFrame) -> Iterator[tuple[int, str, str]]:
+    """Yield row, column and text of each cell, row by row."""
+    columns = [str(name) for name in gold.columns]
+    for row, values in enumerate(gold.itertuples(index=False, name=None)):
+        yield from ((row, name, text_of(v)) for name, v in zip(columns, values, strict=True))
+
+
+_Chunks: TypeAlias = list[tuple[str | None, int | None, str]]
+
+
+def _select(
+    retriever: str | Retriever | Ranking, texts: Mapping[str, str], query: str, counts: list[int]
+) -> tuple[_Chunks, dict[int, list[int]]]:
+    """Return chunks (document, number, text), and those that are selected for each count."""
+    if isinstance(retriever, str):
+        retriever = Retriever(retriever)
+    if isinstance(retriever, Retriever):
+        index = retriever.index(texts)
+        places = {chunk[:2]: place for place, chunk in enumerate(index.chunks)}
+        selected = {
+            count: [places[one.chunk[:2]] for one in index.select(query, count)] for count in counts
+        }
+        return [(*chunk[:2], chunk.text) for chunk in index.chunks], selected
+    if not callable(retriever):
+        raise InputError(
+            f"retriever is {type(retriever).__name__}; expected a method "
+            f"({', '.join(map(repr, METHODS))}), a Retriever, or a function"
+        )
+    found: Iterable[Any] = retriever(texts, query)
+    given = [chunk.text if isinstance(chunk, Chunk) else chunk for chunk in found]
+    if not all(isinstance(text, str) for text in given):
+        raise InputError("the retriever returned something else than texts")
+    chunks: _Chunks = [
+        (next((name for name, whole in texts.items() if text in whole), None), None, text)
+        for text in given
+    ]
+    return chunks, {count: list(range(min(count, len(chunks)))) for count in counts}
+
+
+#: Thousands separators.
+_SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_BREAK = "\n"
+
+
+def plain(text: str) -> str:
+    r"""Return a text as it is compared: without case, width, thousands separators, line breaks.
+
+    Examples
+    --------
+    >>> plain("Revenue:\n1,284.6")
+    'revenue: 1284.6'
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _SEPARATOR.sub("", " ".join(folded.split()))
+
+
+class Holders:
+    """Texts in which values are looked up; ``of(value)`` has the places of those that hold it."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        parts = list(map(plain, texts))
+        self._whole = _BREAK.join(["", *parts, ""])  # a value has no line break
+        self._starts = [0, *accumulate(len(part) + 1 for part in parts)]
+
+    def of(self, value: str) -> list[int]:
+        """Return the places of the texts that hold a value, ascending."""
+        value = plain(value)
+        found = (
+            bisect_right(self._starts, place - 1) - 1
+            for place in self._search(value)
+            if self._is_bounded(place, value)
+        )
+        return list(dict.fromkeys(found))
+
+    def _search(self, value: str) -> Iterator[int]:
+        at = self._whole.find(value) if value else -1
+        while at >= 0:
+            yield at
+            at = self._whole.find(value, at + 1)
+
+    def _is_bounded(self, at: int, value: str) -> bool:
+        """Whether a value is not part of a longer word or number."""
+        before, after = self._whole[max(0, at - 2) : at], self._whole[at + len(value) :][:2]
+        return not (_continues(value[0], before[::-1]) or _continues(value[-1], after))
+
+
+def _continues(edge: str, beyond: str) -> bool:
+    """Whether the characters beyond the edge of a value belong to the same word or number."""
+    if not edge.isalnum() or _UNSPACED.match(edge):
+        return False
+    if edge.isdigit() and len(beyond) > 1 and beyond[0] in ".," and beyond[1].isdigit():
+        return True
+    return beyond[:1].isalnum() and not _UNSPACED.match(beyond)
+
+
+# --- where points were lost ------------------------------------------------------------------
+
+#: The stages, in the order in which a table is built and compared.
+STAGES = ("answer", "retrieval", "columns", "keys", "rows", "cells")
+
+LOSS_COLUMNS = FrameSpec(
+    "losses",
+    "one row per side and stage, in the order of the stages",
+    (
+        Column(
+            "side",
+            "string",
+            "recall: of all gold cells; precision: of all predicted cells",
+            "recall, precision",
+        ),
+        Column(
+            "stage",
+            "string",
+            "answer: no table could be read; retrieval: the value was in no retrieved chunk; "
+            "columns: missing or extra; keys: no row matches, as a key column is missing; "
+            "rows: missed or spurious; cells: not right",
+            ", ".join(STAGES),
+        ),
+        Column("lost", "float64", "points lost there, 1 per cell", "0 and up"),
+        Column("left", "float64", "points left after this stage", "0 and up"),
+        Column("share", "Float64", "left / all cells; at the end recall or precision", "", True),
+    ),
+)
+
+_COLUMNS = ("column_missing", "column_judge_failed", "column_extra")
+_ROWS = ("row_missed", "row_spurious", "row_judge_failed")
+
+
+def losses(comparison: TableComparison, recall: EvidenceRecall | None = None) -> pd.DataFrame:
+    r"""Add up the points that were lost at each stage: retrieval, columns, keys, rows, cells.
+
+    Parameters
+    ----------
+    comparison : TableComparison
+        What `compare` returned under ``strict``.
+    recall : EvidenceRecall, optional
+        What `evidence_recall` returned for the same gold table. A gold cell that lost points and
+        whose value was in no retrieved chunk then counts as lost by retrieval, since no model could
+        have read it. With the chunks of another retriever than that of the run, this is an estimate
+        for that retriever.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per side and stage (see `LOSS_COLUMNS`). The last ``left`` of each side is the sum
+        of the scores.
+
+    Raises
+    ------
+    InputError
+        The comparison uses ``aoe``, whose sums count some rows several times.
+
+    Examples
+    --------
+    >>> from extractbench_nb.construction import compare
+    >>> gold = "name,n,unit\na,1,kg\nb,2,kg\n"
+    >>> losses(compare(gold, "name,n\na,7\n", keys="name")).query("side == 'recall'")
+         side    stage  lost  left  share
+    0  recall   answer   0.0   4.0    1.0
+    1  recall  columns   1.0   3.0   0.75
+    2  recall     keys   0.0   3.0   0.75
+    3  recall     rows   2.0   1.0   0.25
+    4  recall    cells   1.0   0.0    0.0
+    """
+    if comparison.profile.released:
+        raise InputError(
+            f"the comparison is by {comparison.profile.name!r}, which counts some rows several "
+            "times; call compare() with profile='strict'"
+        )
+    cells = comparison.cells.copy()
+    cells["lost"] = 1.0 - cells["score"].astype("Float64").fillna(0.0).astype(float)
+    reasons = cells["reason"].astype(object)
+    cells["stage"] = "cells"
+    cells.loc[reasons.isin(_COLUMNS), "stage"] = "columns"
+    keys_missing = "key_missing" in comparison.warnings["kind"].tolist()
+    cells.loc[reasons.isin(_ROWS), "stage"] = "keys" if keys_missing else "rows"
+    cells.loc[reasons.isin(FAILURES), "stage"] = "answer"
+    if recall is not None:
+        found = recall.cells
+        lacking = found[found["status"] != "retrieved"]
+        unread = set(zip(lacking["row"], lacking["column"], strict=True))
+        places = zip(cells["gold_row"], cells["column"], strict=True)
+        is_unread = pd.Series([place in unread for place in places], index=cells.index, dtype=bool)
+        cells.loc[is_unread & (cells["stage"] != "answer"), "stage"] = "retrieval"
+    sides = {
+        "recall": cells[cells["gold_row"].notna() & cells["column"].notna()],
+        "precision": cells[cells["predicted_row"].notna()],
+    }
+    rows = []
+    for side, part in sides.items():
+        left = total = float(len(part))
+        for stage in STAGES:
+            if stage == "retrieval" and recall is None:
+                continue
+            lost = float(part.loc[part["stage"] == stage, "lost"].sum())
+            left -= lost
+            rows.append((side, stage, lost, left, left / total if total else None))
+    return LOSS_COLUMNS.from_rows(rows)

@@ -1,0 +1,352 @@
+"""Optimal one-to-one assignment of predicted items to gold items.
+
+It maximises first the number of matched pairs, then the total similarity. Ties are broken by the
+items' canonical JSON, never by position, so that shuffling either side changes no score. Small
+arrays are solved exactly on the declared metrics. In large arrays equal items are paired first; a
+vectorised estimate (`Estimate`) proposes the other pairs, and the declared metrics compare them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from extractbench_nb.core.values.json_values import canonical, canonical_unordered
+from extractbench_nb.core.bounds import Indices, Pairs, Worth, Worths, solve
+from extractbench_nb.core.proxy import Estimate, proxy_matrix
+from extractbench_nb.core.scoring import Scorer
+from extractbench_nb.core.similarity import ItemComparer, MapItem, PairScore
+from extractbench_nb.core.schema.schema_nodes import Node
+
+#: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
+#: arrays themselves, and where they don't.
+EXACT_NESTED = 640
+EXACT_FLAT = 1_000
+#: The same for the items of a large array that the estimate left without a match.
+EXACT_REST = 1_000
+#: Beyond that, at most so many of the likeliest partners are compared for each of these items, and
+#: so many comparisons are spent on all of them.
+SECOND_LOOK = 5
+SECOND_LOOK_COMPARISONS = 8_000
+#: Pairs of items with accepted alternatives up to which all of them are compared.
+ALTERNATIVE_PAIRS = 20_000
+#: Comparisons within one pair of items beyond which the estimate stands as it is.
+LARGE_PAIR = 50
+#: Pairs of items from which arrays are solved on bounds: large ones, and small ones.
+BOUNDED_PAIRS = 100_000
+BOUNDED_TABLE = 9
+#: Error of rounding of an estimate.
+SLACK = 1e-5
+#: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
+DENSE_PAIRS = 16_000_000
+#: Candidates that are kept for each gold item beyond that.
+CANDIDATES = 30
+#: Items that are texts of this length are long; long texts less alike than this do not match.
+LONG_TEXT = 120
+HOPELESS_TEXT = 0.2
+_LIKELY = 0.99
+#: Candidates less alike than this are not worth a comparison.
+HOPELESS = 0.1
+
+
+class OptimalAligner(ItemComparer):
+    """Optimal one-to-one alignment of the items of arrays, ``alignment="optimal"``.
+
+    Called with the node of an array, gold's items and the predicted items, it returns the pairs of
+    their indices, ascending. See the decision record ``two-stage-alignment`` for large arrays.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Scores item fields by the metrics of the schema and the rules of a profile.
+    """
+
+    name = "optimal"
+
+    def __init__(self, scorer: Scorer) -> None:
+        super().__init__(scorer)
+        self._known: dict[tuple[Node, int, int], Pairs] = {}
+        self._sides: dict[int, Side] = {}
+        self._texts: dict[int, str] = {}
+        self._counts: dict[int, int] = {}
+
+    def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
+        """Align the items of one array."""
+        key = (node, id(gold), id(predicted))  # the caller keeps the items alive
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        # items of prefixItems are paired by position, all others optimally
+        items, prefix = node.children.items, len(node.children.prefix)
+        pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
+        if items is not None and len(gold) == len(predicted) == prefix + 1:
+            pairs.append((prefix, prefix))
+        elif items is not None and min(len(gold), len(predicted)) > prefix:
+            pairs.extend(self._assign(items, gold, predicted, prefix))
+        self._known[key] = sorted(pairs)
+        return self._known[key]
+
+    def _side(self, items: Sequence[Any]) -> Side:
+        side = self._sides.get(id(items))
+        if side is None:
+            side = self._sides[id(items)] = Side(items, self._texts, self._counts)
+        return side
+
+    def _assign(
+        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any], start: int
+    ) -> Pairs:
+        ours, theirs = self._side(gold), self._side(predicted)
+        left, right = ours.order_from(start), theirs.order_from(start)
+        equal = equal_pairs(ours, theirs, left, right)
+        if len(equal) == min(len(left), len(right)):
+            return equal
+        if _scalar_comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
+            equal, solve = [], self._solve_exactly
+        else:
+            left, right = unpaired(equal, ours, theirs, left, right)
+            solve = self._solve_rest
+        one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
+        return equal + [(left[a], right[b]) for a, b in solve(node, one, two)]
+
+    def _solve_rest(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
+        pairs = len(one) * len(two)
+        limit = _exact_limit(node)
+        if pairs <= limit and self._comparisons(node, one, two) <= limit:
+            return self._solve_exactly(node, one, two)
+        if pairs > DENSE_PAIRS:
+            return _solve_greedily(node, one, two)
+        return self._look_again(node, one, two)
+
+    def _look_again(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
+        """Compare the estimated pairs; what did not match is solved anew, now on its metrics."""
+        worth = _estimated(node, one, two)
+        chosen = worth.best_pairs()
+        a_pair = self._comparisons(node, one, two) / (len(one) * len(two))
+        if a_pair > LARGE_PAIR:
+            return chosen
+        sure = [(a, b) for a, b in chosen if self.compare(node, one[a], two[b]).matched]
+        ours = sorted(set(range(len(one))) - {a for a, _ in sure})
+        theirs = sorted(set(range(len(two))) - {b for _, b in sure})
+        if not ours or not theirs:
+            return sure
+        rest, others = [one[a] for a in ours], [two[b] for b in theirs]
+        if a_pair * len(rest) * len(others) <= EXACT_REST and not _are_long(rest):
+            found = self._solve_exactly(node, rest, others)
+        else:
+            spent = a_pair * min(len(rest), len(others))
+            count = round(min(SECOND_LOOK, max(1, SECOND_LOOK_COMPARISONS / spent)))
+            part = _rest_of(worth, np.array(ours), np.array(theirs), _are_long(rest))
+            found = self._solve_likeliest(node, rest, others, part, count)
+        return sure + [(ours[a], theirs[b]) for a, b in found]
+
+    def _solve_likeliest(
+        self, node: Node, one: list[Any], two: list[Any], worth: Worth, count: int
+    ) -> Pairs:
+        """Put the declared metrics in the place of the estimate for the likeliest pairs."""
+        bonus = _bonus(one, two)
+        count = min(count, max(worth.values.shape))
+        # the estimate does not know of accepted alternatives
+        known = {a for a, item in enumerate(one) if self.scorer.accepted.of_scalars(item)}
+        if len(known) * len(two) > ALTERNATIVE_PAIRS:
+            known.clear()
+        compared = [(a, b) for a in sorted(known) for b in range(len(two))]
+        for a, b in [*compared, *worth.likeliest(count)]:
+            if worth.values[a, b] < 0.0 and a not in known:
+                continue
+            score, matched = self.compare(node, one[a], two[b])
+            worth.put(a, b, score + bonus if matched else score)
+        return worth.best_pairs()
+
+    def _comparisons(self, node: Node, one: list[Any], two: list[Any]) -> float:
+        ours = sum(_leaves(item, self._counts) for item in one)
+        return _scalar_comparisons(node, ours, sum(_leaves(item, self._counts) for item in two))
+
+    def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
+        bonus = _bonus(one, two)
+
+        def block(rows: Indices, columns: Indices) -> Worths:
+            sides = [one[a] for a in rows.tolist()], [two[b] for b in columns.tolist()]
+            return _worths(self.table(node, *sides), bonus)
+
+        bounds = None
+        if len(one) * len(two) >= BOUNDED_TABLE:
+            bounds = self.bounds(node, one, two)
+        if bounds is None:
+            return solve(_worths(self.table(node, one, two), bonus))
+        values = _worths(bounds, bonus)
+        exact = np.full(values.shape, False)
+
+        def compared(rows: Indices, columns: Indices) -> Worths:
+            for a, b in zip(rows.tolist(), columns.tolist(), strict=True):
+                score, matched = self.compare(node, one[a], two[b])
+                values[a, b], exact[a, b] = score + bonus if matched else score, True
+            return values[rows, columns]
+
+        return Worth(values, exact, block, compared).best_pairs()
+
+
+def _worths(table: list[list[PairScore]], bonus: float) -> Worths:
+    """Return what pairs are worth: matches have a bonus."""
+    return np.array([[s + bonus if matched else s for s, matched in row] for row in table])
+
+
+class Side:
+    """The items of one side: their canonical texts, their order by these, their size."""
+
+    __slots__ = ("items", "keys", "leaves", "order")
+
+    def __init__(self, items: Sequence[Any], texts: dict[int, str], counts: dict[int, int]) -> None:
+        self.items = items
+        self.keys = [_key(item, texts) for item in items]
+        tie = list(self.keys)
+        if len(set(tie)) < len(tie):  # equal but for the order of arrays inside them
+            tie = [k + canonical(x) for k, x in zip(tie, items, strict=True)]
+        self.order = sorted(range(len(tie)), key=tie.__getitem__)
+        self.leaves = _leaves(items, counts)
+
+    def order_from(self, start: int) -> list[int]:
+        """Return the indices from `start` on, ordered by canonical text."""
+        return [i for i in self.order if i >= start]
+
+
+def _key(item: Any, texts: dict[int, str]) -> str:
+    if type(item) is str:
+        return "s" + item
+    if isinstance(item, MapItem):
+        return repr(item.key) + canonical_unordered(item.item, texts)
+    return canonical_unordered(item, texts)
+
+
+def equal_pairs(ours: Side, theirs: Side, left: list[int], right: list[int]) -> Pairs:
+    """Pair items that are equal but for the order of arrays inside them."""
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for j in reversed(right):
+        waiting[theirs.keys[j]].append(j)
+    return [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
+
+
+def unpaired(
+    equal: Pairs, ours: Side, theirs: Side, left: list[int], right: list[int]
+) -> tuple[list[int], list[int]]:
+    """Return the indices that are in no pair of equal items.
+
+    Of equal items among them, no more are kept than can find a partner (models that loop repeat one
+    item).
+    """
+    done = {i for i, _ in equal}, {j for _, j in equal}
+    left = [i for i in left if i not in done[0]]
+    right = [j for j in right if j not in done[1]]
+    left = _at_most(len(right), left, ours)
+    return left, _at_most(len(left), right, theirs)
+
+
+def _at_most(copies: int, indices: list[int], side: Side) -> list[int]:
+    seen: Counter[str] = Counter()
+    kept = []
+    for index in indices:
+        seen[side.keys[index]] += 1
+        if seen[side.keys[index]] <= copies:
+            kept.append(index)
+    return kept
+
+
+def _are_long(items: list[Any]) -> bool:
+    texts = [item for item in items if isinstance(item, str)]
+    return len(texts) == len(items) and sum(map(len, texts)) > LONG_TEXT * len(texts)
+
+
+def _bonus(one: list[Any], two: list[Any]) -> float:
+    """Return what a match is worth: more than all similarities together."""
+    return 2.0 + min(len(one), len(two))
+
+
+def _scalar_comparisons(node: Node, leaves: int, others: int) -> float:
+    """Estimate the comparisons of scalars that comparing all pairs of items takes.
+
+    An item's own fields, `flat` of them, are compared one by one, the items of its arrays pair by
+    pair: together about ``leaves * others / flat``.
+    """
+    flat = sum(1 for c in node.children if c.kind != "array") if node.kind == "object" else 1
+    return leaves * others / max(1, flat)
+
+
+def _exact_limit(node: Node) -> int:
+    nested = node.kind != "scalar" and any(c.kind == "array" for c in node.children)
+    return EXACT_NESTED if nested else EXACT_FLAT
+
+
+def _leaves(value: Any, counts: dict[int, int]) -> int:
+    if not isinstance(value, dict | list | tuple):
+        return 1
+    found = counts.get(id(value))
+    if found is None:
+        below = value.values() if isinstance(value, dict) else value
+        found = sum(_leaves(v, counts) for v in below)
+        if not isinstance(value, MapItem):
+            counts[id(value)] = found
+    return found
+
+
+def _estimated(node: Node, one: list[Any], two: list[Any]) -> Worth:
+    """Estimate similarity; likely pairs have a bonus. In large matrices, values are bounds."""
+    estimate, bonus = Estimate(node, one, two), _bonus(one, two)
+
+    def block(rows: Indices, columns: Indices, upper: bool = False) -> Worths:
+        similar, likely = estimate.block(rows, columns, upper=upper)
+        worth = similar.astype(np.float64)
+        worth[likely] += bonus
+        return worth
+
+    def lower(rows: Indices, columns: Indices) -> Worths:
+        loss, likely = estimate.loss(rows, columns)
+        own = values[rows, columns]
+        return own - np.where((own >= bonus) & ~likely, bonus, 0.0) - loss - SLACK
+
+    bounded = len(one) * len(two) >= BOUNDED_PAIRS and estimate.has_bounds
+    values = block(np.arange(len(one)), np.arange(len(two)), upper=bounded)
+    return Worth(values, np.full(values.shape, not bounded), block, lower)
+
+
+def _rest_of(worth: Worth, ours: Indices, theirs: Indices, are_long: bool) -> Worth:
+    """Return the part of these items, to be compared: what was likely has no bonus here."""
+    if are_long:  # long texts that mean the same have words in common
+        worth.make_exact()
+
+    def block(rows: Indices, columns: Indices) -> Worths:
+        part = worth.block(ours[rows], theirs[columns])
+        part[part > 1.0] = _LIKELY
+        return part
+
+    def lower(rows: Indices, columns: Indices) -> Worths:
+        return np.minimum(worth.at_least(ours[rows], theirs[columns]), _LIKELY)
+
+    grid = np.ix_(ours, theirs)
+    values, exact = worth.values[grid], worth.exact[grid]
+    likely = values > 1.0
+    values[likely] = np.where(exact[likely], _LIKELY, 1.0)
+    if are_long:
+        values[values < HOPELESS_TEXT] = -1.0
+    return Worth(values, exact, block, lower)
+
+
+def _solve_greedily(node: Node, one: list[Any], two: list[Any]) -> Pairs:
+    """Pair the likeliest first, among the best candidates of each gold item; for huge arrays."""
+    found: list[tuple[float, int, int]] = []
+    step = max(1, DENSE_PAIRS // (4 * len(two)))
+    for start in range(0, len(one), step):
+        similar, likely = proxy_matrix(node, one[start : start + step], two)
+        worth = similar + likely
+        best = np.argpartition(-worth, min(CANDIDATES, len(two) - 1), axis=1)[:, :CANDIDATES]
+        for row, columns in enumerate(best.tolist()):
+            found.extend((-float(worth[row, b]), start + row, b) for b in columns)
+    used: tuple[set[int], set[int]] = (set(), set())
+    pairs: Pairs = []
+    for negative, a, b in sorted(found):
+        if -negative >= HOPELESS and a not in used[0] and b not in used[1]:
+            used[0].add(a)
+            used[1].add(b)
+            pairs.append((a, b))
+    return pairs

@@ -1,0 +1,439 @@
+"""`evaluate` and `evaluate_async`: one prediction against gold.
+
+`Run` reads the inputs, chooses judge and alignment, and lets the engine compare; its result is an
+`Evaluation`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import is_dataclass
+from datetime import date, timedelta
+from datetime import time as clock_time
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from extractbench_nb.core.values.json_values import (
+    Unreadable,
+    json_type,
+    member,
+    parser_problem,
+    plain_levels,
+    private_copy,
+    read_document,
+    read_text,
+)
+from extractbench_nb.core.profiles import Profile, get_profile
+from extractbench_nb.core.records import ROOT, Leaf, roll_up
+from extractbench_nb.core.scoring import Scored, Scorer
+from extractbench_nb.core.strict_rules import count_leaves, invented_leaves
+from extractbench_nb.core.traversal import Aligner, Traversal
+from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.core.accepted_input import (
+    Alternative,
+    alternatives_of,
+    of_one_document,
+    read_accepted,
+)
+from extractbench_nb.core.result import Evaluation, Inputs
+from extractbench_nb.core.document_warnings import NOTHING_SCORED, Note, ignored_params
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.text.choosing import choose_judge, judge_of_document
+from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
+
+if TYPE_CHECKING:
+    from extractbench_nb.judges.model_aligner import LLMAligner
+
+#: Levels of containers beyond which Python's stack may end wherever a document is looked at.
+MOST_LEVELS = 250
+#: Levels of containers that a predicted document keeps where it is too deep to be compared.
+MAX_DEPTH = 100
+_TOO_DEEP = "… nested too deep"
+
+
+def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
+    schema: SchemaSource,
+    gold: Any,
+    predicted: Any,
+    *,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+    metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
+) -> Evaluation:
+    """Compare a predicted document with gold, field by field, as the schema says.
+
+    Parameters
+    ----------
+    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
+        JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, a parsed
+        schema, or a class or adapter that can write one; see `parse_schema`.
+    gold : object
+        The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+        Instances of Pydantic models count as their ``model_dump(mode="json")``, without computed
+        fields and with decimals as numbers.
+    predicted : object
+        The model's output, in the same forms. Bad output does not stop the evaluation: text that is
+        not JSON is one structural row at the root.
+    judge : str or Judge, optional
+        Decides whether two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
+        such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
+    alignment : str, LLMAligner or callable, optional
+        How predicted array items are paired with gold items. ``"optimal"`` is the best one-to-one
+        assignment; ``"llm"`` asks a model, see `LLMAligner`. Or a function ``(gold items, predicted
+        items, item node) -> index pairs``, which may be an ``async def``.
+    profile : str or Profile, optional
+        The rules: ``"paper"`` or ``"strict"``; `profiles` shows them side by side.
+    metrics : mapping from str, optional
+        Other metrics for some fields, ``{"lines[].amount": "number_exact"}``; see `parse_schema`.
+    accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
+        Other values that are right too: a frame or records with ``path`` (gold's instance path),
+        ``value``, and optionally ``document`` and ``note``; or the name of such a JSON or CSV file.
+        The best reading scores, gold's own if none is better. See the Notes.
+
+    Returns
+    -------
+    Evaluation
+        With the frames ``fields``, ``arrays``, ``matches`` and ``warnings``, and ``summary``, whose
+        scores are in [0, 1].
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        The schema cannot be read, or names an unknown metric or a bad param.
+    InputError
+        Gold is not JSON, a prediction holds a dataclass, a file cannot be read, or an option is
+        unknown. Or an alternative is for a path that is neither a scalar nor an array item of gold,
+        or of a type that neither the schema nor gold has there.
+
+    See Also
+    --------
+    evaluate_runs : The same for many documents and runs.
+    Evaluation.columns : The columns of the frames.
+    profiles : The rules of each profile.
+
+    Notes
+    -----
+    The semantics follow sections 3.2 to 3.4 of the ExtractBench paper. It works the same in a
+    script and in a notebook cell, where an event loop is running.
+
+    An accepted alternative is for a scalar or for a whole array item. A scalar may be absent if
+    null is an alternative. The value that passes is used, then the one with the highest score;
+    gold precedes its alternatives. An item is read as gold or as one alternative, never as a mix of
+    both, and this is decided before the array is aligned. ``accepted_as`` in ``fields`` and
+    ``matches`` says which alternative scored. In the schema,
+    ``evaluation_config: {"accepted": [["USA", "United States"]]}`` lists values that mean the same.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
+    >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
+    [['$.year', 'incorrect']]
+    """
+    rows = of_one_document(read_accepted(accepted))
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
+    if run.traversal.is_open:
+        from extractbench_nb.support.concurrency import run_anywhere
+
+        run_anywhere(run.traversal.settle())
+    return run.finish()
+
+
+async def evaluate_async(  # noqa: PLR0913 - as evaluate
+    schema: SchemaSource,
+    gold: Any,
+    predicted: Any,
+    *,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+    metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
+) -> Evaluation:
+    """Evaluate as `evaluate` does, awaiting asynchronous metrics and judges.
+
+    Parameters
+    ----------
+    schema, gold, predicted : object
+        See `evaluate`.
+    judge, alignment, profile, metrics, accepted : object, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        The same as `evaluate` returns.
+    """
+    rows = of_one_document(read_accepted(accepted))
+    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
+    return await run.complete()
+
+
+class Run:
+    """One evaluation. Creating it reads the inputs and scores all that need not be awaited.
+
+    `complete` awaits the rest; `finish` returns the result. With `checked`, the caller has already
+    checked judge and alignment.
+    """
+
+    def __init__(  # noqa: PLR0913 - the options of evaluate
+        self,
+        schema: Any,
+        gold: Any,
+        predicted: Any,
+        judge: str | Judge,
+        alignment: str | Aligner,
+        profile: str | Profile,
+        *,
+        metrics: Mapping[str, Any] | None = None,
+        checked: bool = False,
+        accepted: Sequence[Alternative] = (),
+    ) -> None:
+        self.started = time.perf_counter()
+        self.profile = get_profile(profile)
+        self.schema = parse_schema(schema, metrics=metrics)
+        self.gold = private_copy(read_document(gold, "gold"), "gold")
+        levels = refuse_non_json(self.gold)
+        self.predicted, self.problem = read_predicted(predicted)
+        self.notes: list[Note] = []
+        chosen = choose_judge(judge)
+        predicted_levels = 0
+        if self.problem is None:
+            predicted_levels = refuse_non_json(self.predicted, "predicted", self.notes)
+            chosen = judge_of_document(chosen, self.gold, self.predicted)
+        self.alignment = choose_alignment(alignment, chosen)
+        if not checked:
+            check_models(chosen, self.alignment, self.schema)
+        rows = accepted if self.problem is None else ()
+        alternatives = alternatives_of(rows, self.schema, self.gold) if rows else None
+        self.scorer = Scorer(self.profile, chosen, alternatives)
+        self.traversal = Traversal(self.scorer, self.alignment)
+        self.schema_file = schema.name if isinstance(schema, Path) else None
+        if self.problem is None:
+            self._descend(levels, predicted_levels)
+        else:  # one failing field, the whole document
+            verdict = Scored("json", 0.0, False, "structural", "unparsable_json", self.problem)
+            leaf = Leaf(self.schema.root, ROOT, self.gold, self.predicted, True, [verdict])
+            self.traversal.top.children.append(leaf)
+
+    def _descend(self, levels: int, predicted_levels: int) -> None:
+        """Compare the documents; a prediction that is nested too deep is cut, with a warning."""
+        too_deep = InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
+        if levels > MOST_LEVELS:
+            raise too_deep
+        most = max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH))
+        limits = [None, most, MAX_DEPTH]
+        # where alignments are awaited, most of the way down comes later; so do the warnings
+        if predicted_levels > most and (predicted_levels > MOST_LEVELS or self.traversal.waits):
+            limits.remove(None)
+        for limit in limits:
+            if limit is not None:
+                self.predicted = cut(self.predicted, limit)
+                self.traversal = Traversal(self.scorer, self.alignment)
+                message = f"cut below {limit} levels"
+                self.notes = [n for n in self.notes if n[2] != "too_deep"]
+                self.notes.append(("predicted", "$", "too_deep", message, None))
+            try:
+                self.traversal.descend(self.schema.root, self.gold, self.predicted)
+            except RecursionError:
+                continue
+            return
+        raise too_deep
+
+    async def complete(self) -> Evaluation:
+        """Await open verdicts and alignments, and build the result."""
+        await self.traversal.settle()
+        return self.finish()
+
+    def finish(self) -> Evaluation:
+        """Build the result, once no verdict is open."""
+        if self.problem is None:
+            roll_up(self.traversal.arrays, self.profile)
+            if self.profile.count_array_leaves:
+                count_leaves(self.traversal)
+            if self.profile.undeclared_is_hallucination:
+                invented_leaves(self.traversal, self.schema.root, self.gold, self.predicted)
+        alignment = self.alignment
+        if not isinstance(alignment, str):
+            aligner = _of_model(alignment)
+            alignment = aligner.name if aligner is not None else "callable"
+        meta: dict[str, Any] = {
+            "profile": self.profile.name,
+            "judge": self.scorer.judge.name,
+            "alignment": alignment,
+            "seconds": time.perf_counter() - self.started,
+        }
+        if self.schema_file is not None:
+            meta["schema"] = self.schema_file.removesuffix(".json").removesuffix("-schema")
+        if self.scorer.ignored_params:
+            self.notes.append(ignored_params(self.scorer.ignored_params))
+        if not self.traversal.top.children:
+            self.notes.append(NOTHING_SCORED)
+        inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
+        return Evaluation(self.traversal.top.children, self.profile, inputs, meta, self.notes)
+
+
+# --- options ------------------------------------------------------------------------------------
+
+
+def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
+    """Return ``"optimal"``, an `LLMAligner` bound to the judge, or the user's matcher."""
+    if alignment == "llm":
+        from extractbench_nb.judges.model_aligner import LLMAligner
+
+        alignment = LLMAligner()
+    aligner = _of_model(alignment)
+    if aligner is not None:
+        return aligner.asking(judge)
+    is_matcher = callable(alignment) and not isinstance(alignment, type)
+    if alignment != "optimal" and not is_matcher:
+        raise InputError(
+            f"alignment is {alignment!r}; expected 'optimal', 'llm', an LLMAligner or a function "
+            "(gold items, predicted items, item node) -> index pairs"
+        )
+    return alignment
+
+
+def _of_model(alignment: str | Aligner) -> LLMAligner | None:
+    """Return an alignment if it is a model's; what asks models is not loaded for the others."""
+    if isinstance(alignment, str):
+        return None
+    from extractbench_nb.judges.model_aligner import LLMAligner
+
+    return alignment if isinstance(alignment, LLMAligner) else None
+
+
+def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
+    """Check a judge and an aligner that ask models, for example their keys, before any request."""
+    check = getattr(judge, "check", None)
+    if check is not None:
+        judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
+        _check_fields(check, schema, judged)
+    aligner = _of_model(alignment)
+    if aligner is not None:
+        _check_fields(aligner.check, schema, {"array_llm"})
+
+
+def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
+    """Check the defaults, then the params that the schema declares for some metrics."""
+    check()
+    # nodes may share a config: reversed, so that errors name the first of them
+    configs = {id(n.config): (n.pointer, n.config) for n in reversed([*schema.nodes()])}
+    for pointer, config in configs.values():
+        for spec in config.metrics if config is not None else ():
+            if spec.metric_id in metrics and spec.params:
+                try:
+                    check(spec.params)
+                except ConfigError as error:
+                    raise ConfigError(pointer + "/evaluation_config", error.problem) from None
+
+
+# --- documents ----------------------------------------------------------------------------------
+
+
+def read_predicted(source: Any) -> tuple[Any, str | None]:
+    """Read a prediction; text that is not JSON is not an error here."""
+    if issubclass(type(source), Path):
+        try:
+            source = read_text(source, "predicted")
+        except InputError as error:
+            if "not UTF-8" in str(error):
+                return source.read_bytes().decode("utf-8", "replace"), str(error)
+            raise
+    if not issubclass(type(source), str):
+        try:
+            return private_copy(source, "predicted"), None
+        except InputError as error:
+            return Unreadable(type(source).__name__), str(error)
+    source = str.__str__(source)
+    try:
+        return json.loads(source.removeprefix("\ufeff")), None
+    except json.JSONDecodeError as error:
+        fence = "a code fence, which xb.read_outputs removes: " if "```" in source[:_FENCE] else ""
+        return source, fence + parser_problem(error, source)
+    except (RecursionError, ValueError) as error:
+        return source, str(error)
+
+
+def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None = None) -> int:
+    """Raise `InputError` for the first value that is not JSON; return the levels of containers.
+
+    In a prediction only dataclasses and classes of models raise. Other values that are not JSON
+    stay, and fail as values of a wrong type; those that a dump of a model keeps, such as dates, are
+    added to `notes`.
+    """
+    levels = plain_levels([document])
+    if levels is not None:
+        return levels
+    stack: list[tuple[Any, Any, int]] = [((), document, 1)]
+    seen: set[int] = set()
+    deepest = 0
+    while stack:
+        place, value, level = stack.pop()
+        if isinstance(value, dict | list):
+            deepest = max(deepest, level)
+            if id(value) not in seen:
+                seen.add(id(value))
+                inner = value.items() if isinstance(value, dict) else enumerate(value)
+                stack.extend([((place, value, key), below, level + 1) for key, below in inner])
+        elif json_type(value) == "unknown":
+            name = value.name if isinstance(value, Unreadable) else type(value).__name__
+            if what == "gold" or _is_record(value):
+                raise InputError(
+                    f"{what} at {_path(place)} is a {name}; expected a JSON value "
+                    f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+                )
+            if notes is not None and isinstance(value, _DUMPED) and len(notes) < _MOST_NOTES:
+                message = f"a {name} is not a JSON value{_plain_hint(value)}"
+                notes.append((what, _path(place), "not_json", message, repr(value)))
+    return deepest
+
+
+def _path(place: Any) -> str:
+    """Write a path that is given as a chain (path of the container, container, key)."""
+    steps = []
+    while place:
+        place, container, key = place
+        steps.append(f"[{key}]" if isinstance(container, list) else member(str(key)))
+    return "$" + "".join(reversed(steps))
+
+
+def _plain_hint(value: Any) -> str:
+    """Return a hint how to turn a class, a dataclass or a value of a dump into JSON."""
+    if isinstance(value, type):
+        return "; pass an instance" if _is_record(value) else ""
+    if isinstance(value, _DUMPED):
+        if isinstance(value, bytes):
+            return "; decode it, or pass the Pydantic model that holds it"
+        return "; pass the Pydantic model that holds it, or its model_dump(mode='json')"
+    return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value stands for a document, but is a dataclass, or the class of a model."""
+    is_class = isinstance(value, type) and callable(getattr(value, "model_dump", None))
+    return is_class or (is_dataclass(value) and not isinstance(value, _DUMPED))
+
+
+#: What ``model_dump()`` keeps as Python objects.
+_MOST_NOTES = 20
+#: Characters of a text in which a code fence may begin.
+_FENCE = 200
+_DUMPED = (Decimal, date, clock_time, timedelta, UUID, Enum, PurePath, bytes, set, frozenset)
+
+
+def cut(value: Any, levels: int) -> Any:
+    """Copy a document with everything below `levels` containers replaced by a short text."""
+    if isinstance(value, dict):
+        return {k: cut(v, levels - 1) for k, v in value.items()} if levels else _TOO_DEEP
+    if isinstance(value, list):
+        return [cut(v, levels - 1) for v in value] if levels else _TOO_DEEP
+    return value

@@ -1,0 +1,411 @@
+"""The frames of an evaluation: declared columns, the rows from records, and the summary."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import nan
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values.json_values import SCALARS
+from extractbench_nb.support.wording import one_line
+from extractbench_nb.core.records import ArrayRecord, Leaf, settled, states
+from extractbench_nb.core.scoring import Pending, Scored, point_score
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Unusable
+
+OUTCOMES = (
+    "correct",
+    "incorrect",
+    "omission",
+    "hallucination",
+    "structural",
+    "both_absent",
+    "judge_error",
+)
+
+FIELD_COLUMNS = FrameSpec(
+    "fields",
+    "one row per evaluated field and metric",
+    (
+        Column("path", "string", "instance path with gold's index, `$.authors[2].name`"),
+        Column(
+            "predicted_path", "string", "the predicted node, where its index differs", nullable=True
+        ),
+        Column("field", "string", "path with the indices taken out, `authors[].name`"),
+        Column("schema_path", "string", "JSON Schema path", nullable=True),
+        Column("metric", "string", "metric id"),
+        Column("score", "Float64", "score; missing where no verdict was given", "0 to 1", True),
+        Column("passed", "boolean", "whether the score passes", nullable=True),
+        Column("outcome", "string", "what happened", ", ".join(OUTCOMES)),
+        Column("reason", "string", "short machine word for why"),
+        Column("reasoning", "string", "a judge's own words", nullable=True),
+        Column("gold", "object", "gold's value; None also where the key is missing", nullable=True),
+        Column("predicted", "object", "predicted value; None also where missing", nullable=True),
+        Column("gold_state", "string", "state", "present, null, missing, empty"),
+        Column("predicted_state", "string", "state", "present, null, missing, empty"),
+        Column("depth", "int64", "nesting depth of the node in the schema", "0 and up"),
+        Column("counted", "bool", "whether the node enters the field-level scores"),
+        Column("weight", "float64", "aggregation_weight of the node", "0 and up"),
+        Column("required", "bool", "whether the schema requires the node's key"),
+        Column(
+            "accepted_as",
+            "string",
+            "JSON text of the value in the accepted alternative that scored; missing if gold did",
+            nullable=True,
+        ),
+    ),
+)
+
+ARRAY_COLUMNS = FrameSpec(
+    "arrays",
+    "one row per array that exists on either side; no counts where its items were not aligned",
+    (
+        Column("path", "string", "instance path of the array"),
+        Column("field", "string", "path with the indices taken out"),
+        Column("counted", "bool", "whether it enters the field-level scores"),
+        Column("gold_items", "int64", "items in gold", "0 and up"),
+        Column("predicted_items", "int64", "items predicted", "0 and up"),
+        Column("matched", "Int64", "pairs in which every scored field passes", "0 and up", True),
+        Column("partial", "Int64", "pairs that are alike but not matched", "0 and up", True),
+        Column("missed", "Int64", "gold items - matched", "0 and up", True),
+        Column("spurious", "Int64", "predicted items - matched", "0 and up", True),
+        Column("precision", "Float64", "matched / predicted items", "0 to 1", True),
+        Column("recall", "Float64", "matched / gold items", "0 to 1", True),
+        Column("f1", "Float64", "2 matched / (gold + predicted items)", "0 to 1", True),
+        Column("score", "Float64", "score of the array under the profile", "0 to 1", True),
+        Column("passed", "boolean", "whether the score passes", nullable=True),
+    ),
+)
+
+MATCH_COLUMNS = FrameSpec(
+    "matches",
+    "one row per gold item, plus one per spurious predicted item",
+    (
+        Column("path", "string", "instance path of the array"),
+        Column("gold_index", "Int64", "place in gold", "0 and up", True),
+        Column("predicted_index", "Int64", "place in the prediction", "0 and up", True),
+        Column("status", "string", "what became of it", "matched, partial, missed, spurious"),
+        Column("similarity", "Float64", "mean score of the item's fields", "0 to 1", True),
+        Column("failed_fields", "object", "fields that keep the pair from matching, a tuple"),
+        Column("gold", "object", "gold's item", nullable=True),
+        Column("predicted", "object", "predicted item", nullable=True),
+        Column(
+            "accepted_as",
+            "string",
+            "JSON text of the alternative to the item that scored; missing if gold did",
+            nullable=True,
+        ),
+    ),
+)
+
+SUMMARY = FrameSpec(
+    "summary",
+    "one value per entry",
+    (
+        Column("overall_score", "float64", "mean score, an array weighs its gold items", "0 to 1"),
+        Column("field_score", "float64", "mean score, every node weighs the same", "0 to 1"),
+        Column("pass_rate", "float64", "passed / evaluated", "0 to 1"),
+        Column(
+            "pass_rate_judged",
+            "float64",
+            "passed / judged; NaN if no verdict was given",
+            "0 to 1",
+            True,
+        ),
+        Column("evaluated", "float64", "counted nodes"),
+        Column("judged", "float64", "counted nodes that got a verdict"),
+        Column("passed", "float64", "counted nodes that passed"),
+        Column("failed", "float64", "judged - passed"),
+        Column("omissions", "float64", "gold present, predicted absent"),
+        Column("hallucinations", "float64", "gold absent, predicted present"),
+        Column("structural", "float64", "predicted of a type that neither schema nor gold has"),
+        Column("judge_errors", "float64", "counted nodes without a verdict"),
+        Column(
+            "gold_coverage", "float64", "share of gold's leaves that the schema declares", "0 to 1"
+        ),
+        Column("llm_calls", "float64", "calls of a language model"),
+        Column(
+            "llm_cost_usd",
+            "float64",
+            "what they cost; NaN if the price or the tokens of one are not known",
+            "0 and up",
+            True,
+        ),
+    ),
+)
+
+
+def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
+    """Build ``fields``: one row per evaluated field and metric."""
+    return FIELD_COLUMNS.from_rows(field_rows(leaves))
+
+
+def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
+    """Build ``arrays``: one row per array that exists on either side."""
+    return ARRAY_COLUMNS.from_rows(array_row(array) for array in arrays)
+
+
+def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
+    """Build ``matches``: one row per gold item, plus one per spurious predicted item."""
+    return MATCH_COLUMNS.from_rows(row for array in arrays for row in match_rows(array))
+
+
+CALL_COLUMNS = FrameSpec(
+    "judge_calls",
+    "one row per call of a model",
+    (
+        Column("path", "string", "instance path of the field it was asked about"),
+        Column("field", "string", "path with the indices taken out"),
+        Column("metric", "string", "metric that asked"),
+        Column("model", "string", "LiteLLM id of the model"),
+        Column("cached", "bool", "whether the answer came from the cache, without a request"),
+        Column("attempts", "int64", "requests that were made", "0 and up"),
+        Column("prompt_tokens", "Int64", "tokens asked, as the provider counts", "0 and up", True),
+        Column("completion_tokens", "Int64", "tokens answered", "0 and up", True),
+        Column("cost_usd", "Float64", "at list prices; missing without one", "0 and up", True),
+        Column("latency_seconds", "float64", "until the answer, waits included", "0 and up"),
+        Column("score", "Float64", "what the answer says; missing without one", "0 to 1", True),
+        Column("answer", "string", "the model's last words", nullable=True),
+        Column("error", "string", "why there is no verdict", nullable=True),
+        Column("passed", "boolean", "whether the score passes by the field's mark", nullable=True),
+    ),
+)
+
+
+def total_cost(calls: pd.DataFrame) -> float:
+    """Sum the cost of calls in US dollars; NaN if the cost of an answer is unknown."""
+    answered = calls["answer"].notna() | calls["score"].notna()
+    unknown = answered & ~calls["cached"] & calls["cost_usd"].isna()
+    return nan if unknown.any() else float(calls["cost_usd"].sum())
+
+
+def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of ``judge_calls``, one row per call, also of pairs that do not count."""
+    for leaf in in_order(top, apart=True):
+        for verdict in leaf.verdicts:
+            if not isinstance(verdict, Scored) or not verdict.calls:
+                continue
+            config = leaf.node.config
+            specs = config.metrics if config is not None else ()
+            params = next((s.params for s in specs if s.metric_id == verdict.metric), {})
+            for call in verdict.calls:
+                mark = REGISTRY.get(verdict.metric).pass_mark(params)
+                passed = None if call.score is None else call.score >= mark
+                yield (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call, passed)
+
+
+def in_order(top: Sequence[Leaf], *, one_sided: bool = True, apart: bool = False) -> Iterator[Leaf]:
+    """Yield the records in document order: an array, then the records of its pairs.
+
+    The options say whether to enter missed and spurious items (`one_sided`), and pairs that are too
+    unlike to count (`apart`).
+    """
+    entered = {"matched", "partial"}
+    if one_sided:
+        entered |= {"missed", "spurious"}
+    if apart:
+        entered.add("apart")
+    stack = list(reversed(top))
+    while stack:
+        leaf = stack.pop()
+        yield leaf
+        if isinstance(leaf, ArrayRecord):
+            for pair in reversed(leaf.pairs):
+                if pair.status in entered:
+                    stack.extend(reversed(pair.children))
+
+
+def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
+    """Return the cells of ``fields``, one row per record and metric."""
+    rows = []
+    for leaf in leaves:
+        node, paths, gold, predicted = leaf.node, leaf.paths, leaf.gold, leaf.predicted
+        gold_state = predicted_state = PRESENT
+        if type(gold) not in SCALARS or type(predicted) not in SCALARS:
+            gold_state, predicted_state = states(leaf)
+            gold = None if gold is MISSING else gold
+            predicted = None if predicted is MISSING else predicted
+            if isinstance(predicted, Unusable):  # the broken container that stands in its place
+                predicted = predicted.value if predicted_state == PRESENT else None
+        for verdict in leaf.verdicts:
+            if isinstance(verdict, Pending):
+                continue
+            metric, score, passed, outcome, reason, reasoning, *_, accepted = verdict
+            rows.append(
+                (
+                    paths.gold,
+                    paths.predicted,
+                    node.field or "$",
+                    node.schema_path or None,
+                    metric,
+                    score,
+                    passed,
+                    outcome,
+                    reason,
+                    reasoning,
+                    gold,
+                    predicted,
+                    gold_state,
+                    predicted_state,
+                    node.depth,
+                    leaf.counted,
+                    node.weight,
+                    node.required,
+                    accepted,
+                )
+            )
+    return rows
+
+
+def array_row(a: ArrayRecord) -> tuple[Any, ...]:
+    """Return the cells of ``arrays`` for one array."""
+    gold, predicted, matched = len(a.gold_items), len(a.predicted_items), a.matched
+    counts: tuple[Any, ...] = (None,) * 7
+    if not a.unaligned:
+        partial = sum(pair.status == "partial" for pair in a.pairs)
+        precision = matched / predicted if predicted else None
+        recall = matched / gold if gold else None
+        f1 = 2 * matched / (gold + predicted) if gold or predicted else None
+        missed, spurious = gold - matched, predicted - matched
+        counts = (matched, partial, missed, spurious, precision, recall, f1)
+    field = a.node.field or "$"
+    return (a.paths.gold, field, a.counted, gold, predicted, *counts, a.score, a.passed)
+
+
+def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of ``matches`` for one array; none where its items were not aligned."""
+    if a.unaligned:
+        return
+    paired = {p.gold_index: p for p in a.pairs if p.status in ("matched", "partial")}
+    paired_predicted = {p.predicted_index for p in paired.values()}
+    for i, gold in enumerate(a.gold_items):
+        pair = paired.get(i)
+        if pair is None or pair.predicted_index is None:
+            yield (a.paths.gold, i, None, "missed", None, (), gold, None, None)
+        else:
+            j = pair.predicted_index
+            verdict = pair.status, pair.similarity, pair.failed_fields
+            yield (a.paths.gold, i, j, *verdict, gold, a.predicted_items[j], pair.accepted)
+    for j, predicted in enumerate(a.predicted_items):
+        if j not in paired_predicted:
+            yield (a.paths.gold, None, j, "spurious", None, (), None, predicted, None)
+
+
+_MOST_NAMED = 12
+_LONGEST_NAME = 300
+
+
+_ITEM = re.compile(r"\[(\d+)\]")
+
+
+def item_pairs(matches: pd.DataFrame) -> dict[str, int | None]:
+    """Return the predicted index of each gold item, by its path; None for a missed one."""
+    names = ["path", "gold_index", "predicted_index"]
+    return {
+        f"{path}[{gold}]": None if predicted is pd.NA else int(predicted)
+        for path, gold, predicted in matches[names].itertuples(index=False)
+        if gold is not pd.NA
+    }
+
+
+def partner_path(path: str, pairs: Mapping[str, int | None]) -> str | None:
+    """Return the predicted path that belongs to one of gold; None below a missed item."""
+    written, end = "", 0
+    for step in _ITEM.finditer(path):
+        index = pairs.get(path[: step.end()], int(step[1]))
+        if index is None:
+            return None
+        written += path[end : step.start()] + f"[{index}]"
+        end = step.end()
+    return written + path[end:]
+
+
+def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
+    """Return the instance path of an array, given by its path or its field."""
+    paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
+    if not paths:
+        raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
+    if path is None:
+        if len(paths) > 1:
+            raise InputError(f"path is None, but there are {len(paths):,} arrays: {_named(paths)}")
+        return paths[0]
+    if not isinstance(path, str):
+        raise InputError(f"path is {path!r}; expected the path of an array, such as {paths[0]!r}")
+    for exact in (path, f"$.{path}"):
+        if exact in paths:
+            return exact
+    wanted = {path, path.removesuffix("[]"), path.removeprefix("$.").removesuffix("[]")}
+    of_field = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
+    if len(of_field) == 1:
+        return of_field[0]
+    shown = repr(one_line(path, _LONGEST_NAME))
+    if of_field:
+        raise InputError(
+            f"field {shown} has {len(of_field):,} arrays: {_named(of_field)}; pass the path of one"
+        )
+    near = nearest(path[:_LONGEST_NAME], {n for n in (*paths, *fields) if len(n) <= _LONGEST_NAME})
+    raise InputError(f"there is no array {shown}; {near}")
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(repr(one_line(p, _LONGEST_NAME)) for p in paths[:_MOST_NAMED]) + more
+
+
+#: Where a node has several metrics, the first of these that occurs is the node's outcome.
+_PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorrect", "correct")
+
+
+def summarise(counted: Iterable[Leaf]) -> dict[str, Any]:
+    """Aggregate the counted nodes."""
+    scores, overall, passes, judged = [list[tuple[float, float]]() for _ in range(4)]
+    outcomes: Counter[str] = Counter()
+    for leaf in counted:
+        verdicts = settled(leaf)
+        weight = leaf.node.weight
+        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
+        score, passed = point_score(verdicts)
+        outcomes[node_outcome(verdicts)] += 1
+        scores.append((score or 0.0, weight))
+        overall.append((score or 0.0, weight * max(1, items)))
+        passes.append((float(bool(passed)), weight))
+        if passed is not None:
+            judged.append((float(passed), weight))
+    passed_nodes = sum(passed > 0 for passed, _ in judged)
+    return {
+        "overall_score": _mean(overall),
+        "field_score": _mean(scores),
+        "pass_rate": _mean(passes),
+        "pass_rate_judged": _mean(judged) if judged or not scores else math.nan,
+        "evaluated": len(scores),
+        "judged": len(judged),
+        "passed": passed_nodes,
+        "failed": len(judged) - passed_nodes,
+        "omissions": outcomes["omission"],
+        "hallucinations": outcomes["hallucination"],
+        "structural": outcomes["structural"],
+        "judge_errors": outcomes["judge_error"],
+    }
+
+
+def _mean(values: list[tuple[float, float]]) -> float:
+    """Return the weighted mean; the plain one if no weight is above 0, and 1 for no values."""
+    weight = sum([w for _, w in values])
+    if weight > 0:
+        return min(1.0, sum([value * w for value, w in values]) / weight)
+    return min(1.0, sum([value for value, _ in values]) / len(values)) if values else 1.0
+
+
+def node_outcome(verdicts: list[Scored]) -> str:
+    """Return the outcome of a node from those of its metrics: the gravest one."""
+    if len(verdicts) == 1:
+        return verdicts[0].outcome
+    found = {v.outcome for v in verdicts}
+    return next((o for o in _PRECEDENCE if o in found), "both_absent")

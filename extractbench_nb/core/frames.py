@@ -1,0 +1,263 @@
+"""Frames whose columns are declared once: name, dtype, range, meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pandas.api.types import pandas_dtype
+
+from extractbench_nb.core.values.json_values import json_number
+from extractbench_nb.errors import InputError, needs
+
+#: What can be summed by keys.
+Summed = TypeVar("Summed", pd.Series, pd.DataFrame)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a result frame: its pandas dtype, meaning, and range in words.
+
+    A missing cell is ``pd.NA``, or any Python value in ``object`` columns.
+    """
+
+    name: str
+    dtype: str
+    meaning: str
+    values: str = ""
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameSpec:
+    """A result frame: the meaning of a row, and the columns in order."""
+
+    name: str
+    grain: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in order."""
+        return [column.name for column in self.columns]
+
+    def build(self, data: Mapping[str, Sequence[Any]] | None = None) -> pd.DataFrame:
+        """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
+        data = data or {}
+        arrays = {c.name: _array(data.get(c.name, ()), c.dtype) for c in self.columns}
+        return pd.DataFrame(arrays, copy=False)
+
+    def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
+        """Make the frame from rows with one cell per column in the declared order."""
+        return self.build(self.columns_of(rows))
+
+    def columns_of(self, rows: Iterable[Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """Return the cells of rows by column."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
+        return dict(zip(self.names, columns, strict=True))
+
+    def from_records(self, records: Iterable[Mapping[str, Any]] | pd.DataFrame) -> pd.DataFrame:
+        """Make the frame from records or a wider frame; a key that a record lacks is missing."""
+        if isinstance(records, pd.DataFrame):
+            cells = records.astype(object).where(records.notna(), None)
+            return self.build({name: cells[name].tolist() for name in self.names})
+        rows = list(records)
+        return self.build({name: [row.get(name) for row in rows] for name in self.names})
+
+    def describe(self) -> pd.DataFrame:
+        """Return the declaration itself as a frame: one row per column."""
+        rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
+        return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
+
+
+def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames below each other, with cells as objects.
+
+    From columns of different types pandas 2 makes those of the frames with values, and warns.
+    """
+    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
+
+
+def known_sums(values: Summed, keys: list[pd.Series], *, sort: bool) -> Summed:
+    """Sum by keys; a sum with a missing part is missing, for which pandas 2 has no option."""
+    is_known: Any = values.notna()
+    sums: Any = values.groupby(keys, sort=sort).sum()
+    found: Summed = sums.where(is_known.groupby(keys, sort=sort).all())
+    return found
+
+
+def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:
+    """Give each value the number of its like, in the order of first rows; return these too.
+
+    ``pandas.factorize`` does so too, but before version 3 it takes texts as equal that differ only
+    after a NUL or in lone surrogates.
+    """
+    cells = pd.Index(values, dtype=object)
+    distinct = cells.drop_duplicates()
+    return distinct.get_indexer(cells).astype(np.int64), distinct
+
+
+def as_pandas(frame: Any) -> Any:
+    """Return a Polars, Arrow or other frame with Arrow's C interface as a pandas one.
+
+    A lazy frame of Polars is collected.
+
+    Structs and maps become dicts, lists become lists, nulls inside them None, decimals numbers,
+    dates and times text. Columns of integers and booleans with nulls keep their type. Anything else
+    is returned as it is.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"run": ["a", "b"], "predicted": [{"x": [1, None]}, None]})
+    >>> as_pandas(table)["predicted"].tolist()
+    [{'x': [1, None]}, None]
+    """
+    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
+        frame = frame.collect()
+    kind = type(frame)
+    if isinstance(frame, pd.DataFrame) or not (
+        hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
+    ):
+        return frame
+    pa = needs("pyarrow", "batch")
+
+    _refuse_objects(frame)
+    try:
+        table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+        named = zip(table.column_names, table.columns, strict=True)
+        columns = [_of_arrow(name, column) for name, column in named]
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"{kind.__name__} cannot be read as a frame: {error}") from None
+    # an index that pandas wrote is no column
+    kept = [at for at, name in enumerate(table.column_names) if not _INDEX.match(name)]
+    found = pd.DataFrame(dict(enumerate(columns)), index=range(table.num_rows))[kept]
+    return found.set_axis([table.column_names[at] for at in kept], axis="columns")
+
+
+def _refuse_objects(frame: Any) -> None:
+    """Raise `InputError` where a frame of Polars has Python objects.
+
+    Arrow cannot read these, and before its version 2 Polars ends the whole process when asked.
+    """
+    schema = getattr(frame, "schema", None)
+    for name, kind in schema.items() if isinstance(schema, Mapping) else ():
+        if str(kind) == "Object":
+            raise InputError(
+                f"column {name!r} is of the type Object, which has no values for other programs; "
+                "write it as JSON text"
+            )
+
+
+_INDEX = re.compile(r"__index_level_\d+__\Z")
+
+
+def _of_arrow(name: str, column: Any) -> pd.Series:
+    """Return a column of an Arrow table; nested cells as Python objects."""
+    pa = needs("pyarrow", "batch")
+
+    kind = column.type
+    if pa.types.is_fixed_size_binary(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise InputError(
+            f"column {name!r} is of the Arrow type {kind}, which has no values for other programs; "
+            "write it as JSON text"
+        )
+    if pa.types.is_nested(kind):
+        try:
+            cells = column.to_pylist(maps_as_pydicts="strict")
+        except KeyError as error:
+            raise InputError(f"column {name!r}: a map has the key {error} twice") from None
+        return pd.Series([_json_value(cell) for cell in cells], dtype=object)
+    if pa.types.is_dictionary(kind):
+        return pd.Series(column.to_pylist())
+    types = {pa.type_for_alias(name.lower()): pandas_dtype(name) for name in _WITH_NULLS}
+    found: pd.Series = column.to_pandas(types_mapper=types.get if column.null_count else None)
+    return found
+
+
+def _json_value(cell: Any) -> Any:
+    """Return a nested cell with JSON in place of decimals, dates and times."""
+    if isinstance(cell, dict):
+        return {key: _json_value(value) for key, value in cell.items()}
+    if isinstance(cell, list):
+        return [_json_value(value) for value in cell]
+    if isinstance(cell, Decimal):
+        return json_number(cell)
+    return cell.isoformat() if isinstance(cell, date | time) else cell
+
+
+#: Types that pandas has with nulls too, but not by default. Arrow's names are in lower case.
+_WITH_NULLS = (
+    *("boolean", "Int8", "Int16", "Int32", "Int64"),
+    *("UInt8", "UInt16", "UInt32", "UInt64"),
+)
+
+
+def _copies_on_write() -> bool:
+    """Say whether a shallow copy keeps its values when the other is written to: from pandas 3."""
+    written = pd.Series([0])
+    shallow = written.copy(deep=False)
+    written.iloc[0] = 1
+    return bool(shallow.iloc[0] == 0)
+
+
+_DEEP = not _copies_on_write()
+
+
+def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a copy that can be written to; the values are copied then, or at once by pandas 2."""
+    return frame.copy(deep=_DEEP)
+
+
+class DescribedFrames:
+    """A result with frames whose columns are declared in ``_specs``."""
+
+    _specs: ClassVar[tuple[FrameSpec, ...]]
+
+    @classmethod
+    def columns(cls) -> pd.DataFrame:
+        """Describe every column of every frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per column: column, dtype, values, nullable, meaning, frame.
+        """
+        return describe_frames(cls._specs)
+
+
+def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
+    """Return the declarations of several frames as one: one row per column, with its frame."""
+    return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
+
+
+#: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
+TEXT = pd.StringDtype("python")
+#: Arrays of dtypes with a mask for missing cells, and the values under the mask.
+_MASKED: dict[str, tuple[Any, Any]] = {
+    "Float64": (pd.arrays.FloatingArray, 0.0),
+    "Int64": (pd.arrays.IntegerArray, 0),
+    "boolean": (pd.arrays.BooleanArray, False),
+}
+
+
+def _array(values: Sequence[Any], dtype: str) -> Any:
+    if dtype in _MASKED:
+        kind, filler = _MASKED[dtype]
+        mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
+        filled = [filler if v is None else v for v in values] if mask.any() else values
+        return kind(np.array(filled, dtype=type(filler)), mask)
+    if dtype.startswith("datetime64["):  # counted since 1970 in UTC
+        return pd.Series(values, dtype="Int64").astype(pandas_dtype(dtype))
+    if dtype not in ("object", "string"):
+        return np.array(values, dtype=dtype)
+    cells = np.fromiter(values, dtype=object, count=len(values))
+    # a bare array of texts would become text in a column of objects
+    return pd.array(cells, dtype=TEXT) if dtype == "string" else pd.Series(cells, dtype=object)

@@ -1,0 +1,387 @@
+"""The registry: one entry per metric, with its params, ranges, pass rule and source."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import isnan
+from typing import Any, NamedTuple, overload
+
+import pandas as pd
+
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values.json_values import private_copy
+from extractbench_nb.errors import ConfigError, InputError, nearest
+from extractbench_nb.core.schema.parse import use_catalogue
+
+APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
+
+
+class MetricScore(NamedTuple):
+    """What a metric may return instead of a plain number.
+
+    Parameters
+    ----------
+    score : float
+        In [0, 1].
+    passed : bool, optional
+        The verdict; by default the metric's pass rule decides.
+    reason : str, optional
+        Short code of the reason, such as ``value_mismatch``.
+    reasoning : str, optional
+        An explanation for people.
+    """
+
+    score: float
+    passed: bool | None = None
+    reason: str | None = None
+    reasoning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a metric: its type, default and range.
+
+    ``kind`` is ``number``, ``boolean``, ``string``, ``object`` or ``any``.
+    """
+
+    name: str
+    kind: str = "any"
+    default: Any = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[Any, ...] = ()
+
+    def problem(self, value: Any) -> str | None:
+        """Return what is wrong with a value, or None."""
+        is_valid = _of_kind(value, self.kind) and (not self.choices or value in self.choices)
+        if is_valid and self.kind == "number":
+            too_low = self.minimum is not None and value < self.minimum
+            too_high = self.maximum is not None and value > self.maximum
+            is_valid = not (too_low or too_high or isnan(value))
+        return None if is_valid else f"{self.name} is {value!r}; expected {self.expected}"
+
+    @property
+    def expected(self) -> str:
+        """The allowed values in words."""
+        if self.choices:
+            return "one of " + ", ".join(repr(c) for c in self.choices)
+        if self.minimum is not None and self.maximum is not None:
+            return f"a number from {self.minimum:g} to {self.maximum:g}"
+        if self.minimum is not None:
+            return f"a number that is {self.minimum:g} or more"
+        article = "an" if self.kind in ("object", "any") else "a"
+        return f"{article} {self.kind}"
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "number": (int, float),
+    "boolean": (bool,),
+    "string": (str,),
+    "object": (dict,),
+}
+
+
+def _of_kind(value: Any, kind: str) -> bool:
+    if kind == "any":
+        return True
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _KINDS[kind])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metric:
+    """A metric as a value: its name, function, params and description.
+
+    ``function`` maps ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a
+    `MetricScore`; sync or async. It is None if the evaluator computes the metric itself
+    (``array_llm``, ``skip``). ``threshold`` is the parameter that a score must reach to pass; None:
+    only 1.0 passes. ``takes_node``: the metric is a class; its function is async, takes the schema
+    node, gold, predicted and the metric's spec, and its params are not checked. ``doc`` is numpydoc
+    text with formula and params: the function's docstring, or the text of a metric without one.
+    """
+
+    name: str
+    function: Callable[..., Any] | None
+    applies_to: tuple[str, ...]
+    params: tuple[Param, ...] = ()
+    pass_rule: str = "score is 1"
+    source: str = "user"
+    summary: str = ""
+    judged: bool = False
+    threshold: str | None = None
+    takes_node: bool = False
+    doc: str = ""
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function must be awaited."""
+        return self.takes_node or inspect.iscoroutinefunction(self.function)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Default values of the parameters."""
+        return {p.name: p.default for p in self.params}
+
+    def pass_mark(self, params: Mapping[str, Any]) -> float:
+        """Return the lowest score in [0, 1] that passes under the params of a field."""
+        if self.threshold is None:
+            return 1.0
+        default = next((p.default for p in self.params if p.name == self.threshold), None)
+        value = params.get(self.threshold, default)
+        return float(value) if value is not None else 1.0
+
+    def __call__(self, gold: Any, predicted: Any, **params: Any) -> Any:
+        """Call the metric's function."""
+        if self.function is None or self.takes_node:
+            raise TypeError(f"{self.name} cannot be called by itself; use xb.evaluate")
+        return self.function(gold, predicted, **params)
+
+    def __repr__(self) -> str:
+        """Return name and params with their defaults."""
+        params = ", ".join(f"{p.name}={p.default!r}" for p in self.params)
+        return f"Metric({self.name!r}, {params})" if params else f"Metric({self.name!r})"
+
+
+METRIC_COLUMNS = FrameSpec(
+    "metrics",
+    "one row per metric",
+    (
+        Column("metric", "string", "name to write in evaluation_config"),
+        Column("applies_to", "string", "JSON types it is meant for"),
+        Column("params", "object", "params and their defaults, as a dict"),
+        Column("ranges", "string", "allowed values of each param"),
+        Column("pass_rule", "string", "when a score passes"),
+        Column("judged", "bool", "whether a judge decides it"),
+        Column("source", "string", "where the definition comes from"),
+        Column("summary", "string", "what it compares"),
+    ),
+)
+
+
+@dataclass(slots=True)
+class Registry:
+    """All metrics by name; schemas are checked against its names and params.
+
+    A metric may have aliases as further keys; lists show its own name only.
+    """
+
+    entries: dict[str, Metric] = field(default_factory=dict)
+    #: Those of this package, before anybody added or replaced one.
+    built_in: dict[str, Metric] = field(default_factory=dict)
+
+    def add(self, entry: Metric) -> None:
+        """Add a metric, or replace the one of the same name."""
+        self.entries[entry.name] = entry
+
+    def get(self, name: str) -> Metric:
+        """Return a metric by name, or raise `ConfigError` with the nearest known names."""
+        try:
+            return self.entries[name]
+        except KeyError:
+            hint = nearest(name, self.entries)
+            raise ConfigError(None, f"unknown metric {name!r}; {hint}") from None
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all metrics."""
+        return self.entries.keys()
+
+    def config_of(self, metric: Any) -> Any:
+        """Return the ``evaluation_config`` that names a function; others as they are, copied."""
+        if not callable(metric):
+            return private_copy(metric)
+        for entry in self.entries.values():
+            if metric is entry.function or metric is entry:
+                return entry.name
+        raise InputError(f"{metric!r} is not registered; decorate it with @metric")
+
+    def version(self) -> Hashable:
+        """Return a value that changes if a metric is added, replaced or removed."""
+        return tuple(self.entries.items())
+
+    def takes_objects(self, metric_id: str) -> bool:
+        """Whether a metric can compare an object as a whole."""
+        entry = self.entries.get(metric_id)
+        return entry is not None and entry.takes_node
+
+    def types_of(self, metric_id: str) -> tuple[str, ...]:
+        """Return the JSON Schema types that a metric applies to; empty if it applies to all.
+
+        A metric that also applies to ``any`` compares values of other types by their JSON text.
+        """
+        entry = self.entries.get(metric_id)
+        if entry is None or entry.takes_node or "any" in entry.applies_to:
+            return ()
+        return entry.applies_to
+
+    def made_for(self, metric_id: str) -> tuple[str, ...]:
+        """Return the JSON Schema types that a metric names; it may compare others as well."""
+        entry = self.entries.get(metric_id)
+        return () if entry is None else tuple(t for t in entry.applies_to if t != "any")
+
+    def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
+        """Return what is wrong with the params of a metric, or None."""
+        entry = self.entries[metric_id]
+        if entry.takes_node:
+            return None
+        known = {p.name: p for p in entry.params}
+        for name, value in params.items():
+            if name not in known:
+                return f"{metric_id} has no param {name!r}; {nearest(name, known)}"
+            problem = known[name].problem(value)
+            if problem is not None:
+                return f"{metric_id}: {problem}"
+        return None
+
+
+REGISTRY = Registry()
+use_catalogue(REGISTRY)
+
+#: Where the definitions of most built-in metrics come from.
+README = "ExtractBench README, metrics table"
+
+
+def built_in(
+    function: Callable[..., Any],
+    applies_to: tuple[str, ...],
+    pass_rule: str,
+    source: str,
+    summary: str,
+    *params: Param,
+    threshold: str | None = None,
+) -> None:
+    """Register a function under its own name."""
+    name = function.__name__
+    entry = Metric(name, function, applies_to, params, pass_rule, source, summary)
+    REGISTRY.add(replace(entry, threshold=threshold, doc=inspect.getdoc(function) or ""))
+
+
+@overload
+def metric(name: Callable[..., Any], /) -> Callable[..., Any]: ...
+@overload
+def metric(
+    name: str | None = None,
+    /,
+    *,
+    applies_to: str | Iterable[str] = "any",
+    source: str = "user",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def metric(
+    name: str | Callable[..., Any] | None = None,
+    /,
+    *,
+    applies_to: str | Iterable[str] = "any",
+    source: str = "user",
+) -> Any:
+    """Make a function a metric; running the cell again replaces it.
+
+    Parameters
+    ----------
+    name : str, optional
+        The name to use in an ``evaluation_config``; the function's own name by default.
+    applies_to : str or iterable of str, optional
+        ``string``, ``number``, ``integer``, ``boolean``, ``array`` or ``any``.
+    source : str, optional
+        Where the definition comes from.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the function unchanged.
+
+    Raises
+    ------
+    ConfigError
+        The function does not take ``(gold, predicted)`` and keyword params with defaults, or the
+        name is that of a built-in metric.
+
+    Notes
+    -----
+    The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
+    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It sees only values that are
+    present on both sides, arrays and objects as copies. It may be ``async``. An exception that it
+    raises is recorded as outcome ``judge_error``.
+
+    Examples
+    --------
+    >>> @metric("same_length", applies_to="string")
+    ... def same_length(gold, predicted, *, threshold=0.9):
+    ...     return min(len(gold), len(predicted)) / max(len(gold), len(predicted), 1)
+    >>> REGISTRY.get("same_length").pass_rule
+    'score >= threshold'
+    >>> del REGISTRY.entries["same_length"]
+    """
+    if callable(name):
+        return metric()(name)
+    kinds = (applies_to,) if isinstance(applies_to, str) else tuple(applies_to)
+    for kind in kinds:
+        if kind not in APPLIES_TO:
+            raise ConfigError(None, f"applies_to is {kind!r}; {nearest(kind, APPLIES_TO)}")
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        metric_name = name or function.__name__
+        if metric_name in REGISTRY.built_in:
+            raise ConfigError(None, f"{metric_name!r} is a built-in metric; choose another name")
+        params = tuple(_declared_params(metric_name, function))
+        names = [param.name for param in params]
+        threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
+        rule = f"score >= {threshold}" if threshold else "score is 1"
+        doc = inspect.getdoc(function) or ""
+        entry = Metric(metric_name, function, kinds, params, rule, source, doc.partition("\n")[0])
+        REGISTRY.add(replace(entry, threshold=threshold, doc=doc))
+        return function
+
+    return register
+
+
+def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:
+    parameters = list(inspect.signature(function).parameters.values())
+    if len(parameters) < len(("gold", "predicted")):
+        problem = f"metric {name!r} must take (gold, predicted, *, params with defaults)"
+        raise ConfigError(None, problem)
+    for p in parameters[2:]:
+        if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+            continue
+        if p.default is p.empty:
+            raise ConfigError(None, f"param {p.name!r} of metric {name!r} needs a default")
+        yield _param(p.name, p.default)
+
+
+def _param(name: str, default: Any) -> Param:
+    is_threshold = name in ("threshold", "pass_threshold", "align_threshold")
+    for kind in ("boolean", "number", "string", "object"):
+        if _of_kind(default, kind):
+            low, high = (0.0, 1.0) if is_threshold and kind == "number" else (None, None)
+            return Param(name, kind, default, low, high)
+    return Param(name, "any", default)
+
+
+def metrics() -> pd.DataFrame:
+    """List the metrics that an ``evaluation_config`` can name, the user's own included.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per metric: metric, applies_to, params, ranges, pass_rule, judged, source, summary.
+
+    Examples
+    --------
+    >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
+    '|gold - predicted| <= tolerance * |gold|'
+    """
+    without_aliases = {entry.name: entry for entry in REGISTRY.entries.values()}
+    return METRIC_COLUMNS.from_rows(
+        (
+            metric.name,
+            ", ".join(metric.applies_to),
+            metric.defaults,
+            "; ".join(f"{param.name}: {param.expected}" for param in metric.params),
+            metric.pass_rule,
+            metric.judged,
+            metric.source,
+            metric.summary,
+        )
+        for metric in without_aliases.values()
+    )

@@ -1,0 +1,322 @@
+"""Pairing gold and predicted values along the schema, and what the schema does not declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from extractbench_nb.core.values.json_values import bracketed, canonical_unordered, json_type, member, scalars
+from extractbench_nb.core.schema.schema_nodes import BROKEN, MISFIT, MISSING, Node, Unusable
+
+
+class Point(NamedTuple):
+    """A pair of values to score: a leaf or an array.
+
+    ``suffix`` is the path from where pairing began; it is the same on both sides.
+    """
+
+    node: Node
+    gold: Any
+    predicted: Any
+    suffix: str
+
+
+def pair_up(node: Node, gold: Any, predicted: Any) -> list[Point]:
+    """Pair a gold value with a predicted one, down to the leaves and arrays of the schema."""
+    points: list[Point] = []
+    _collect(points, node, gold, predicted, "")
+    return points
+
+
+def _collect(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, asked: bool = True
+) -> None:
+    """Collect the points of two values.
+
+    With `asked` false, neither gold nor the schema expects a value here: only the prediction
+    chose this branch of a union, or continued a recursive object. Then only predicted values are
+    points; fields that are absent on both sides would count as correct.
+    """
+    if node.kind == "union":
+        _collect_union(points, node, gold, predicted, suffix, asked)
+        return
+    config, kind = node.config, node.kind
+    if kind == "null" or (config is not None and config.skip):
+        return
+    due = asked or holds_something(predicted)
+    if kind != "object":
+        if due:
+            points.append(Point(node, gold, predicted, suffix))
+        return
+    if config is not None and due:  # a metric that takes the object as a whole
+        points.append(Point(node, gold, predicted, suffix))
+    below_gold = gold is MISSING or gold is None or isinstance(gold, dict)
+    if below_gold and (asked or isinstance(predicted, dict)):
+        _collect_children(points, node, gold, predicted, suffix, asked)
+    elif config is None and due:
+        points.append(Point(node, gold, predicted, suffix))
+
+
+def _collect_union(
+    points: list[Point], union: Node, gold: Any, predicted: Any, suffix: str, asked: bool
+) -> None:
+    """Collect the points of a union as the node that it is for these values."""
+    node = resolve_union(union, gold, predicted)
+    if asked and (gold is MISSING or gold is None):
+        expected = resolve_union(union, gold, MISSING)
+        if expected is not node and "object" in (expected.kind, node.kind):
+            before = len(points)
+            _collect(points, node, gold, predicted, suffix, asked=False)
+            if len(points) > before:
+                return
+            # no key of the value is declared, but the value is invented all the same
+            node = expected
+            if expected.kind == "object" or not holds_something(predicted):
+                predicted = MISSING
+    _collect(points, node, gold, predicted, suffix, asked)
+
+
+def holds_something(value: Any) -> bool:
+    """Whether a value is or contains a scalar that is not null."""
+    return any(top is not MISSING and not isinstance(top, Unusable) for top in scalars(value))
+
+
+def _collect_children(
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, asked: bool
+) -> None:
+    below = node.children
+    has_gold, has_predicted = isinstance(gold, dict), isinstance(predicted, dict)
+    if node.recursive and not has_gold:
+        if not has_predicted:
+            return
+        asked = False
+    ours = gold if has_gold else _NOTHING
+    theirs = predicted if has_predicted else _NOTHING
+    lack = None if gold is None else MISSING  # below null everything is null
+    rest = MISSING if has_predicted else _below_broken(node, predicted)
+    for name, child in below.properties.items():
+        gold_value, predicted_value = ours.get(name, lack), theirs.get(name, rest)
+        _collect(points, child, gold_value, predicted_value, suffix + child.step, asked)
+    if below.patterns or below.additional is not None:
+        for key in dict.fromkeys((*ours, *theirs)):
+            entry = None if key in below.properties else below.entry(key)
+            if entry is not None:
+                path = suffix + bracketed(str(key))
+                gold_value, predicted_value = ours.get(key, lack), theirs.get(key, rest)
+                _collect(points, entry, gold_value, predicted_value, path, asked and key in ours)
+
+
+_NOTHING: dict[str, Any] = {}
+
+
+def _below_broken(node: Node, predicted: Any) -> Any:
+    if predicted is MISSING or predicted is None or isinstance(predicted, Unusable):
+        return predicted
+    return (MISFIT if json_type(predicted) in node.types else BROKEN).of(predicted)
+
+
+def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
+    """Return the node that a union is for these values."""
+    while node.kind == "union":
+        absent = gold is MISSING or gold is None
+        joined = node.joined if absent and isinstance(predicted, dict) else None
+        if joined is not None:
+            return joined
+        index = _branch_index(node, predicted if absent else gold)
+        chosen = node.choose(index)
+        if chosen.kind == "object" and _aligned_as_array(node) and is_map_of_arrays(chosen):
+            return node.choose_flattened(index)
+        node = chosen
+    return node
+
+
+def _aligned_as_array(node: Node) -> bool:
+    return node.config is not None and node.config.metrics[0].metric_id == "array_llm"
+
+
+def is_map_of_arrays(node: Node) -> bool:
+    """Whether a node is an object whose only content is a map from keys to arrays."""
+    entries = node.children.entries
+    return not node.children.properties and len(entries) == 1 and entries[0].kind == "array"
+
+
+def _branch_index(node: Node, value: Any) -> int:
+    branches = node.children.branches
+    if value is not MISSING and value is not None and not isinstance(value, Unusable):
+        if isinstance(value, dict) and (index := _discriminated_branch(node, value)) is not None:
+            return index
+        for fits in (_fits_fully, _fits_type):
+            for index, branch in enumerate(branches):
+                if fits(branch, value):
+                    return index
+    return next((i for i, b in enumerate(branches) if b.kind != "null"), 0)
+
+
+def _discriminated_branch(node: Node, value: dict[str, Any]) -> int | None:
+    """Return the index of the only branch that allows the value of some key; None if there is none.
+
+    The key of a declared ``discriminator`` is tried first.
+    """
+    keyword = node.keywords.get("discriminator")
+    named = keyword.get("propertyName") if isinstance(keyword, Mapping) else None
+    branches = node.children.branches
+    for name in sorted(value, key=lambda key: key != named):
+        allowed = [_allows(branch, name, value[name]) for branch in branches]
+        if isinstance(keyword, Mapping) and name == named and True not in allowed:
+            allowed = [_is_called(branch, value[name], keyword) for branch in branches]
+        if allowed.count(True) == 1 and None not in allowed:
+            return allowed.index(True)
+    return None
+
+
+def _allows(branch: Node, name: str, value: Any) -> bool | None:
+    """Whether a branch lists this value for a key; None if it does not restrict the key."""
+    if branch.kind == "union":
+        return _any_of(_allows(inner, name, value) for inner in branch.children.branches)
+    child = branch.children.properties.get(name) if branch.kind == "object" else None
+    return False if child is None else _allows_value(child, value)
+
+
+def _allows_value(node: Node, value: Any) -> bool | None:
+    """Whether a node lists a value; None if it has neither ``const`` nor ``enum``."""
+    if node.kind == "union":
+        return _any_of(_allows_value(branch, value) for branch in node.children.branches)
+    return value is None if node.kind == "null" else _listed(node, value)
+
+
+def _any_of(answers: Iterable[bool | None]) -> bool | None:
+    """Combine three-valued answers by "or"; None is unknown."""
+    distinct = set(answers)
+    if True in distinct:
+        return True
+    return None if None in distinct else False
+
+
+def _listed(node: Node, value: Any) -> bool | None:
+    """Whether ``const`` or ``enum`` lists a value; None if the node has neither."""
+    words = node.keywords
+    listed = [words["const"]] if "const" in words else words.get("enum")
+    if not isinstance(listed, list):
+        return None
+    return canonical_unordered(value) in map(canonical_unordered, listed)
+
+
+def _is_called(branch: Node, value: Any, keyword: Mapping[str, Any]) -> bool:
+    """Whether OpenAPI's ``discriminator`` maps a value to a branch, or it is the branch's name."""
+    mapping = keyword.get("mapping")
+    target = mapping.get(value) if isinstance(mapping, Mapping) and isinstance(value, str) else None
+    names = {branch.ref, branch.ref.rpartition("/")[2]} if branch.ref is not None else set()
+    return (target or value) in names if isinstance(target or value, str) else False
+
+
+def _fits_type(branch: Node, value: Any) -> bool:
+    return branch.kind == "any" or json_type(value) in branch.types
+
+
+def _fits_fully(branch: Node, value: Any) -> bool:
+    """Whether type, enum, const and whole numbers fit; in objects also the keys."""
+    if not _fits_type(branch, value):
+        return False
+    if branch.kind == "union":
+        return any(_fits_fully(b, value) for b in branch.children.branches)
+    if _listed(branch, value) is False:
+        return False
+    if branch.label.startswith("integer"):
+        return isinstance(value, int) or float(value).is_integer()
+    return branch.kind != "object" or _object_fits(branch, value)
+
+
+def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
+    """Whether an object has all required keys, declared keys only, and only listed values."""
+    properties = branch.children.properties
+    if any(key not in properties and branch.children.entry(key) is None for key in value):
+        return False
+    for name, child in properties.items():
+        if name not in value:
+            if child.required:
+                return False
+            continue
+        is_null = value[name] is None and child.nullable
+        if not is_null and _allows_value(child, value[name]) is False:
+            return False
+    return True
+
+
+class Part(NamedTuple):
+    """A part of a document that its schema does not declare, and what gold has in its place."""
+
+    path: str
+    value: Any
+    gold: Any
+    reason: str = "undeclared"
+
+
+def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> Iterator[Part]:
+    """Find the parts of a document that its schema does not declare.
+
+    With `compared`, arrays and values that the records compare already are left out.
+    """
+    stack = [(node, Part("", value, gold))]
+    while stack:
+        current, part = stack.pop()
+        if current.kind == "union" and part.value is not None:
+            current = resolve_union(current, part.gold, part.value)
+        if current.kind == "array":
+            if not compared:
+                stack.extend(_item_parts(current, part))
+        elif isinstance(part.value, dict) and current.kind == "object":
+            properties = current.children.properties
+            ours = part.gold if isinstance(part.gold, dict) else _NOTHING
+            for key, inner in part.value.items():
+                child = properties.get(key) or current.children.entry(key)
+                below = ours.get(key, MISSING)
+                if child is None:
+                    yield Part(part.path + member(str(key)), inner, below)
+                elif compared or isinstance(inner, dict | list):
+                    step = child.step or bracketed(str(key))
+                    stack.append((child, Part(part.path + step, inner, below)))
+        elif (
+            compared
+            and current.kind in ("object", "null")
+            and current.config is None
+            and holds_something(part.value)
+            and not (current.kind == "object" and holds_something(part.gold))
+        ):  # a value where the schema has null, or an object and gold has nothing
+            yield part._replace(reason="type_mismatch")
+
+
+def _item_parts(array_node: Node, part: Part) -> Iterator[tuple[Node, Part]]:
+    """Yield the containers among the items of an array, or of a map of arrays."""
+    arrays = [part]
+    if array_node.flattened and isinstance(part.value, dict):
+        ours = part.gold if isinstance(part.gold, dict) else _NOTHING
+        arrays = [
+            Part(part.path + bracketed(str(key)), value, ours.get(key, MISSING))
+            for key, value in part.value.items()
+        ]
+    for array in arrays:
+        for i, value in enumerate(array.value if isinstance(array.value, list) else ()):
+            node = array_node.item(i)
+            if node is not None and isinstance(value, dict | list):
+                gold = value if array.gold is array.value else MISSING
+                yield node, Part(f"{array.path}[{i}]", value, gold)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield path and value of every scalar below a value that is not null."""
+    stack = [(path, value)]
+    while stack:
+        path, top = stack.pop()
+        if isinstance(top, dict):
+            stack.extend((path + member(str(k)), v) for k, v in reversed(list(top.items())))
+        elif isinstance(top, list | tuple):
+            stack.extend((f"{path}[{i}]", top[i]) for i in reversed(range(len(top))))
+        elif top is not None:
+            yield path, top
+
+
+def declared_share(node: Node, value: Any) -> float:
+    """Return the share of a document's leaves that its schema declares."""
+    unknown = sum(1 for part in undeclared(node, value, value) for _ in scalars(part.value))
+    total = sum(1 for _ in scalars(value)) if unknown else 0
+    return (total - unknown) / total if total else 1.0

@@ -1,0 +1,636 @@
+"""The typed AST of a schema: `Node`, `Schema` and how they are shown; states of values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.support.cards import card_html, document_text
+from extractbench_nb.core.schema.evaluation_config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig
+from extractbench_nb.core.schema.keywords import Patterns
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """The children of a node; which parts are filled depends on its kind."""
+
+    properties: Mapping[str, Node] = attribute(default_factory=dict)
+    additional: Node | None = None
+    items: Node | None = None
+    prefix: tuple[Node, ...] = ()
+    branches: tuple[Node, ...] = ()
+    patterns: Mapping[str, Node] = attribute(default_factory=dict)
+    search: Patterns = attribute(default_factory=Patterns)
+
+    def entry(self, key: str) -> Node | None:
+        """Return the node of a key that is not a property: that of the first matching pattern."""
+        for pattern, node in self.patterns.items():
+            if self.search.matches(pattern, key):
+                return node
+        return self.additional
+
+    def mapped(self, change: Callable[[Node], Node]) -> Children:
+        """Return a copy with a function applied to each node."""
+        return Children(
+            {name: change(node) for name, node in self.properties.items()},
+            None if self.additional is None else change(self.additional),
+            None if self.items is None else change(self.items),
+            tuple(map(change, self.prefix)),
+            tuple(map(change, self.branches)),
+            {pattern: change(node) for pattern, node in self.patterns.items()},
+        )
+
+    @property
+    def entries(self) -> tuple[Node, ...]:
+        """The nodes that the entries of a map can have."""
+        rest = () if self.additional is None else (self.additional,)
+        return (*self.patterns.values(), *rest)
+
+    def __iter__(self) -> Iterator[Node]:
+        """Iterate over all of them in schema order."""
+        yield from self.properties.values()
+        yield from self.entries
+        yield from self.prefix
+        if self.items is not None:
+            yield self.items
+        yield from self.branches
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One node of the schema, unfolded where it is used.
+
+    Parameters
+    ----------
+    kind : str
+        ``object``, ``array``, ``scalar``, ``union`` (anyOf, oneOf, several types), ``null`` or
+        ``any`` (nothing says which type).
+    types : frozenset of str
+        JSON types that the schema allows here (``integer`` counts as ``number``); empty: all.
+    label : str
+        The type as text, ``"array"``, ``"integer | null"``.
+    schema_path : str
+        Path in the JSON Schema, ``$.properties.authors.items.properties.name``.
+    pointer : str
+        JSON Pointer of the definition (the target, where a ``$ref`` leads there).
+    field : str
+        Instance path without indices, ``authors[].name``.
+    name : str
+        Last step of the instance path.
+    depth : int
+        Nesting depth; the root is 0, an array's items are one level deeper than the array.
+    required, nullable : bool
+        Whether the schema requires the key, and whether it allows null.
+    config : NodeConfig or None
+        Effective scoring rules: declared, agreed by the branches, or the default of the type.
+    declared : bool
+        Whether the config stands in the schema at this node.
+    keywords : mapping
+        The merged JSON Schema keywords, unknown ones included.
+    ref : str or None
+        The ``$ref`` that led here.
+    recursive : bool
+        The node closes a cycle of references: it is unfolded only where data goes on.
+    structure : frozenset of str
+        JSON Pointers of the schemas that say what is below the node.
+    flattened : bool
+        An array node that stands for a map from keys to arrays.
+    step : str
+        The last step as it is written in an instance path, ``.name``.
+    loader : callable, optional
+        Creates the children at their first access.
+    loaded : Children, optional
+        The children, once created.
+    """
+
+    kind: str
+    types: frozenset[str]
+    label: str
+    schema_path: str
+    pointer: str
+    field: str
+    name: str
+    depth: int
+    required: bool
+    nullable: bool
+    config: NodeConfig | None
+    declared: bool
+    keywords: Mapping[str, Any]
+    ref: str | None = None
+    recursive: bool = False
+    structure: frozenset[str] = frozenset()
+    flattened: bool = False
+    step: str = ""
+    loader: Callable[[], Children] | None = None
+    loaded: Children | None = None
+    #: What the node is for some values, by branch or property.
+    _choices: dict[Any, Node] = attribute(default_factory=dict)
+
+    @property
+    def children(self) -> Children:
+        """The child nodes, which are created at the first access."""
+        if self.loaded is None:
+            self.loaded = self.loader() if self.loader is not None else Children()
+        return self.loaded
+
+    def item(self, index: int) -> Node | None:
+        """Return the node of an item of an array.
+
+        Parameters
+        ----------
+        index : int
+            Position of the item, from 0.
+
+        Returns
+        -------
+        Node or None
+            The node of ``prefixItems`` at this position, else that of ``items``; None if the schema
+            has neither.
+        """
+        below = self.children
+        return below.prefix[index] if index < len(below.prefix) else below.items
+
+    @property
+    def description(self) -> str | None:
+        """The schema's description of the node."""
+        text = self.keywords.get("description")
+        return text if isinstance(text, str) else None
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``additionalProperties`` is false."""
+        return self.keywords.get("additionalProperties") is False
+
+    def choose(self, index: int) -> Node:
+        """Return the node that the union becomes for values of the branch at `index`.
+
+        Path, field, depth and allowed types are the union's; kind and children the branch's. The
+        config is the union's if that can score the branch, else the branch's.
+
+        Parameters
+        ----------
+        index : int
+            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
+
+        Returns
+        -------
+        Node
+            The same object at each call.
+        """
+        if index not in self._choices:
+            branch = self.children.branches[index]
+            self._choices[index] = replace(
+                self,
+                kind=branch.kind,
+                pointer=branch.pointer,
+                config=self.config if self._config_applies_to(branch) else branch.config,
+                declared=self.declared or branch.declared,
+                keywords=branch.keywords,
+                ref=self.ref or branch.ref,
+                recursive=self.recursive or branch.recursive,
+                structure=branch.structure,
+                loader=lambda: branch.children,
+                loaded=None,
+                _choices={},
+            )
+        return self._choices[index]
+
+    def _config_applies_to(self, branch: Node) -> bool:
+        """Whether the union's own metrics can score the values of a branch."""
+        if self.config is None:
+            return False
+        if self.config.skip:
+            return True
+        specs = self.config.metrics
+        if branch.kind == "array":  # not if all of them need a scalar
+            return not all(
+                spec.metric_id in SCALAR_METRICS or (spec.types and "array" not in spec.types)
+                for spec in specs
+            )
+        of_arrays = (s.metric_id in ARRAY_METRICS or s.types == ("array",) for s in specs)
+        return branch.kind != "object" and not all(of_arrays)
+
+    @property
+    def joined(self) -> Node | None:
+        """A union as one object with the properties of all branches that are objects.
+
+        Of two branches with the same property, the first counts. None if fewer than two branches
+        are objects.
+        """
+        objects = self._objects()
+        if len(objects) <= 1:
+            return None
+        if "joined" not in self._choices:
+            properties: dict[str, Node] = {}
+            patterns: dict[str, Node] = {}
+            for branch in objects:
+                properties |= {**branch.children.properties, **properties}
+                patterns |= {**branch.children.patterns, **patterns}
+            maps = (branch.children.additional for branch in objects)
+            rest = next((a for a in maps if a is not None), None)
+            below = Children(properties, rest, patterns=patterns)
+            self._choices["joined"] = replace(objects[0], loaded=below, _choices={})
+        return self._choices["joined"]
+
+    def _objects(self) -> list[Node]:
+        found = []
+        for index, branch in enumerate(self.children.branches):
+            chosen = self.choose(index)
+            found += chosen._objects() if branch.kind == "union" else [chosen]
+        return [node for node in found if node.kind == "object"]
+
+    def choose_flattened(self, index: int) -> Node:
+        """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
+
+        Its items are the items of those arrays, and ``flattened`` is set.
+
+        Parameters
+        ----------
+        index : int
+            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
+
+        Returns
+        -------
+        Node
+            The same object at each call.
+        """
+        key = "flattened", index
+        if key not in self._choices:
+            (arrays,) = self.children.branches[index].children.entries
+            self._choices[key] = replace(
+                self.choose(index),
+                kind="array",
+                config=self.config,
+                loaded=Children(items=arrays.children.items),
+                flattened=True,
+                _choices={},
+            )
+        return self._choices[key]
+
+    @property
+    def weight(self) -> float:
+        """The node's ``aggregation_weight``."""
+        return self.config.weight if self.config is not None else 1.0
+
+
+#: The node of what no schema declares.
+NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})
+
+
+# --- value states -----------------------------------------------------------------------------
+# Section 3.3 of the ExtractBench paper distinguishes present, null and missing. An empty array on
+# an array node is a fourth state, because it says "there is none" as null does.
+
+
+class Missing:
+    """The type of `MISSING`, the value of a key that is not there; false, as None is."""
+
+    _instance: Missing | None = None
+
+    def __new__(cls) -> Missing:
+        """Return the one instance."""
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        """Return ``MISSING``."""
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        """Return False."""
+        return False
+
+    def __reduce__(self) -> tuple[type[Missing], tuple[()]]:
+        """Stay the one instance when unpickled."""
+        return (Missing, ())
+
+
+MISSING: Final = Missing()
+
+PRESENT: Final = "present"
+EMPTY: Final = "empty"
+
+
+def state_of(value: Any, node: Node | None = None) -> str:
+    """Return the state of one side of a node."""
+    if value is None:
+        return "null"
+    kind = type(value)
+    if kind is Missing or kind is Unusable:
+        return "missing"
+    if kind is not str and node is not None and node.kind == "array":
+        items: Any = value if isinstance(value, list | tuple) else None
+        if node.flattened and isinstance(value, dict):
+            items = [v for v in value.values() if v is not None and (type(v) is not list or v)]
+        if items is not None and not items:
+            return EMPTY
+    return PRESENT
+
+
+class Resolution(NamedTuple):
+    """The result for a pair of states: score, verdict, outcome and reason."""
+
+    score: float
+    passed: bool
+    outcome: str
+    reason: str
+
+
+@cache
+def resolve_states(gold: str, predicted: str) -> Resolution | None:
+    """Score a pair of states of which at least one is absent; None if both are present.
+
+    Examples
+    --------
+    >>> resolve_states("present", "null")
+    Resolution(score=0.0, passed=False, outcome='omission', reason='predicted_null')
+    """
+    if gold == predicted == PRESENT:
+        return None
+    if gold == PRESENT:
+        return Resolution(0.0, False, "omission", f"predicted_{predicted}")
+    if predicted == PRESENT:
+        return Resolution(0.0, False, "hallucination", f"gold_{gold}")
+    reason = f"both_{gold}" if gold == predicted else "both_absent"
+    return Resolution(1.0, True, "both_absent", reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unusable:
+    """The predicted value below a container of the wrong kind.
+
+    ``outcome`` is ``structural`` where neither schema nor gold knows the type, ``incorrect`` where
+    another branch of the schema allows it. ``value`` is the container itself.
+    """
+
+    outcome: str
+    reason: str
+    value: Any = None
+
+    def of(self, value: Any) -> Unusable:
+        """Return the marker for a container."""
+        return Unusable(self.outcome, self.reason, value)
+
+
+BROKEN: Final = Unusable("structural", "type_mismatch")
+MISFIT: Final = Unusable("incorrect", "branch_mismatch")
+
+# --- the schema -------------------------------------------------------------------------------
+
+
+def goes_below(node: Node, visited: set[frozenset[str]]) -> bool:
+    """Whether a walk over a schema descends below a node; its structure is then added."""
+    if node.recursive and node.structure in visited:
+        return False
+    visited.add(node.structure)
+    return True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """A parsed schema. ``repr`` draws the tree, ``to_frame()`` lists it, notebooks fold it.
+
+    Parameters
+    ----------
+    root : Node
+        The tree.
+    document : dict
+        The JSON Schema it was read from, taken out of its envelope.
+    envelope : str or None
+        The key of the envelope, ``schema_definition`` for example.
+
+    Examples
+    --------
+    >>> from extractbench_nb import parse_schema
+    >>> parse_schema({"type": "object", "properties": {"year": {"type": "integer"}}})
+    $ object
+    └─ year: integer · integer_exact
+    """
+
+    root: Node
+    document: Mapping[str, Any]
+    envelope: str | None = None
+
+    def nodes(self) -> Iterator[Node]:
+        """Walk all nodes in schema order.
+
+        Yields
+        ------
+        Node
+            The root first. A recursive reference is unfolded where its definition was not met yet.
+        """
+        stack, met = [self.root], set[frozenset[str]]()
+        while stack:
+            node = stack.pop()
+            yield node
+            if goes_below(node, met):
+                stack.extend(reversed(list(node.children)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """List the schema, one row per node.
+
+        Returns
+        -------
+        pandas.DataFrame
+            schema_path, field, type, depth, required, nullable, metric, params, description.
+            Branches of a union that hold nothing but a scalar are part of the union's row.
+        """
+        return SCHEMA_COLUMNS.from_rows(
+            (
+                node.schema_path,
+                node.field or "$",
+                node.label,
+                node.depth,
+                node.required,
+                node.nullable,
+                shown_metric(node),
+                _params(node),
+                node.description,
+            )
+            for node, *_ in shown_nodes(self)
+        )
+
+    def __repr__(self) -> str:
+        """Draw the tree as text."""
+        return schema_text(self)
+
+    def _repr_html_(self) -> str:
+        return schema_html(self)
+
+
+SCHEMA_COLUMNS = FrameSpec(
+    "schema",
+    "one row per node of the schema",
+    (
+        Column("schema_path", "string", "where the node stands, `$.properties.a.items`"),
+        Column("field", "string", "instance path without indices, `a[].b`; `$` is the root"),
+        Column("type", "string", "type as the schema says, `integer | null`"),
+        Column("depth", "int64", "nesting depth; items are one level deeper", "0 and up"),
+        Column("required", "bool", "whether the parent requires the key"),
+        Column("nullable", "bool", "whether null is allowed"),
+        Column("metric", "string", "metric id(s), joined by ` + `", nullable=True),
+        Column("params", "object", "params of the metric, a dict (a list of dicts for several)"),
+        Column("description", "string", "the schema's own words", nullable=True),
+    ),
+)
+
+
+class Shown(NamedTuple):
+    """One row of a schema's views: the place of the row above it, its name, and the rows below.
+
+    ``folded`` says that a recursive reference is not unfolded here.
+    """
+
+    node: Node
+    parent: int | None
+    name: str
+    folded: bool
+    below: list[int]
+
+
+def shown_nodes(schema: Schema) -> list[Shown]:
+    """List the nodes that get a row: all but scalar branches, in schema order."""
+    rows: list[Shown] = []
+    met: set[frozenset[str]] = set()
+    stack: list[tuple[Node, int | None, str]] = [(schema.root, None, "$")]
+    while stack:
+        node, parent, name = stack.pop()
+        at = len(rows)
+        below = _shown_children(node, met)
+        rows.append(Shown(node, parent, name, below is None, []))
+        if parent is not None:
+            rows[parent].below.append(at)
+        named = [
+            (child, at, name) for child, name in zip(below or [], _names(below or []), strict=True)
+        ]
+        stack.extend(reversed(named))
+    return rows
+
+
+def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
+    """Return the nodes that have a row below this one; None if it is not unfolded."""
+    if not goes_below(node, met):
+        return None
+    if node.kind != "union":
+        return list(node.children)
+    branches = [b for b in node.children.branches if b.kind != "null"]
+    if len(branches) == 1:
+        return _shown_children(branches[0], met)
+    return [b for b in branches if b.kind in ("object", "array", "union")]
+
+
+def _names(rows: list[Node]) -> list[str]:
+    """Return the names of sibling rows; branches of one type get what tells them apart."""
+    kinds = Counter((node.field, node.name, node.label) for node in rows)
+    names = []
+    for node in rows:
+        several = kinds[node.field, node.name, node.label] > 1
+        names.append(f"{node.name} ({_called(node)})" if several else node.name)
+    counts = Counter(names)
+    return [
+        f"{name} {place}" if counts[name] > 1 and node.name != name else name
+        for place, (node, name) in enumerate(zip(rows, names, strict=True))
+    ]
+
+
+def _called(branch: Node) -> str:
+    """Return the title of a branch, else its constant key, else the definition it refers to."""
+    title = branch.keywords.get("title")
+    if isinstance(title, str):
+        return title
+    for name, child in branch.children.properties.items():
+        if "const" in child.keywords:
+            return f"{name} = {json_text(child.keywords['const'])}"
+    return (branch.ref or branch.schema_path).rpartition("/" if branch.ref else ".")[2]
+
+
+def shown_metric(node: Node) -> str | None:
+    """Return the node's metric ids as one text, None if the node is not scored."""
+    if node.config is None:
+        return None
+    return " + ".join(spec.metric_id for spec in node.config.metrics)
+
+
+def _params(node: Node) -> Any:
+    params = [dict(s.params) for s in node.config.metrics] if node.config is not None else [{}]
+    return params[0] if len(params) == 1 else params
+
+
+def schema_text(schema: Schema, max_lines: int = 400) -> str:
+    """Draw the tree with box characters, at most `max_lines` lines."""
+    rows = shown_nodes(schema)
+    lines: list[str] = []
+    indents = [""] * len(rows)
+    for at, row in enumerate(rows[:max_lines]):
+        lead = ""
+        if row.parent is not None:
+            last = rows[row.parent].below[-1] == at
+            lead = indents[row.parent] + ("└─ " if last else "├─ ")
+            indents[at] = indents[row.parent] + ("   " if last else "│  ")
+        head = f"$ {row.node.label}" if row.parent is None else f"{row.name}: {row.node.label}"
+        lines.append(lead + " · ".join([head, *(text for _, text in _notes(row))]))
+    if len(rows) > max_lines:
+        lines.append(f"… {len(rows) - max_lines} more nodes; .to_frame() lists them all")
+    return "\n".join(lines)
+
+
+def params_text(node: Node) -> str:
+    """Return the declared params of a node's metric as one text, empty where there are none."""
+    declared = node.config is not None and node.declared and len(node.config.metrics) == 1
+    params = dict(node.config.metrics[0].params) if declared and node.config is not None else {}
+    if not params:
+        return ""
+    return "(" + ", ".join(f"{key}={value!r}" for key, value in params.items()) + ")"
+
+
+def schema_html(schema: Schema, open_nodes: int = 60) -> str:
+    """Draw the tree as nested ``<details>``; the first `open_nodes` are unfolded."""
+    rows = shown_nodes(schema)
+    head = f"Schema · {len(rows)} nodes · depth {max(row.node.depth for row in rows)}"
+    budget = [open_nodes]
+    body = _html_node(rows, 0, budget)
+    return card_html(head, f'<div class="xb-tree">{body}</div>')
+
+
+def _html_node(rows: list[Shown], at: int, budget: list[int]) -> str:
+    label = _html_label(rows[at])
+    if not rows[at].below:
+        return f'<div class="xb-leaf">{label}</div>'
+    budget[0] -= 1
+    unfolded = " open" if budget[0] >= 0 else ""
+    inner = "".join(_html_node(rows, child, budget) for child in rows[at].below)
+    return f"<details{unfolded}><summary>{label}</summary>{inner}</details>"
+
+
+def _html_label(row: Shown) -> str:
+    node = row.node
+    name = document_text(row.name if node.field else "$")
+    parts = [f"<b>{name}</b>", f'<span class="xb-type">{document_text(node.label)}</span>']
+    for kind, note in _notes(row):
+        tag = "code" if kind == "metric" else "span"
+        parts.append(f'<{tag} class="xb-{kind}">{document_text(note)}</{tag}>')
+    if node.description:
+        parts.append(f'<span class="xb-desc">{document_text(node.description, 120)}</span>')
+    return " ".join(parts)
+
+
+def _notes(row: Shown) -> list[tuple[str, str]]:
+    """Return the notes that follow a node's type, each with its kind."""
+    node, notes = row.node, []
+    if row.folded:
+        notes.append(("note", f"↻ {node.ref}"))
+    if node.required and node.field and node.name != "[]":
+        notes.append(("note", "required"))
+    metric = shown_metric(node)
+    if metric is not None:
+        notes.append(("metric", metric + params_text(node)))
+    return notes

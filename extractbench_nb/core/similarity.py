@@ -1,0 +1,493 @@
+"""Similarity of two array items, by the declared metrics of their fields.
+
+Most items are regular: objects with scalars, and arrays of such. Their values are read once per
+item, and verdicts are cached by field, so that comparing all pairs of a small array is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_text, json_type, leaf_texts
+from extractbench_nb.core.alternatives import class_members, normal_path
+from extractbench_nb.core.pairing import pair_up, resolve_union
+from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
+from extractbench_nb.core.metrics.string_metrics import string_normalized
+from extractbench_nb.core.text.offline_judge import similarity as text_similarity
+from extractbench_nb.core.schema.schema_nodes import PRESENT, Node, state_of
+
+#: Fields that are texts or arrays from which on bounds pay.
+_FEWEST_COSTLY = 2
+#: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
+_LIKELY = 0.7
+
+Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
+
+
+class _KeyAndItem(NamedTuple):
+    key: str
+    item: Any
+
+
+class MapItem(_KeyAndItem):
+    """One item of a map of arrays, which is aligned as pairs of key and item.
+
+    Attributes
+    ----------
+    key : str
+        The key under which the item stands.
+    item : object
+        The item, a JSON value.
+    siblings : collection of str
+        All keys of its map.
+    """
+
+    siblings: Collection[Any] = ()
+
+    def replaced(self, item: Any) -> MapItem:
+        """Return another item that stands under the same key.
+
+        Parameters
+        ----------
+        item : object
+            The other item, a JSON value.
+
+        Returns
+        -------
+        MapItem
+            With the key and the siblings of this one.
+        """
+        other = MapItem(self.key, item)
+        other.siblings = self.siblings
+        return other
+
+
+class PairScore(NamedTuple):
+    """Similarity in [0, 1] of two items, and whether every scored field passes."""
+
+    similarity: float
+    matched: bool
+
+
+def map_items(value: dict[Any, Any]) -> list[MapItem]:
+    """Flatten a map of arrays; an entry that is not an array counts as one item, null as none."""
+    items = []
+    for key, inner in value.items():
+        for item in inner if isinstance(inner, list) else [inner] if inner is not None else ():
+            items.append(MapItem(str(key), item))
+            items[-1].siblings = value
+    return items
+
+
+def same_key(gold: MapItem, predicted: MapItem) -> bool:
+    """Whether two items stand under the same key.
+
+    Keys may differ in case and punctuation, but not where a map holds both ways of writing it.
+    """
+    one, two = gold.key, predicted.key
+    if one == two or not string_normalized(one, two):
+        return one == two
+    return two not in gold.siblings and one not in predicted.siblings
+
+
+def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
+    """Return the score of an array from its counts."""
+    if gold == predicted == 0:
+        return 1.0
+    if kind == "f1":
+        return 2 * matched / (gold + predicted)
+    return matched / gold if gold else 0.0
+
+
+def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.7) -> float:
+    """Return a threshold param of an array node."""
+    value = array_params(node).get(name, default)
+    return float(value) if isinstance(value, int | float) else default
+
+
+def array_params(node: Node) -> Mapping[str, Any]:
+    """Return the params of ``array_llm`` at an array; none where it has another metric."""
+    specs = node.config.metrics if node.config is not None else ()
+    return next((spec.params for spec in specs if spec.metric_id == "array_llm"), {})
+
+
+def never_match(gold: Any, predicted: Any) -> bool:
+    """Whether two items can never match because one is a container and the other is not."""
+    one, two = json_type(gold), json_type(predicted)
+    return one != two and bool({one, two} & {"object", "array"})
+
+
+def text_of(value: Any) -> str:
+    """Return an item as one text: its leaves, joined."""
+    return value if isinstance(value, str) else " ".join(leaf_texts(value))
+
+
+def unlike_similarity(gold: Any, predicted: Any) -> float:
+    """Compare two items of which one is a container and the other is not of its kind, as texts.
+
+    For an object and an array the words are sorted, so the order of keys has no effect.
+    """
+    texts = text_of(gold), text_of(predicted)
+    if isinstance(gold, dict | list) and isinstance(predicted, dict | list):
+        texts = (" ".join(sorted(texts[0].split())), " ".join(sorted(texts[1].split())))
+    return text_similarity(*texts)
+
+
+class ItemComparer:
+    """Compares array items by the metrics that the schema declares for their fields.
+
+    Results are remembered by the identity of the items, which must live as long as the comparer:
+    an alignment asks for the same pairs at every level of nesting. A call aligns the items of
+    arrays inside the items.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+        self._pairs: dict[tuple[Node, int, int], PairScore] = {}
+        self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
+        self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
+        self._memos: dict[tuple[int, int], Memo] = {}
+        self._flattened: dict[int, list[MapItem]] = {}
+        self._kept: list[Any] = []
+
+    def __call__(self, node: Node, gold: Any, predicted: Any) -> list[tuple[int, int]]:
+        """Pair the items of two arrays."""
+        raise NotImplementedError
+
+    def compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+        """Compare two items."""
+        key = (node, id(gold), id(predicted))
+        found = self._pairs.get(key)
+        if found is None:
+            found = self._pairs[key] = self._compare(node, gold, predicted)
+        return found
+
+    def table(self, node: Node, gold: list[Any], predicted: list[Any]) -> list[list[PairScore]]:
+        """Compare all pairs of items; flat ones row by row, which is faster than one by one."""
+        left, right = self._flat_rows(node, gold), self._flat_rows(node, predicted)
+        if not left or not right:
+            return [[self.compare(node, g, p) for p in predicted] for g in gold]
+        fields = self._fields[node] or ()
+        if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
+            return texts
+        columns = list(zip(right, predicted, strict=True))
+        return [
+            [self._flat_items(fields, one, two, g, p) for two, p in columns]
+            for one, g in zip(left, gold, strict=True)
+        ]
+
+    def bounds(
+        self, node: Node, gold: list[Any], predicted: list[Any]
+    ) -> list[list[PairScore]] | None:
+        """Return how similar all pairs of items are at most, and which of them match.
+
+        None where that saves nothing: for irregular items, and for those with less than two texts
+        or arrays.
+        """
+        left, right = self._flat_rows(node, gold), self._flat_rows(node, predicted)
+        fields = self._fields.get(node) or ()
+        costly = sum(field.is_array or field.texts is not None for field in fields)
+        if not left or not right or costly < _FEWEST_COSTLY:
+            return None
+        return [[self._at_most(fields, one, two) for two in right] for one in left]
+
+    def _flat_rows(self, node: Node, items: list[Any]) -> list[tuple[Any, ...]]:
+        """Return the items' values by field; nothing if any is irregular."""
+        rows = []
+        for item in items:
+            row = None if isinstance(item, MapItem) else self._row(node, item)
+            if row is None:
+                return []
+            rows.append(row)
+        return rows
+
+    def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
+        if isinstance(gold, MapItem):
+            same = same_key(gold, predicted)
+            inner = self.compare(node, gold.item, predicted.item)
+            return PairScore((inner.similarity + same) / 2, inner.matched and same)
+        one, two = self._row(node, gold), self._row(node, predicted)
+        if one is not None and two is not None:
+            return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
+        if never_match(gold, predicted):
+            return PairScore(unlike_similarity(gold, predicted), False)
+        others = self.scorer.accepted.of_scalars(gold)
+        results = [
+            self._point(at, one, two, others.get(normal_path(suffix), ()) if others else ())
+            for at, one, two, suffix in pair_up(node, gold, predicted)
+        ]
+        return _mean(results, gold, predicted)
+
+    def readings(
+        self, node: Node, array: Any, gold: Sequence[Any], predicted: Sequence[Any]
+    ) -> dict[int, Any]:
+        """Choose accepted alternatives to put in the place of gold's items, by index.
+
+        One is chosen if it is nearer than gold's own item to a predicted item that no other item
+        of gold matches: a match first, then the most similar. Ties are broken by canonical JSON.
+        """
+        chosen: dict[int, Any] = {}
+        alternatives = self.scorer.accepted.of_items(array)
+        for i in sorted(alternatives, key=lambda i: (canonical(gold[i]), i)):
+            at, own = node.item(i), gold[i]
+            if at is None:
+                continue
+            partners = predicted[i : i + 1] if i < len(node.children.prefix) else predicted
+            others = [chosen.get(k, item) for k, item in enumerate(gold) if k != i]
+            best = self._nearest(at, own, partners, others)
+            values = sorted(alternatives[i], key=canonical)
+            readings = [own.replaced(v) if isinstance(own, MapItem) else v for v in values]
+            self._kept.append(readings)  # results are remembered by identity
+            for reading in readings if not best[0] else ():
+                nearest = self._nearest(at, reading, partners, others)
+                if nearest > best:
+                    best, chosen[i] = nearest, reading
+        return chosen
+
+    def _nearest(
+        self, node: Node, gold: Any, partners: Sequence[Any], others: Sequence[Any]
+    ) -> tuple[bool, float]:
+        """Return how near an item is to the nearest partner that none of the others matches."""
+        results = [self.compare(node, gold, partner) for partner in partners]
+        for j in sorted(range(len(partners)), key=lambda j: (-results[j].matched, -results[j][0])):
+            if not any(self.compare(node, other, partners[j]).matched for other in others):
+                return results[j].matched, results[j].similarity
+        return False, -1.0
+
+    def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
+        """Return an item's values by field; None if its schema or the item is irregular."""
+        key = (node, id(item))
+        if key not in self._rows:
+            if node not in self._fields:
+                flat = flat_fields(node)
+                # fields that a $ref leads to the same definition share their verdicts
+                self._fields[node] = flat and tuple(
+                    f._replace(
+                        memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
+                        texts=self.scorer.text_comparer(f.node),
+                    )
+                    for f in flat
+                )
+            fields = self._fields[node]
+            irregular = fields is None or self.scorer.accepted.of_scalars(item)
+            self._rows[key] = None if irregular else _values(fields or (), item)
+        return self._rows[key]
+
+    def _flat_items(
+        self,
+        fields: tuple[FlatField, ...],
+        one: tuple[Any, ...],
+        two: tuple[Any, ...],
+        gold: Any,
+        predicted: Any,
+    ) -> PairScore:
+        total, count, matched = 0.0, 0, True
+        for field, ours, theirs in zip(fields, one, two, strict=True):
+            if ours is None and theirs is None:
+                continue
+            if field.is_array or ours is None or theirs is None:
+                score, passed, present = self._field(field, ours, theirs)
+            else:
+                found = field.memo.get((ours, theirs, type(ours), type(theirs)))
+                score, passed, present = found or self._field(field, ours, theirs)
+            matched = matched and passed
+            if present:
+                total += score
+                count += 1
+        if not fields:
+            return _mean([], gold, predicted)
+        return PairScore(total / count if count else 1.0, matched)
+
+    def _at_most(
+        self, fields: tuple[FlatField, ...], one: tuple[Any, ...], two: tuple[Any, ...]
+    ) -> PairScore:
+        """Return how similar two flat items are at most, and whether they match.
+
+        Texts and arrays are compared until one fails, the others count as equal: they take most of
+        the time, and most pairs are unlike.
+        """
+        total, count, matched = 0.0, 0, True
+        costly: list[tuple[FlatField, Any, Any]] = []
+        for field, ours, theirs in zip(fields, one, two, strict=True):
+            if ours is None and theirs is None:
+                continue
+            if (field.is_array or field.texts is not None) and ours and theirs and ours != theirs:
+                costly.insert(len(costly) * field.is_array, (field, ours, theirs))
+                continue
+            if field.is_array or ours is None or theirs is None:
+                score, passed, present = self._field(field, ours, theirs)
+            else:
+                found = field.memo.get((ours, theirs, type(ours), type(theirs)))
+                score, passed, present = found or self._field(field, ours, theirs)
+            matched = matched and passed
+            if present:
+                total += score
+                count += 1
+        count += len(costly)
+        for compared, (field, ours, theirs) in enumerate(costly):
+            if not matched:
+                total += len(costly) - compared
+                break
+            score, matched, _ = self._field(field, ours, theirs)
+            total += score
+        return PairScore(total / count if count else 1.0, matched)
+
+    def _field(self, field: FlatField, ours: Any, theirs: Any) -> tuple[float, bool, bool]:
+        """Return score, verdict, and whether the field is present; it is not null on both sides."""
+        if field.is_array:
+            return self._point(field.node, ours, theirs)
+        if (ours is None or theirs is None) and not field.accepted:
+            return _ONE_SIDED
+        if field.texts is not None and type(ours) is type(theirs) is str:
+            found = (*field.texts(ours, theirs), True)
+        else:
+            found = self._point(field.node, ours, theirs)
+        field.memo[ours, theirs, type(ours), type(theirs)] = found
+        return found
+
+    def _point(
+        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
+    ) -> tuple[float, bool, bool]:
+        """Return score, verdict, and whether the field is present on either side.
+
+        The best one of gold and its accepted alternatives counts, as in `Scorer.best_reading`.
+        """
+        node = resolve_union(node, gold, predicted) if node.kind == "union" else node
+        score_it = self.scorer.whole_array if node.kind == "array" else self.scorer.verdicts
+        settled = [self._settled(v, node, gold, predicted) for v in score_it(node, gold, predicted)]
+        score, passed = point_score(settled)
+        present = PRESENT in (state_of(gold, node), state_of(predicted, node))
+        found = (score or 0.0, bool(passed), present)
+        if not others and (node.config is None or not node.config.accepted):
+            return found
+        for other in (*others, *class_members(node, gold)):
+            score, passed = point_score(
+                [self._settled(v, node, other, predicted) for v in score_it(node, other, predicted)]
+            )
+            found = max(found, (score or 0.0, bool(passed), present), key=itemgetter(1, 0))
+        return found
+
+    def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
+        """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
+        if isinstance(verdict, Pending):  # until it is awaited: the similarity of the texts
+            score, spec = text_similarity(json_text(gold), json_text(predicted)), verdict.spec
+            return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
+        if verdict.outcome != ALIGNED:
+            return verdict
+        score, passed = self._inner_array(node, gold, predicted)
+        return verdict._replace(score=score, passed=passed)
+
+    def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
+        array = gold
+        if isinstance(gold, dict):  # maps of arrays; the same items each time
+            gold, predicted = (
+                self._flattened.setdefault(id(value), map_items(value))
+                for value in (gold, predicted)
+            )
+        matched = 0
+        readings = self.readings(node, array, gold, predicted)
+        if readings:
+            gold = [readings.get(i, item) for i, item in enumerate(gold)]
+            self._kept.append(gold)
+        for i, j in self(node, gold, predicted):
+            at = node.item(i)
+            if at is not None:
+                matched += self.compare(at, gold[i], predicted[j]).matched
+        score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
+        return score, score >= pass_threshold(node)
+
+
+def _text_table(field: FlatField, left: list[Any], right: list[Any]) -> list[list[PairScore]]:
+    """Compare all pairs of items that hold one text each; empty where some hold none."""
+    compare, memo = field.texts, field.memo
+    ours, theirs = [row[0] for row in left], [row[0] for row in right]
+    if compare is None or not all(type(text) is str for text in (*ours, *theirs)):
+        return []
+    table = []
+    for gold in ours:
+        row = []
+        for predicted in theirs:
+            key = (gold, predicted, str, str)
+            found = memo.get(key)
+            if found is None:
+                found = memo[key] = (*compare(gold, predicted), True)
+            row.append(PairScore(found[0], found[1]))
+        table.append(row)
+    return table
+
+
+def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
+    if not results:  # no scored field: equality of the whole value
+        same = canonical_unordered(gold) == canonical_unordered(predicted)
+        return PairScore(float(same), same)
+    present = [score for score, _, is_present in results if is_present]
+    similarity = sum(present) / len(present) if present else 1.0
+    return PairScore(similarity, all(passed for _, passed, _ in results))
+
+
+#: A field that stands on one side only, by the table of states.
+_ONE_SIDED = (0.0, False, True)
+
+
+class FlatField(NamedTuple):
+    """One scored field of regular items: the keys that lead to it, its node, verdicts so far.
+
+    ``texts`` is the shortest way to compare two texts, if there is one.
+    """
+
+    keys: tuple[str, ...]
+    node: Node
+    is_array: bool
+    memo: Memo
+    texts: Callable[[str, str], tuple[float, bool]] | None = None
+    accepted: bool = False
+
+
+def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
+    """List the scored fields of items whose shape does not depend on the values."""
+    kind, is_array = node.kind, node.kind == "array"
+    if kind == "union" and all(b.kind in ("scalar", "null") for b in node.children.branches):
+        kind = "scalar"
+    if is_array or kind == "scalar":
+        config = node.config
+        accepted = config is not None and bool(config.accepted)
+        skipped = config is not None and config.skip
+        return () if skipped else (FlatField(keys, node, is_array, {}, accepted=accepted),)
+    if node.kind != "object" or node.recursive or node.children.entries:
+        return None
+    found: list[FlatField] = []
+    for name, child in node.children.properties.items():
+        below = flat_fields(child, (*keys, name))
+        if below is None:
+            return None
+        found.extend(below)
+    return tuple(found)
+
+
+def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:
+    """Read an item's fields; null and missing are both None; None for an irregular item."""
+    values = []
+    for field in fields:
+        value = item
+        for key in field.keys:
+            if value is None:
+                break
+            if type(value) is not dict:
+                return None
+            value = value.get(key)
+        regular = value is None or (type(value) is list) == field.is_array
+        if not regular or json_type(value) in ("object", "unknown"):
+            return None
+        values.append(value)
+    if not isinstance(item, dict) and not (fields and fields[0].keys == ()):
+        return None
+    return tuple(values)
+
+
+def is_aligned(node: Node) -> bool:
+    """Whether an array node is scored by aligning its items."""
+    if node.kind != "array" or node.config is None:
+        return False
+    return any(spec.metric_id == "array_llm" for spec in node.config.metrics)

@@ -1,0 +1,81 @@
+"""The vocabulary of the offline judge, read from ``lexicon.json`` when this module is imported."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from extractbench_nb.core.text.quantities import UNIT_NAMES
+
+_DATA: dict[str, Any] = json.loads(
+    (files("extractbench_nb.core.text") / "lexicon.json").read_text(encoding="utf-8")
+)
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(" ".join(_DATA[name]).split())
+
+
+def _variants(name: str) -> dict[str, str]:
+    return {variant: word for word, found in _DATA[name].items() for variant in found.split()}
+
+
+STOP_WORDS = _words("stop_words")
+DROPPABLE = _words("droppable")
+# What a letter names a member of: Class A, Series A. There, "A" is not an article.
+DESIGNATORS = _words("designators")
+# Words after which a changed order changes the meaning.
+DIRECTIONAL = _words("directional")
+# Where these stand for one another, giver and taker are exchanged.
+GIVER_OR_TAKER = _words("giver_or_taker")
+# Words that may be missing in a long text, or stand for one another there.
+FUNCTION_WORDS = _words("function_words")
+# Words after which 3.10 is the tenth part of 3, and not 3.1.
+NUMBERED = _words("numbered")
+NEGATIONS = _words("negations")
+# Words that carry meaning each time they occur.
+MEANINGFUL = NEGATIONS | _words("meaningful")
+NEGATIVE_PREFIXES = tuple(" ".join(_DATA["negative_prefixes"]).split())
+
+# Words that are one and the same wherever they stand, by the form they are kept in.
+SYNONYMS = _variants("synonyms")
+# Abbreviations with more than one reading; decided by the word on the other side.
+AMBIGUOUS = {short: tuple(words.split()) for short, words in _DATA["ambiguous"].items()}
+LEGAL_SUFFIXES = _variants("legal_suffixes")
+# Phrases shortened before words are cut; lower case.
+PHRASES: dict[str, str] = _DATA["phrases"]
+ANTONYMS = frozenset(frozenset(pair.split("/")) for pair in _words("antonyms"))
+
+# What may stand before a colon without being part of the value.
+LABELS = _words("labels")
+PHONE_LABELS = _words("phone_labels")
+
+HONORIFICS = _words("honorifics")
+MALE_TITLES = _words("male_titles")
+FEMALE_TITLES = _words("female_titles")
+DEGREES = _words("degrees")
+GENERATIONS = _words("generations")
+PARTICLES = _words("particles")
+# A text with one of these words is not a person's name.
+NOT_PERSONAL = _words("not_personal")
+
+# Words that a venue's full name has and its acronym leaves out.
+GENERIC_VENUE = _words("generic_venue")
+# Universities that differ from their namesake with the words the other way round.
+FIXED_ORDER = _words("fixed_order")
+
+# Two texts mean the same if both stand in one row, as "ca|california". Rows of places come first.
+PLACES: tuple[str, ...] = tuple(_DATA["places"])
+PLACE_CODES = frozenset(
+    name.upper() for row in PLACES for name in row.split("|") if len(name) in (2, 3)
+)
+ALIASES: tuple[str, ...] = (
+    *PLACES,
+    *_DATA["terms"],
+    *("|".join(names) for names in UNIT_NAMES),
+    *_DATA["cities"],
+    *_DATA["universities"],
+    *(f"{name}|{name} university|university of {name}" for name in _DATA["university_of"]),
+    *(f"{name}|{name} university" for name in _DATA["university_names"]),
+)

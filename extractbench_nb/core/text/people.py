@@ -1,0 +1,166 @@
+"""Names of people: initials, order, honorifics and degrees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from extractbench_nb.core.text import lexicon
+
+_MAX_WORDS = 7
+_MAX_NAME = 120
+_MAX_PARTS = 3
+_CLUSTER = (2, 3)
+#: Words of a name with a given name and a surname and nothing else.
+_GIVEN_AND_SURNAME = 2
+_FIRM_ENDINGS = frozenset(suffix for suffix in lexicon.LEGAL_SUFFIXES if len(suffix) > len("co"))
+_MAX_LIST = 1_000
+_SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
+_NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
+_INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
+_VOWELS = frozenset("AEIOUY")
+
+
+class Person(NamedTuple):
+    """A parsed name.
+
+    Given names come first where a comma shows the order, and the initials of a cluster (``J.R.``)
+    are separate. `generation` is Jr, Sr, II and the like; `gender` is ``m`` or ``f`` if a title
+    implies it. `marked`: an initial, a comma or a title shows that this is a person.
+    """
+
+    words: tuple[str, ...]
+    generation: frozenset[str]
+    marked: bool
+    gender: str = ""
+
+
+def read_person(text: str, canonical: Sequence[str]) -> Person | None:
+    """Read a text as one person's name; None if it is not one."""
+    if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
+        return None
+    groups = _name_groups(text) if lexicon.NOT_PERSONAL.isdisjoint(canonical) else None
+    if not groups:
+        return None
+    words, marked = _in_order(groups)
+    untitled = _strip_titles(words)
+    if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in untitled):
+        return None
+    generation = frozenset(word.lower() for word in untitled if word.lower() in lexicon.GENERATIONS)
+    mixed = not all(word.isupper() for word in untitled)
+    names: list[str] = []
+    for word in untitled:
+        if word.lower() in lexicon.GENERATIONS:
+            continue
+        # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
+        is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
+        names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
+    if not names or any(name in _FIRM_ENDINGS for name in names):
+        return None
+    marked = marked or len(untitled) < len(words) or any(len(name) == 1 for name in names)
+    folded = {word.lower() for word in words}
+    female = "" if folded.isdisjoint(lexicon.FEMALE_TITLES) else "f"
+    gender = female if folded.isdisjoint(lexicon.MALE_TITLES) else "m"
+    return Person(tuple(names), generation, marked, gender)
+
+
+def _name_groups(text: str) -> list[list[str]] | None:
+    """Split a text at commas and each part into words; None if it cannot be a person's name."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
+        return None
+    groups = []
+    for part in parts:
+        words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
+        for word in words:
+            # in a part with capitals only particles are in lower case: Ludwig van Beethoven
+            is_lower = word.islower() and len(word) > 1 and not part.islower()
+            if not word.isalpha() or (is_lower and word not in lexicon.PARTICLES):
+                return None
+        if words:
+            groups.append(words)
+    return groups
+
+
+def read_people(text: str) -> tuple[Person, ...]:
+    """Read a list of names: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``."""
+    if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
+        return ()
+    if _NOT_IN_NAMES.search(text):
+        return ()
+    parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
+    if ";" not in text:
+        parts = [piece.strip() for part in parts for piece in part.split(",") if piece.strip()]
+        if len(parts) % 2 == 0 and all(_INITIALS.fullmatch(part) for part in parts[1::2]):
+            # every second part is initials: Smith, J., Doe, R.
+            parts = [f"{a}, {b}" for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    people: list[Person] = []
+    for part in parts:
+        person = read_person(part, part.lower().split())
+        if person is None or len(person.words) == 1:
+            return ()
+        people.append(person)
+    return tuple(people) if len(people) > 1 else ()
+
+
+def same_person(a: Person, b: Person) -> bool | None:
+    """Say whether two names may belong to one person; None if the names alone do not decide.
+
+    Full names must agree. An initial agrees with any name that begins with it. One side may lack a
+    middle name if given name and surname agree and the text is marked as a person's name.
+    """
+    left, right = list(a.words), list(b.words)
+    common = [word for word in left if len(word) > 1 and word in right]
+    for word in common:
+        if word in left and word in right:
+            left.remove(word)
+            right.remove(word)
+    if not common:
+        return None
+    if a.generation != b.generation or (a.gender and b.gender and a.gender != b.gender):
+        return None if left or right else False
+    matched = len(common)
+    for word in list(left):  # an initial goes with the first name that begins with it
+        initials = (o for o in right if word[0] == o[0] and 1 in (len(word), len(o)))
+        other = next(initials, None)
+        if other is not None:
+            left.remove(word)
+            right.remove(other)
+            matched += 1
+    if left and right:
+        return False
+    if not left and not right:
+        return True
+    rest = left or right
+    longer, shorter = (a.words, b.words) if left else (b.words, a.words)
+    is_person = a.marked or b.marked
+    if matched < _GIVEN_AND_SURNAME or len(shorter) > _GIVEN_AND_SURNAME or not is_person:
+        return None
+    ends = (longer[0], longer[-1])
+    middle = (len(word) == 1 or word not in ends or word in lexicon.PARTICLES for word in rest)
+    return True if all(middle) else None
+
+
+def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:
+    """Put given names first: ``Smith, John`` has the surname before the comma."""
+    head, *rest = groups
+    extra = [word for group in rest for word in group]
+    titles = all(
+        word.lower() in lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS for word in extra
+    )
+    if not extra or titles:
+        return head + extra, bool(extra)
+    given, *after = rest
+    return given + head + [word for group in after for word in group], True
+
+
+def _strip_titles(words: list[str]) -> list[str]:
+    start, end = 0, len(words)
+    while start < end - 1 and words[start].lower() in lexicon.HONORIFICS:
+        start += 1
+    while end - 1 > start + 1 and words[end - 1].lower() in lexicon.DEGREES:
+        end -= 1
+    if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start:
+        end -= 2
+    return words[start:end]

@@ -1,0 +1,504 @@
+"""Numbers, units and quantities in text: ``$1.5 million``, ``(1,204)``, ``5 km``.
+
+`read_tokens` splits a text into words and quantities; `read_quantity` and `read_number` read a text
+that is exactly one quantity.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from extractbench_nb.core.text.folding import any_of, unify
+
+#: Words of numbers, scales, currencies, units and months.
+DATA: dict[str, Any] = json.loads(
+    (files("extractbench_nb.core.text") / "units.json").read_text(encoding="utf-8")
+)
+
+
+def _numbers(ones: str, tens: str) -> dict[str, int]:
+    """Read the words for 0 to 19, and for the tens from 20 on."""
+    first = {word: number for number, word in enumerate(" ".join(DATA[ones]).split())}
+    return first | {w: 10 * n for n, w in enumerate(" ".join(DATA[tens]).split(), 2)}
+
+
+SMALL_NUMBERS = _numbers("ones", "tens")
+ORDINALS = _numbers("ordinals", "tenths")
+WHOLE_TENS = range(20, 100, 10)
+WORD_SCALES: dict[str, int] = DATA["word_scales"]
+SCALES: dict[str, int] = WORD_SCALES | DATA["scales"]
+MONEY_SCALES: dict[str, int] = DATA["money_scales"]
+CURRENCY_SIGNS: dict[str, str] = DATA["currency_signs"]
+CURRENCIES: dict[str, str] = {
+    **{code: code for code in " ".join(DATA["currencies"]).split()},
+    **DATA["currency_names"],
+}
+#: Base unit, factor and names of each unit.
+_UNIT_ROWS: list[tuple[str, float, str]] = DATA["units"]
+# Units whose letters mean something else in another case; in any other case they are read as above.
+_SMALL = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "μ": 1e-6, "m": 1e-3}
+_LARGE = {"k": 1e3, "M": 1e6, "G": 1e9}
+_SYMBOLS = {"A": "amp", "J": "joule", "V": "v", "W": "w", "Pa": "pa", "Hz": "hz", "N": "newton",
+            "Ω": "ohm"}  # fmt: skip
+CASED_UNITS = {
+    **{p + s: (base, f) for s, base in _SYMBOLS.items() for p, f in (_SMALL | _LARGE).items()},
+    **{p + s: (b, f) for s, b in (("M", "molar"), ("S", "siemens")) for p, f in _SMALL.items()},
+    "Mg": ("kg", 1e3), "Mm": ("m", 1e6), "Mb": ("bit", 1e6), "Gb": ("bit", 1e9),
+    "kb": ("bit", 1e3), "kB": ("byte", 1e3), "KB": ("byte", 1e3), "kBps": ("byteps", 1e3),
+    "MBps": ("byteps", 1e6), "GBps": ("byteps", 1e9),
+}  # fmt: skip
+UNIT_NAMES = tuple(tuple(names.split()) for base, _, names in _UNIT_ROWS if base != "ord")
+UNITS = {name: (base, factor) for base, factor, names in _UNIT_ROWS for name in names.split()}
+UNITS |= CASED_UNITS
+UNITS |= {code: (code, 1.0) for code in CURRENCIES.values()} | {
+    "": ("", 1.0),
+    "ord": ("ord", 1.0),
+    "mm": ("m", 1e-3),
+}
+MONEY = frozenset(CURRENCIES.values())
+_CONTINENTAL = frozenset("eur chf dkk nok sek pln czk huf brl try".split())
+_POINTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
+
+
+_ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
+
+_PHRASES: dict[str, str] = DATA["phrases"]
+# Each phrase contains one of these; checking for them first is fast, and most texts have none.
+_PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h", "mm hg")
+_PHRASE = re.compile(
+    rf"(?<!\w){any_of(_PHRASES)}(?!\w)"
+    r"|(?<!\w)(?:us|u\.s\.|c|a|hk)\$",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(
+    r"(?=[^\W\d_])(?:(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
+    r"|(?P<word>(?:(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?)))"
+    r"|(?=[\d.'°$€£¥₹₩₽₺₪%‰])(?:(?P<number>(?:\d{1,4} [1-7]/[2-8](?![\d/])"
+    r"|(?<![\w./])[1-7]/[2-8](?![\w/])|\d{1,3}(?:'\d{3})+(?!\d)"
+    r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
+    r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
+    r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|[1-9]\d{0,2}(?: \d{3})+(?!\d| \d|[-.,:]\d)"
+    r"|\d+(?:\.\d+){2,}|\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)|'\d\d(?!\d)|\d+(?:[.,]\d+)?|\.\d+))"
+    r"|(?P<sign>°\s?[cCfF](?!\w)|[$€£¥₹₩₽₺₪%‰]))"
+)
+_THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_THOUSANDS_DOT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}(?:,\d+)?|(?:\.\d{3})+,\d+)")
+_CURRENCY_GAPS = frozenset((" ", "", "(", " (", "-", " -"))
+_ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
+_COMPOUND_GAPS = frozenset((" ", "", ". ", " and ", ", "))
+_COMPOUND_BASES = frozenset(("s", "month", "m", "kg"))
+_ATTACHED_SCALES = frozenset("kKMB")
+_PUNCTUATION = "\"'()[].,;:?!"
+_INNER_MARKS = str.maketrans("", "", "'.&")
+_EXACT_DIGITS = 15
+_TWO_DIGIT_PIVOT = 70
+
+
+class Quantity(NamedTuple):
+    """A number, with scale words multiplied in, and its unit as written.
+
+    The unit is a lower-case unit, a currency code, ``%``, ``ord`` for ordinals, or empty.
+    """
+
+    value: float
+    unit: str = ""
+
+    @property
+    def is_money(self) -> bool:
+        """Whether the unit is a currency."""
+        return self.unit in MONEY
+
+    def to_base(self) -> Quantity:
+        """Convert to the base unit: 5 km to 5000 m, 50 bp to 0.5 %."""
+        base, factor = UNITS[self.unit]
+        return Quantity(self.value * factor, base)
+
+
+class Token(NamedTuple):
+    """A piece of text: a word or, where `quantity` is set, a number with its unit.
+
+    `text` is the word as written (apostrophes and inner periods removed), or the number's text. The
+    kind is ``number``, ``dotted`` (an abbreviation like U.S.), ``word``, ``sign`` or ``date``;
+    versions and clock times are numbers without a quantity.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: str
+    quantity: Quantity | None = None
+
+
+def read_tokens(unified: str) -> tuple[str, list[Token]]:
+    """Split a text into words and quantities; positions refer to the text that is returned.
+
+    That is the given text with phrases such as ``miles per hour`` replaced by units.
+    """
+    text = unified
+    contains = unified.lower().__contains__
+    if not unified.isalnum() and any(map(contains, _PARTS)) and any(map(contains, _PHRASES)):
+        text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
+    pieces: list[Token] = []
+    # Most words stand between spaces and punctuation marks and are taken as they are; the pattern
+    # reads the stretches between them. Nothing but numbers and degrees has a space within, and the
+    # words beside a number do not belong to it.
+    start, unread = 0, -1
+    for chunk in text.split(" ") if "°" not in text else [text]:
+        word = chunk.strip(_PUNCTUATION)
+        if word.isalpha():
+            if unread >= 0:
+                _cut(text, unread, start, pieces)
+                unread = -1
+            first = start if len(word) == len(chunk) else start + chunk.index(word)
+            # twice as fast as Token(...), which matters for each word of a text
+            pieces.append(tuple.__new__(Token, (word, first, first + len(word), "word", None)))
+        elif unread < 0:
+            unread = start
+        start += len(chunk) + 1
+    if unread >= 0:
+        _cut(text, unread, len(text), pieces)
+    return text, _Reader(text, pieces).read()
+
+
+def _cut(text: str, start: int, end: int, pieces: list[Token]) -> None:
+    """Cut a stretch of a text into words, numbers and signs."""
+    for match in _TOKEN.finditer(text, start, end):
+        kind, piece = match.lastgroup or "", match[0]
+        if not piece.isalpha() and kind in ("word", "dotted"):
+            piece = piece.translate(_INNER_MARKS)
+        pieces.append(tuple.__new__(Token, (piece, *match.span(), kind, None)))
+
+
+def values_in(unified: str) -> frozenset[float]:
+    """Return the sizes of all quantities in a text, with their scale words multiplied in."""
+    return frozenset(abs(t.quantity.value) for t in read_tokens(unified)[1] if t.quantity)
+
+
+def scale_of(word: str) -> float:
+    """Return the factor that a word such as ``million`` or ``bn`` stands for; 1 for others."""
+    return float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
+
+
+def currency_signs(code: str) -> list[str]:
+    """Return the signs of a currency code in lower case: ``$`` for ``usd``."""
+    return [sign for sign, name in CURRENCY_SIGNS.items() if name == code]
+
+
+_NUMBER_WORDS = {number: word for word, number in SMALL_NUMBERS.items()}
+_HUNDRED = 100
+
+
+def in_words(number: float) -> str | None:
+    """Write a whole number from 0 to 99 in English words; None for any other."""
+    if not 0 <= number < _HUNDRED or number != int(number):
+        return None
+    whole = int(number)
+    if whole in _NUMBER_WORDS:
+        return _NUMBER_WORDS[whole]
+    ones = whole % WHOLE_TENS.step
+    return f"{_NUMBER_WORDS[whole - ones]}-{_NUMBER_WORDS[ones]}"
+
+
+def read_quantity(text: str) -> Quantity | None:
+    """Read a text that consists of one quantity, such as ``USD 2.3bn``; None for any other."""
+    if len(text) > _MAX_QUANTITY_TEXT:
+        return None
+    tokens = read_tokens(unify(text))[1]
+    return tokens[0].quantity if len(tokens) == 1 else None
+
+
+def read_number(text: str) -> float | None:
+    """Read a text that consists of one number, whatever its unit; None for any other text.
+
+    Thousands separators, currency signs, percent, scale words and parentheses for negatives are
+    understood; the unit is dropped, not converted (``5 km`` is 5, ``12.5%`` is 12.5). A text with
+    any other mark, such as a comparator, ``~`` or a minus after the number, is not a number.
+
+    Examples
+    --------
+    >>> read_number("$ (1,204.50)")
+    -1204.5
+    >>> read_number("33-37"), read_number("<5"), read_number("5-")
+    (None, None, None)
+    """
+    if len(text) > _MAX_QUANTITY_TEXT:
+        return None
+    text, tokens = read_tokens(unify(text))
+    if len(tokens) != 1 or tokens[0].quantity is None:
+        return None
+    before, after = text[: tokens[0].start], text[tokens[0].end :]
+    if not (_BEFORE_NUMBER.fullmatch(before) and _AFTER_NUMBER.fullmatch(after)):
+        return None
+    value, unit = tokens[0].quantity
+    if "(" in before and (unit in ("", "%") or unit in MONEY):
+        value = -abs(value)
+    if text.count("(") != text.count(")") or ("-" in before and value > 0):
+        return None
+    return value
+
+
+_MAX_QUANTITY_TEXT = 200
+_BEFORE_NUMBER = re.compile(r"""[\s("']*[-+]?[\s(]*""")
+#: ``5,-`` is a whole amount of money.
+_AFTER_NUMBER = re.compile(r"""(?:[.,]-)?[\s)"'.°]*""")
+
+
+class _Reader:
+    """Joins each number of a text with the sign, currency, scale and unit around it."""
+
+    def __init__(self, text: str, pieces: Sequence[Token]) -> None:
+        self.text, self.pieces = text, pieces
+        self.at = 0  # the next piece
+        self.out: list[Token] = []
+
+    def read(self) -> list[Token]:
+        """Read all tokens."""
+        out, pieces = self.out, self.pieces
+        while self.at < len(pieces):
+            token = pieces[self.at]
+            if token[3] == "word" and token[0].lower() not in VALUE_WORDS:
+                self.at += 1
+                out.append(token)
+                continue
+            token = self._next()
+            last = -2 if len(out) > 1 and out[-1].text == "and" else -1
+            if out and (repeated := self._repeated(out[-1], token)):
+                out[-1] = repeated
+            elif out and (joined := self._compound(out[last], token)):
+                out[last:] = [joined]
+            else:
+                self._share_unit(token)
+                out.append(token)
+        return out
+
+    def _gap(self, i: int) -> str:
+        """Return the text between a piece and the one before it."""
+        return self.text[self.pieces[i - 1].end : self.pieces[i].start]
+
+    def _kind(self, i: int) -> str:
+        return self.pieces[i].kind if i < len(self.pieces) else ""
+
+    def _currency(self, i: int) -> str:
+        """Return the currency whose sign or code a piece is; empty if it is neither."""
+        kind = self._kind(i)
+        if kind == "sign":
+            return CURRENCY_SIGNS.get(self.pieces[i].text, "")
+        if kind == "word" and len(self.pieces[i].text) == len("usd"):
+            return CURRENCIES.get(self.pieces[i].text.lower(), "")
+        return ""
+
+    def _next(self) -> Token:
+        """Read the piece at the cursor with the pieces that belong to it."""
+        start, token = self.at, self.pieces[self.at]
+        self.at = amount = start + 1
+        if currency := self._currency(start):
+            doubled = token.kind == "word" and self._kind(amount) == "sign"  # USD $5
+            if doubled and self._currency(amount) and self._gap(amount) in ("", " "):
+                amount += 1
+            if self._kind(amount) == "number" and self._gap(amount) in _CURRENCY_GAPS:
+                return self._quantity(start, amount, currency)
+        if token.kind == "number":
+            return self._quantity(start, start, "")
+        return self._number_words(start) if token.kind == "word" else token
+
+    def _quantity(self, start: int, i: int, currency: str) -> Token:
+        """Read the number at `i`, whose sign or currency is at `start`."""
+        number = self.pieces[i]
+        value = _literal(number.text)
+        self.at = i + 1
+        if value is None:
+            return number
+        token = self._with_unit(start, -value if self._is_negative(start, i) else value, currency)
+        amount = token.quantity
+        if not currency and self.at == i + 2 and amount and amount.unit in _CONTINENTAL:  # noqa: SIM102
+            if _POINTED.fullmatch(number.text):  # 2.500 €: the sign behind tells it is thousands
+                token = token._replace(quantity=amount._replace(value=amount.value * 1_000))
+        return token
+
+    def _number_words(self, start: int) -> Token:
+        """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
+        pieces = self.pieces
+        total, current, end, unit = 0, 0, start, ""
+        for j in range(start, len(pieces)):
+            word = pieces[j].text.lower()
+            if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > start):
+                current += SMALL_NUMBERS[word]
+            elif word in WORD_SCALES and j > start:
+                scaled = max(current, 1) * WORD_SCALES[word]
+                total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
+            elif word in ORDINALS and _extends(current, ORDINALS[word], j > start):
+                current, unit, end = current + ORDINALS[word], "ord", j + 1
+                break
+            elif not (  # one hundred and twenty
+                word == "and"
+                and start < j < len(pieces) - 1
+                and pieces[j - 1].text.lower() in WORD_SCALES
+                and pieces[j + 1].text.lower() in SMALL_NUMBERS
+            ):
+                break
+            end = j + 1
+        first, value = pieces[start], float(total + current)
+        if end == start:
+            return first
+        self.at = end
+        if unit:
+            return first._replace(
+                end=pieces[end - 1].end, kind="number", quantity=Quantity(value, unit)
+            )
+        return self._with_unit(start, value, "")
+
+    def _with_unit(self, start: int, value: float, unit: str) -> Token:
+        """Multiply by the scale words that follow, and read the unit or currency."""
+        first = self.pieces[start]
+        # the g of KH-1736g is not grams
+        before = self.text[max(0, first.start - 2) : first.start].removesuffix("-")[-1:]
+        in_code = before.isalpha() and before not in "xX"
+        while (following := self._following()) is not None:
+            is_attached = not self._gap(self.at)
+            if in_code and is_attached:
+                break
+            word = following.text.lower()
+            is_scale = is_attached and following.text in _ATTACHED_SCALES
+            money = unit or is_scale or self._currency(self.at + 1)
+            scale = None if word == "mm" and not money else SCALES.get(word)
+            if scale is None and money:
+                scale = MONEY_SCALES.get(word)
+            if scale and unit != "%":
+                value *= scale
+            elif not unit and (found := self._unit(following, is_attached)):
+                unit = found
+            elif not (unit in MONEY and self._currency(self.at) == unit):
+                break
+            self.at += 1
+            if unit and unit not in MONEY:
+                break
+        return self._joined(first, self.pieces[self.at - 1], Quantity(value, unit))
+
+    def _joined(self, first: Token, last: Token, quantity: Quantity) -> Token:
+        text = self.text[first.start : last.end]
+        return Token(text, first.start, last.end, "number", quantity)
+
+    def _following(self) -> Token | None:
+        """Return the piece at the cursor if it may belong to the number before it."""
+        i = self.at
+        if self._kind(i) in ("", "number") or self._gap(i) not in _ATTACHING_GAPS:
+            return None
+        is_before = self._kind(i) == "sign" and self._kind(i + 1) == "number"
+        if is_before and self.pieces[i].text != "%" and not self._gap(i + 1):
+            return None  # 5 $6: the sign is the next number's
+        return self.pieces[i]
+
+    def _unit(self, token: Token, is_attached: bool) -> str:
+        if token.text in CASED_UNITS:
+            return token.text
+        word = token.text.lower().replace(" ", "")
+        if word == "in" and self.text[token.end : token.end + 1] in ("", "."):
+            return "inch"
+        if word in _ORDINAL_ENDINGS:
+            return "ord" if is_attached else ""
+        if word in CURRENCIES or word in CURRENCY_SIGNS:
+            return CURRENCIES.get(word) or CURRENCY_SIGNS[word]
+        if word in UNITS and (len(word) > 1 or not word.isalpha() or not token.text.isupper()):
+            return word
+        return ""
+
+    def _is_negative(self, start: int, i: int) -> bool:
+        number = self.pieces[i]
+        before, opening = map(self._char_before, (number, self.pieces[start]))
+        if "-" in (before, opening):
+            return self._is_minus(start if opening == "-" else i)
+        closing = self.text[number.end : number.end + 3].lstrip(" %")
+        if "(" not in (before, opening) or not closing.startswith(")"):
+            return False
+        if start < i or [piece.text for piece in self.pieces[1:]] in ([], ["%"]):
+            return True
+        amount = not number.text.isdigit() and _literal(number.text) is not None
+        return amount and (i == 0 or self.text.startswith(")", number.end))
+
+    def _char_before(self, token: Token) -> str:
+        return self.text[max(0, token.start - 2) : token.start].rstrip()[-1:]
+
+    def _is_minus(self, i: int) -> bool:
+        """Say whether the dash before piece `i` is a minus and not a hyphen or a range."""
+        start = self.pieces[i].start
+        dash = self.text.rfind("-", max(0, start - 3), start)
+        if dash == 0:
+            return True
+        if start - dash > 1 and i > 0:  # "up - 5": a space after the dash
+            return False
+        before = self.text[dash - 1]
+        if before.isalnum() or before in ")-":
+            return False
+        previous = self.pieces[i - 1]
+        after_number = i > 0 and previous.kind == "number" and previous.end == dash - 1
+        return not (before == " " and after_number)
+
+    def _repeated(self, before: Token, token: Token) -> Token | None:
+        """Join a number with its repetition in parentheses: five (5) years, ten dollars ($10)."""
+        one, two = before.quantity, token.quantity
+        if one is None or two is None or self.text[before.end : token.start] != " (":
+            return None
+        if one.unit not in ("", two.unit) or abs(one.value) != abs(two.value):
+            return None
+        return token._replace(start=before.start, quantity=Quantity(one.value, two.unit))
+
+    def _compound(self, before: Token, token: Token) -> Token | None:
+        """Join two parts of one measure, the smaller unit after the larger: 2 min 5 s."""
+        large, small = before.quantity, token.quantity
+        gap = self.text[before.end : token.start]
+        if large is None or small is None or gap not in _COMPOUND_GAPS:
+            return None
+        (base, factor), (small_base, small_factor) = UNITS[large.unit], UNITS[small.unit]
+        if base != small_base or base not in _COMPOUND_BASES or not large.value.is_integer():
+            return None
+        if not 0 <= small.value * small_factor < factor:
+            return None
+        value = large.value * factor / small_factor + small.value
+        return self._joined(before, token, Quantity(value, small.unit))
+
+    def _share_unit(self, token: Token) -> None:
+        """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
+        i = -2 if len(self.out) > 1 and self.out[-1].text.lower() == "to" else -1
+        start = self.out[i] if self.out else token
+        if start.quantity is None or start.quantity.unit:
+            return
+        if token.quantity is None or token.quantity.unit in ("", "ord"):
+            return
+        if self.text[start.end : token.start].strip().lower() in ("-", "to"):
+            shared = start.quantity._replace(unit=token.quantity.unit)
+            self.out[i] = start._replace(quantity=shared)
+
+
+def _extends(current: int, value: int, started: bool) -> bool:
+    """Say whether `value` may follow `current` in one number: twenty + five, hundred + twelve."""
+    if not started or current == 0:
+        return True
+    tens = current % 100
+    room = 100 if tens == 0 else 10 if tens in WHOLE_TENS else 0
+    return 0 < value < room
+
+
+def _literal(text: str) -> float | None:
+    """Read digits with separators; None for versions, clock times and very long digit strings."""
+    if text.isdecimal():
+        return float(text) if len(text) <= _EXACT_DIGITS else None
+    if text.startswith("'"):
+        short = int(text[1:])
+        return float(short + (1900 if short >= _TWO_DIGIT_PIVOT else 2000))
+    if "/" in text:
+        *whole, numerator, denominator = map(int, re.split("[ /]", text))
+        return sum(whole) + numerator / denominator
+    text = text.replace(" ", "").replace("'", "")
+    if _THOUSANDS_COMMA.fullmatch(text):
+        text = text.replace(",", "")
+    elif _THOUSANDS_DOT.fullmatch(text):
+        text = text.replace(".", "").replace(",", ".")
+    text = text.replace(",", ".")
+    if ":" in text or text.count(".") > 1 or len(text) > _EXACT_DIGITS:
+        return None
+    return float(text)

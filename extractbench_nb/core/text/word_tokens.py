@@ -1,0 +1,357 @@
+"""Texts prepared for comparison: canonical tokens and what is derived from them.
+
+A token is a lower-case word in its canonical spelling, ``#5000m`` for a quantity in base units,
+``#=1:03.28`` for a version, code or clock time, ``@2024-03-15`` for a date, or ``=a@b.org`` for an
+address.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+from extractbench_nb.core.text import lexicon
+from extractbench_nb.core.text.dates import Date, find_dates, parse_date
+from extractbench_nb.core.text.people import Person, read_people, read_person
+from extractbench_nb.core.text.quantities import CURRENCY_SIGNS, VALUE_WORDS, Token, read_tokens
+from extractbench_nb.core.text.rewording import reword
+from extractbench_nb.core.text.folding import fold, unify
+
+# Addresses, in which each character counts; a host without a scheme by its ending.
+_ADDRESS_END = (
+    "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
+    "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
+)
+_HOST_END = re.compile(rf"\.(?=[A-Za-z]{{2}})(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)")
+_ADDRESS = re.compile(
+    r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
+    r"|(?:mailto:)?([\w.+%-]+@\w[\w-]*(?:\.[\w-]+)+)"
+    rf"|(?<![\w@.-])(\w[\w-]*(?:\.\w[\w-]*)*\.(?:{_ADDRESS_END})(?![\w@-])"
+    r"(?:[/?#][^\s<>\"'()\[\],;]*)?))>?",
+    re.IGNORECASE,
+)
+_ADDRESS_SIGN = "\u2180"  # not a letter, and in no name
+SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
+_MAX_CAPITALS = 6
+MAX_LENGTH = 40_000
+
+_CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
+_ZERO_HOURS = re.compile(r"^(?:0+:)+(?=\d\d[.:])")
+_WHOLE_DIGITS = 1e15
+_DECIMAL = re.compile(r"\d+\.\d+")
+_OUTER_SEPARATOR = re.compile(r"[;|\u2022]")
+_SEPARATOR = re.compile(r"[,/]| and | & ")
+_SUPERSCRIPT = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2079])")
+_RAISED = re.compile("[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
+_OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
+_UNIVERSAL = re.compile(r"(?:z|utc|gmt)?(?:[+-]00:?00)?")
+_UMLAUT_WORD = re.compile("\\w*[äöüÄÖÜøØåÅ]\\w*")
+_TRANSLITERATED = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "Ø": "Oe",
+     "å": "aa", "Å": "Aa"}
+)  # fmt: skip
+_NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
+_LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
+_NUMBERED_A = re.compile(r"\d[ -]a(?:\W*$|[,;.)]|\W ?\W)")
+_PADDED = re.compile(r"0\d+")
+_CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
+_MIN_PADDED = 3
+_OPTIONAL = frozenset(
+    (*lexicon.LEGAL_SUFFIXES, *lexicon.HONORIFICS, *lexicon.DEGREES, *lexicon.DROPPABLE)
+)
+
+
+class Prepared:
+    """One text with its canonical tokens; costlier parts are computed when first asked for."""
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+        raised = not raw.isascii() and _RAISED.search(raw)
+        self.unified = unify(_SUPERSCRIPT.sub(r"\1^", raw) if raised else raw)
+        self.folded = self.unified.casefold()
+        without, addresses = _take_addresses(self.unified)
+        text, found = _read(without)
+        self.text = text
+        shouting, has_periods = self.unified.isupper(), "." in text
+        synonyms, stop_words = lexicon.SYNONYMS, lexicon.STOP_WORDS
+        words: list[str] = []
+        tokens, dotted, capitals = [], [], []
+        for token in found:
+            written, _, end, kind, _ = token
+            if kind == "word":
+                word = written.casefold()
+                word = synonyms.get(word, word)
+                if addresses and word == _ADDRESS_SIGN:
+                    word = "=" + addresses.pop(0)
+            else:
+                word = _canonical(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
+            words.append(word)
+            if word not in stop_words or not _is_stop(word, token, text, shouting):
+                tokens.append(word)
+            if has_periods and text[end : end + 1] == ".":
+                dotted.append(word)
+            if not shouting and written.isupper() and 1 < len(written) <= _MAX_CAPITALS:
+                capitals.append(word)
+        self.words = tuple(words)
+        #: Without stop words, unless nothing would be left.
+        self.tokens = tuple(tokens) or self.words
+        self.bag = frozenset(self.tokens)
+        #: Words that a period follows.
+        self.dotted = frozenset(dotted)
+        #: Short words written in capitals only, in a text that has small letters too.
+        self.capitals = frozenset(capitals)
+
+    @cached_property
+    def squashed(self) -> str:
+        """All letters and digits of the reworded text in one run, lower case."""
+        text = self.text.casefold()
+        return text.translate(_NO_MARKS) if text.isascii() else "".join(filter(str.isalnum, text))
+
+    @cached_property
+    def transliterated(self) -> dict[str, str]:
+        """Words with umlauts as in the tokens, with their transliterations."""
+        if self.raw.isascii():
+            return {}
+        found = _UMLAUT_WORD.findall(unicodedata.normalize("NFC", self.raw))
+        return {fold(word): fold(word.translate(_TRANSLITERATED)) for word in found}
+
+    @cached_property
+    def ordered(self) -> tuple[str, ...]:
+        """The tokens, sorted."""
+        return tuple(sorted(self.tokens))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Quantity and date tokens and single letters, in order."""
+        return tuple(t for t in self.tokens if t[0] in "#@" or len(t) == 1)
+
+    @cached_property
+    def aliases(self) -> frozenset[int]:
+        """Rows of the alias table that contain the text."""
+        return aliases(self.tokens)
+
+    @cached_property
+    def segments(self) -> tuple[tuple[str, ...], ...]:
+        """The tokens of the parts of a list; what a colon or parenthesis joins stays together."""
+        outer = _OUTER_SEPARATOR.search(self.unified)
+        separator = _OUTER_SEPARATOR if outer else _SEPARATOR
+        parts = [prepare(part).tokens for part in separator.split(self.unified)]
+        return tuple(part for part in parts if part)
+
+    @cached_property
+    def outline(self) -> tuple[frozenset[int], int, bool]:
+        """Alias rows that name a part of a short text; first letters of the tokens that must be
+        matched, as a bit mask; and whether no word is abbreviated (an initial, or with a period).
+        """  # noqa: D205
+        found: set[int] = set()
+        if len(self.tokens) <= _MAX_ALIAS_TEXT:
+            lengths = _alias_lengths()
+            for i, token in enumerate(self.tokens):
+                for size in lengths.get(token, ()):
+                    found |= aliases(self.tokens[i : i + size])
+        mask = 0
+        for letter in {token[0] for token in self.bag - _OPTIONAL}:
+            mask |= 1 << (ord(letter) & 63)
+        is_plain = not self.dotted and 1 not in map(len, self.bag)
+        return frozenset(found) if found else _NONE, mask, is_plain
+
+    @cached_property
+    def person(self) -> Person | None:
+        """The text as a person's name; None if it cannot be one."""
+        return read_person(self.text, self.words)
+
+    @cached_property
+    def people(self) -> tuple[Person, ...]:
+        """The text as a list of at least two names; empty if it is not one."""
+        return read_people(self.text)
+
+
+def prepare(text: str) -> Prepared:
+    """Prepare a text, with a cache; the caches of longer texts are smaller."""
+    if len(text) <= SHORT_TEXT:
+        return _prepare_short(text)
+    return _prepare_middle(text) if len(text) <= MIDDLE_TEXT else _prepare_long(text)
+
+
+_prepare_short = lru_cache(maxsize=32_768)(Prepared)
+_prepare_middle = lru_cache(maxsize=4_096)(Prepared)
+_prepare_long = lru_cache(maxsize=64)(Prepared)
+
+
+def aliases(tokens: Sequence[str]) -> frozenset[int]:
+    """Return the rows of the alias table that name `tokens`."""
+    if len(tokens) > _MAX_ALIAS_WORDS:
+        return _NONE
+    return _alias_index().get(" ".join(tokens), _NONE)
+
+
+def is_place(tokens: Sequence[str]) -> bool:
+    """Say whether `tokens` name a state or a country."""
+    return any(row < len(lexicon.PLACES) for row in aliases(tokens))
+
+
+_NONE: frozenset[int] = frozenset()
+_MAX_ALIAS_WORDS = 12
+_MAX_ALIAS_TEXT = 20
+#: Preparing changes these words, and phrases that contain them.
+_CHANGED_WORDS = {*lexicon.SYNONYMS, *VALUE_WORDS, "sterling"}
+_CHANGED_WORDS |= {max(phrase.split(), key=len) for phrase in lexicon.PHRASES}
+
+
+@lru_cache(maxsize=1)  # built once; benchmarks clear larger caches between rounds
+def _alias_index() -> dict[str, frozenset[int]]:
+    index: dict[str, set[int]] = {}
+    for row, names in enumerate(lexicon.ALIASES):
+        for name in names.split("|"):
+            words: Sequence[str] = name.split(" ")
+            if not name.replace(" ", "").isalpha() or not _CHANGED_WORDS.isdisjoint(words):
+                words = [name] if name[0] == "#" else Prepared(name.replace("+", "plus")).tokens
+            elif len(words) > 1:
+                words = [word for word in words if word not in lexicon.STOP_WORDS]
+            index.setdefault(" ".join(words), set()).add(row)
+    return {key: frozenset(rows) for key, rows in index.items()}
+
+
+@lru_cache(maxsize=1)
+def _alias_lengths() -> dict[str, frozenset[int]]:
+    """Map the first word of each alias to the word counts of the aliases that begin with it."""
+    lengths: dict[str, set[int]] = {}
+    for key in _alias_index():
+        words = key.split(" ")
+        lengths.setdefault(words[0], set()).add(len(words))
+    return {word: frozenset(counts) for word, counts in lengths.items()}
+
+
+def _take_addresses(unified: str) -> tuple[str, list[str]]:
+    """Replace e-mail and web addresses by a sign, so that they are not reworded."""
+    if "." not in unified and "://" not in unified:
+        return unified, []
+    if "@" not in unified and "://" not in unified and not _HOST_END.search(unified):
+        return unified, []
+    found: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        address = match[match.lastindex or 0]
+        bare = address.rstrip(".:!?*")
+        found.append(bare.rstrip("/").casefold())
+        return f" {_ADDRESS_SIGN} {address[len(bare) :]}"
+
+    chunks = (  # an address has no space, and a period or :// within
+        _ADDRESS.sub(take, chunk) if "." in chunk[:-1] or "://" in chunk else chunk
+        for chunk in unified.split(" ")
+    )
+    return " ".join(" ".join(chunks).split()), found
+
+
+def _read(unified: str) -> tuple[str, list[Token]]:
+    """Cut the text into tokens, dates first."""
+    text = reword(unified)
+    date_of_text = parse_date(text)
+    if date_of_text and date_of_text.precision != "year":
+        return text, [Token(date_token(date_of_text) + _time_of_day(text), 0, len(text), "date")]
+    lower = text.lower()
+    spans = list(find_dates(lower)) if len(lower) == len(text) else []
+    if not spans:
+        return read_tokens(text)
+    found: list[Token] = []
+    position = 0
+    for start, end, date in [*spans, (len(text), len(text), None)]:
+        between = read_tokens(text[position:start])[1]
+        found += [Token(w, i + position, j + position, k, q) for w, i, j, k, q in between]
+        if date is not None:
+            written = date_token(date) + _time_of_day(text[start:end])
+            found.append(Token(written, start, end, "date"))
+        position = end
+    return text, found
+
+
+def date_token(date: Date) -> str:
+    """Write a date as a token; both readings where there are two, month first."""
+    readings = [(date.year, date.month, date.day)]
+    if date.swapped:
+        readings.append((date.year, date.day, date.month))
+    return "@" + "~".join("-".join(f"{n:02d}" for n in reading if n) for reading in readings)
+
+
+def _time_of_day(text: str) -> str:
+    """Write the time after a date, with its zone; empty for none and for midnight."""
+    match = _OF_24_HOURS.search(text)
+    if match is None:
+        return ""
+    zone = match[5].partition("(")[0].strip(" .,;").casefold()
+    zone = "" if _UNIVERSAL.fullmatch(zone) else zone
+    time = f"{int(match[1]):02d}:{match[2]}:{match[3] or '00'}{(match[4] or '').rstrip('0')}"
+    return "" if time == "00:00:00" else f"T{time}{zone}"
+
+
+def _canonical(token: Token, text: str, numbered: bool) -> str:
+    """Write a token that is not a word; `numbered`: the word before it has numbered parts."""
+    if token.kind == "date":
+        return token.text
+    if token.kind != "number":
+        word = token.text.casefold()
+        return CURRENCY_SIGNS.get(token.text) or lexicon.SYNONYMS.get(word, word)
+    if token.text[0] == "0" and _is_code(token, text):
+        return f"#={token.text}"  # with its zeros: 00501, A-007, 50-00-0
+    if token.quantity is None:
+        word = _written_number(token.text)
+    else:
+        word = _value_token(*token.quantity.to_base())
+    # as a version or section, 3.10 is not 3.1
+    keeps_zeros = numbered and _LAST_ZERO.fullmatch(token.text) and word[1] != "-"
+    return f"#={token.text}" if keeps_zeros else word
+
+
+def _is_code(token: Token, text: str) -> bool:
+    """Say whether digits that begin with a zero are a code, or part of one."""
+    if not _PADDED.fullmatch(token.text):
+        return False
+    if len(token.text) >= _MIN_PADDED:
+        return True
+    before = text[max(0, token.start - 6) : token.start]
+    inside = before.endswith("-") and text.startswith("-", token.end)
+    return inside or _CODE_BEFORE.search(before) is not None
+
+
+def _value_token(value: float, unit: str) -> str:
+    if value.is_integer() and abs(value) < _WHOLE_DIGITS:
+        return f"#{int(value)}{unit}"
+    return f"#{value:.15g}{unit}"
+
+
+def _written_number(text: str) -> str:
+    """Write a number that is not a plain value: durations in seconds, versions unchanged."""
+    if ":" in text:
+        text = _ZERO_HOURS.sub("", text)
+        text = text[1:] if text[0] == "0" and text[1:2].isdigit() else text
+    clock = _CLOCK.fullmatch(text)
+    if clock and (clock[1] or "." in clock[3]):
+        seconds = 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])
+        return _value_token(seconds, "s")
+    return _value_token(float(text), "") if _DECIMAL.fullmatch(text) else "#=" + text
+
+
+def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
+    """Say whether a stop word is not an initial, or part of an acronym or a number."""
+    if text[max(0, token.start - 1) : token.start].isdigit():
+        return False
+    if token.kind == "dotted":
+        return False
+    if len(word) == 1 and text[token.end : token.end + 1] == ".":
+        return False
+    if word == "a" and _NUMBERED_A.search(text[max(0, token.start - 2) : token.end + 2]):
+        return False
+    if word == "a":
+        return token.text == "a" or (token.start == 0 and text[1:2] == " ")
+    return shouting or not token.text.isupper() or len(token.text) == 1
+
+
+def split_quantity(token: str) -> tuple[float, str] | None:
+    """Take a quantity token apart, ``#5000m`` into 5000.0 and ``m``; None for other tokens."""
+    match = _QUANTITY.fullmatch(token)
+    return (float(match[1]), match[2]) if match else None
+
+
+_QUANTITY = re.compile(r"#(-?[\d.]+(?:e[+-]?\d+)?)(?!=)(\D*)")

@@ -1,0 +1,316 @@
+"""From the AST, gold and a prediction to a tree of records.
+
+`Traversal.descend` walks both documents: it pairs values, scores leaves, aligns arrays and enters
+the pairs. `Traversal.settle` then awaits open verdicts and alignments by a model, all of them
+concurrently; their pairs may open more of both. `roll_up` goes back up: from the verdicts of item
+fields to pairs of items, from pairs to arrays.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_type
+from extractbench_nb.core.alternatives import normal_path
+from extractbench_nb.core.alignment import OptimalAligner
+from extractbench_nb.core.pairing import pair_up
+from extractbench_nb.core.records import (
+    ROOT,
+    ArrayRecord,
+    Leaf,
+    Pair,
+    Paths,
+    array_items,
+)
+from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, accept
+from extractbench_nb.core.similarity import (
+    MapItem,
+    is_aligned,
+    never_match,
+    same_key,
+    unlike_similarity,
+)
+from extractbench_nb.errors import InputError
+from extractbench_nb.core.text.judging import JudgeCall, JudgeError
+from extractbench_nb.core.schema.schema_nodes import MISSING, Node
+
+if TYPE_CHECKING:
+    from extractbench_nb.judges.model_aligner import LLMAligner
+
+#: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
+Matcher = (
+    Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
+    | Callable[[Sequence[Any], Sequence[Any], Node], Awaitable[Iterable[tuple[int, int]]]]
+)
+Aligner: TypeAlias = "Matcher | LLMAligner"
+Pairs = list[tuple[int, int]]
+Align = Callable[[Node, list[Any], list[Any]], Pairs]
+PairsAndCalls = tuple[Pairs, tuple[JudgeCall, ...]]
+AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[PairsAndCalls]]
+
+
+class Traversal:
+    """Compares two documents; the result is a tree of records.
+
+    ``top`` stands for the two documents; its children are the records outside of arrays.
+    ``arrays`` are all arrays, outer before inner; ``pending`` are verdicts that must be awaited.
+    """
+
+    def __init__(self, scorer: Scorer, alignment: str | Aligner) -> None:
+        self.scorer = scorer
+        self.alignment = alignment
+        self.top = Pair(0, 0)
+        self.arrays: list[ArrayRecord] = []
+        self.pending: list[tuple[Leaf, int, Pending]] = []
+        self._aligned = 0
+
+    @cached_property
+    def align(self) -> Align | AwaitedAlign:
+        """The function that pairs the items of an array; made for the first array."""
+        return choose_aligner(self.alignment, self.comparer)
+
+    @cached_property
+    def comparer(self) -> OptimalAligner:
+        """Compares items, whoever aligns them."""
+        return OptimalAligner(self.scorer)
+
+    @cached_property
+    def waits(self) -> bool:
+        """Whether alignments must be awaited."""
+        return inspect.iscoroutinefunction(self.align)
+
+    def descend(self, root: Node, gold: Any, predicted: Any) -> None:
+        """Record everything outside of arrays, then array by array, outer before inner."""
+        self.enter(self.top, root, gold, predicted, ROOT)
+        while self._aligned < len(self.arrays) and not self.waits:
+            array = self.arrays[self._aligned]
+            self._aligned += 1
+            if not array.has_two_sides:
+                continue
+            try:
+                pairs: Any = self.align(array.node, self._readings(array), array.predicted_items)
+            except JudgeError as error:
+                self._fail(array, error)
+            else:
+                self._accept(array, pairs)
+
+    def enter(
+        self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths, own: Any = MISSING
+    ) -> None:
+        """Record every leaf and array below two values; inside of arrays comes after alignment.
+
+        `own` is gold's item if `gold` is an alternative to it; the records show its values.
+        """
+        counted = parent is self.top
+        others = self.scorer.accepted.of_scalars(gold)
+        own_points = pair_up(node, own, predicted) if own is not MISSING else ()
+        own_values = {point.suffix: point.gold for point in own_points}
+        for child, ours, theirs, suffix in pair_up(node, gold, predicted):
+            record: Leaf
+            at = paths.below(suffix)
+            if child.kind == "array":
+                record = self._array(child, ours, theirs, at, counted)
+            else:
+                some = others.get(normal_path(suffix), ()) if others else ()
+                if some or (child.config is not None and child.config.accepted):
+                    verdicts = self.scorer.best_reading(child, ours, theirs, some)
+                else:
+                    verdicts = self.scorer.verdicts(child, ours, theirs)
+                if own is not MISSING:
+                    verdicts = accept(verdicts, canonical(None if ours is MISSING else ours))
+                shown = ours if own is MISSING else own_values.get(suffix, MISSING)
+                record = Leaf(child, at, shown, theirs, counted, verdicts)
+            parent.children.append(record)
+            for position, verdict in enumerate(record.verdicts):
+                if type(verdict) is Pending:
+                    self.pending.append((record, position, verdict))
+
+    def _array(self, node: Node, gold: Any, predicted: Any, paths: Paths, counted: bool) -> Leaf:
+        """Record an array; if a side is absent or broken, its verdict is known at once."""
+        ours, gold_steps = array_items(node, gold)
+        theirs, predicted_steps = array_items(node, predicted)
+        verdicts = self.scorer.whole_array(node, gold, predicted)
+        if ours is None and theirs is None:
+            return Leaf(node, paths, gold, predicted, counted, verdicts)
+        record = ArrayRecord(
+            node,
+            paths,
+            gold,
+            predicted,
+            counted,
+            verdicts,
+            gold_items=ours or [],
+            predicted_items=theirs or [],
+            gold_steps=gold_steps,
+            predicted_steps=predicted_steps,
+        )
+        self.arrays.append(record)
+        return record
+
+    def _readings(self, array: ArrayRecord) -> list[Any]:
+        """Return gold's items as they are aligned: alternatives replace some of them."""
+        array.readings = self.comparer.readings(
+            array.node, array.gold, array.gold_items, array.predicted_items
+        )
+        if not array.readings:
+            return array.gold_items
+        return [array.readings.get(i, item) for i, item in enumerate(array.gold_items)]
+
+    def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
+        """Record the pairs of an alignment."""
+        array.pairs = []
+        for i, j in pairs:
+            pair = Pair(i, j)
+            array.pairs.append(pair)
+            self._fill(pair, array, i, j)
+        if calls:
+            self._change(array, {"calls": calls})
+
+    def _fail(self, array: ArrayRecord, error: JudgeError) -> None:
+        """Record that an alignment failed: the array has no verdict."""
+        array.unaligned = self.scorer.unaligned(error)
+        self._change(array, array.unaligned._asdict())
+
+    def _change(self, array: ArrayRecord, change: dict[str, Any]) -> None:
+        """Change the verdicts of an array that depend on its alignment."""
+        for position, verdict in enumerate(array.verdicts):
+            if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
+                unchanged = {"metric": verdict.metric, "weight": verdict.weight}
+                array.put(position, verdict._replace(**{**change, **unchanged}))
+                change = {**change, "calls": ()}  # the calls are counted once
+
+    def _fill(self, pair: Pair, array: ArrayRecord, i: int, j: int) -> None:
+        """Record what is below a pair of items."""
+        node, own = array.node.item(i), array.gold_items[i]
+        gold, predicted = array.readings.get(i, own), array.predicted_items[j]
+        is_alternative = gold is not own
+        if isinstance(gold, MapItem):
+            if not same_key(gold, predicted):
+                pair.failed_fields = (array.node.field + ".*",)
+            gold, own, predicted = gold.item, own.item, predicted.item
+        if is_alternative:
+            pair.accepted = canonical(gold)
+        if node is None or never_match(gold, predicted):
+            pair.similarity = unlike_similarity(gold, predicted)
+            gold_type = json_type(gold)
+            gold_fits = node is None or not node.types or gold_type in node.types
+            pair.reason = "type_mismatch" if gold_fits else "gold_type_mismatch"
+            pair.failed_fields += (array.node.field + "[]",)
+            return
+        paths = array.item_paths(i, j)
+        self.enter(pair, node, gold, predicted, paths, own if is_alternative else MISSING)
+        if not pair.children and canonical_unordered(gold) != canonical_unordered(predicted):
+            pair.failed_fields += (array.node.field + "[]",)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anything to await before `roll_up`."""
+        return bool(self.pending or self._aligned < len(self.arrays))
+
+    async def settle(self) -> None:
+        """Await open verdicts and alignments, all at once, until none is left.
+
+        An exception becomes a verdict.
+        """
+        import asyncio
+
+        async def verdict_of(pending: Pending) -> Any:
+            return await pending.call()
+
+        async def aligned(array: ArrayRecord) -> Any:
+            if not array.has_two_sides:
+                return [], ()
+            alignment: Any = self.align(array.node, self._readings(array), array.predicted_items)
+            return await alignment
+
+        while self.is_open:
+            pending, arrays = self.pending, self.arrays[self._aligned :]
+            self.pending, self._aligned = [], len(self.arrays)
+            calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
+            results = await asyncio.gather(*calls, return_exceptions=True)
+            for (leaf, position, verdict), result in zip(pending, results, strict=False):
+                leaf.put(position, verdict.finish(result))
+            for array, result in zip(arrays, results[len(pending) :], strict=True):
+                if isinstance(result, JudgeError):
+                    self._fail(array, result)
+                elif isinstance(result, BaseException):
+                    raise result
+                else:
+                    self._accept(array, *result)
+
+
+def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align | AwaitedAlign:
+    """Return the function that aligns the items of an array; `alignment` is valid."""
+    if isinstance(alignment, str):
+        return optimal
+    from extractbench_nb.judges.model_aligner import LLMAligner
+
+    if isinstance(alignment, LLMAligner):
+        aligner = alignment
+
+        async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
+            if is_aligned(node):
+                return await aligner.align(node, gold, predicted)
+            # no metric depends on this alignment, so no model is asked
+            return optimal(node, gold, predicted), ()
+
+        return asked
+
+    match: Any = alignment
+
+    def matched(node: Node, gold: list[Any], predicted: list[Any]) -> Any:
+        with _naming(node):
+            return match(list(gold), list(predicted), node.children.items or node)
+
+    call = getattr(match, "__call__", None)  # noqa: B004 - an object may have an async one
+    if not (inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call)):
+        return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
+
+    async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
+        with _naming(node):
+            pairs = await matched(node, gold, predicted)
+        return _checked_pairs(pairs, node, gold, predicted), ()
+
+    return awaited
+
+
+@contextmanager
+def _naming(node: Node) -> Iterator[None]:
+    """Say in an error of a user's matcher which array it was given."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in the alignment function, for the array {node.field!r}")
+        raise
+
+
+def _checked_pairs(
+    result: Any, node: Node, gold: list[Any], predicted: list[Any]
+) -> list[tuple[int, int]]:
+    """Check what a user's matcher returned."""
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise InputError(
+            f"alignment of {node.field!r} returned an awaitable; define it with async def"
+        )
+    try:
+        pairs = [(index(i), index(j)) for i, j in result]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"alignment of {node.field!r} returned {result!r}; expected pairs of indices"
+        ) from None
+    for side, count, name in ((0, len(gold), "gold"), (1, len(predicted), "predicted")):
+        indices = [pair[side] for pair in pairs]
+        bad = [i for i in indices if not 0 <= i < count]
+        if bad or len(set(indices)) < len(indices):
+            raise InputError(
+                f"alignment of {node.field!r} returned {name} indices {indices!r}; "
+                f"expected each at most once, from 0 to {count - 1}"
+            )
+    return sorted(pairs)

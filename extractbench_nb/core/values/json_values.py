@@ -1,0 +1,493 @@
+"""JSON values: types, reading them from user input, canonical text, pointers."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from extractbench_nb.support.files import reading
+from extractbench_nb.errors import InputError
+
+#: JSON types by Python class. ``bool`` is not a number; ``integer`` is a number.
+_TYPES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    type(None): "null",
+    dict: "object",
+    list: "array",
+    tuple: "array",
+}
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_$][\w$-]*\Z")
+
+
+def json_type(value: object) -> str:
+    """Name the JSON type of a Python value."""
+    known_type = _TYPES.get(type(value))
+    if known_type is not None:
+        return known_type
+    for cls, name in _TYPES.items():
+        if issubclass(type(value), cls):
+            return name
+    return "unknown"
+
+
+def json_text(value: object) -> str:
+    """Write a value as text: strings as they are, everything else as JSON."""
+    return value if type(value) is str else canonical(value)
+
+
+def canonical(value: object) -> str:
+    """Write a value as JSON text that is equal for equal values (keys sorted)."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (TypeError, ValueError):  # keys of several types, integers of thousands of digits
+        return canonical_unordered(value)
+
+
+def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> str:
+    """Write a value as canonical text in which the order of array items leaves no trace."""
+    if isinstance(value, dict | list | tuple):
+        if memo is not None and id(value) in memo:
+            return memo[id(value)]
+        if isinstance(value, dict):
+            parts = sorted([f"{k!r}:{canonical_unordered(v, memo)}" for k, v in value.items()])
+            text = "{" + ",".join(parts) + "}"
+        else:
+            text = "[" + ",".join(sorted([canonical_unordered(v, memo) for v in value])) + "]"
+        if memo is not None:
+            memo[id(value)] = text
+        return text
+    if isinstance(value, float) and value.is_integer():
+        return repr(int(Decimal(repr(value))))  # JSON has one kind of number: 1.0 is 1
+    try:
+        return repr(value)
+    except ValueError:  # more digits than Python writes
+        return hex(value) if isinstance(value, int) else object.__repr__(value)
+
+
+#: A string, of which the last one in a text may be unterminated, or a bracket.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[][{}]', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+#: The begun escape of a character at the end of a text.
+_CUT_ESCAPE = re.compile(
+    r"(?<!\\)(?:\\\\)*+(?P<cut>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?)\Z"
+)
+_AFTER_KEY = re.compile(r"\s*:?\s*\Z")
+
+
+def read_cut_off(text: str) -> Any:
+    """Read JSON that is cut off at its end, or raise a `ValueError`.
+
+    Text that was cut off is kept up to the cut. Numbers, words and keys that are incomplete, and an
+    array item of which only the bracket is left, are left out.
+
+    Examples
+    --------
+    >>> read_cut_off('{"rows": [{"year": 2020, "note": "audi')
+    {'rows': [{'year': 2020, 'note': 'audi'}]}
+    """
+    brackets: list[str] = []
+    last = None
+    for token in _STRING_OR_BRACKET.finditer(text):
+        if token[0] in _CLOSING:
+            brackets.append(token[0])
+        elif token[0] in ("}", "]"):
+            brackets = brackets[:-1]
+        else:
+            last = token
+    is_open = last is not None and not last["end"]
+    if not brackets and not is_open:
+        raise ValueError("it is not cut off")
+    for start in _whole_starts(text, last, is_open, in_object=brackets[-1:] == ["{"]):
+        bare = start.rstrip().removesuffix(",").rstrip()
+        closed = brackets[:]
+        if brackets[-2:-1] == ["["] and bare.endswith(brackets[-1]):  # of an item
+            bare = bare[:-1].rstrip().removesuffix(",")
+            closed.pop()
+        with suppress(ValueError, RecursionError):
+            return json.loads(bare + "".join(_CLOSING[bracket] for bracket in reversed(closed)))
+    raise ValueError("it is cut off, and not JSON up to there")
+
+
+def _whole_starts(
+    text: str, last: re.Match[str] | None, is_open: bool, *, in_object: bool
+) -> Iterator[str]:
+    """Yield starts of a text that may end with a whole value, the longest first.
+
+    `last` is its last string, and `is_open` whether that is unterminated.
+    """
+    if last is not None and is_open:
+        before = text[: last.start()].rstrip()
+        cut = _CUT_ESCAPE.search(text)
+        yield text[: cut.start("cut") if cut else None] + '"'
+        if before.endswith(("{", ",")):  # a begun key
+            yield before
+        return
+    yield text
+    word = _WORD.search(text[-_LONGEST_WORD:])
+    text = text[: len(text) - len(word[0])] if word else text
+    if word and not word["number"] and not any(one.startswith(word[0]) for one in _LITERALS):
+        return
+    if not (in_object and text.rstrip().endswith(("{", ","))):  # no key is a bare word
+        yield text
+    if last is not None and _AFTER_KEY.match(text, last.end()):
+        yield text[: last.start()]
+
+
+_WORD = re.compile(r"(?:(?P<number>[\d.eE+-]+)|[\w-]+)\Z")
+_LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+#: Characters at the end of a text in which a begun number or word is looked for.
+_LONGEST_WORD = 400
+
+
+#: Maximum number of values in a document; shared Python objects can expand to far more.
+MAX_VALUES = 1_000_000
+#: Levels from which on a document may contain itself; only the careful walk finds that out.
+_MANY_LEVELS = 500
+#: The classes of scalars, null aside.
+SCALARS = frozenset({str, int, float, bool})
+_SCALARS_AND_NULL = SCALARS | {type(None)}
+_KEYS = frozenset({str})
+
+
+class Unreadable:
+    """Placeholder for an object that is not JSON and raises an error when it is inspected."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        """Name the class of the object."""
+        return f"<{self.name}>"
+
+
+def plain_levels(value: Any, *, copy: bool = False) -> int | None:
+    """Count the levels of containers below a list; None if it may hold more than plain JSON.
+
+    Plain are dicts with str keys, lists and scalars, all of these very classes and neither too many
+    nor too deep. Each level is one step, and a container of scalars is checked without a loop. With
+    `copy`, the containers below are replaced by copies.
+    """
+    count, levels, level = 1, 0, [value]
+    while level:
+        below: list[Any] = []
+        for container in level:
+            count += len(container)
+            is_dict = type(container) is dict
+            if is_dict and not _KEYS.issuperset(map(type, container)):
+                return None
+            if _SCALARS_AND_NULL.issuperset(
+                map(type, container.values() if is_dict else container)
+            ):
+                continue
+            for key, inner in container.items() if is_dict else enumerate(container):
+                kind = type(inner)
+                if kind is dict or kind is list:
+                    if copy:
+                        container[key] = inner = inner.copy()  # noqa: PLW2901
+                    below.append(inner)
+                elif kind not in _SCALARS_AND_NULL:
+                    return None
+        if count > MAX_VALUES or levels > _MANY_LEVELS:
+            return None
+        levels += 1
+        level = below
+    return levels - 1
+
+
+def private_copy(value: Any, what: str = "document") -> Any:
+    """Copy a document, so that the result does not change when the caller's value does."""
+    box: list[Any] = [value]
+    if plain_levels(box, copy=True) is not None:
+        return box[0]
+    within: set[int] = set()
+    todo: list[tuple[Any, Any, Any]] = [(value, box, 0)]
+    count = 0
+    while todo:
+        source, into, key_or_id = todo.pop()
+        if into is None:
+            within.discard(key_or_id)
+            continue
+        new = source if type(source) in _SCALARS_AND_NULL else _plain(source, what)
+        into[key_or_id] = new
+        count += 1
+        if type(new) not in (dict, list) or not new:
+            continue
+        if id(source) in within:
+            raise InputError(f"{what} is circular: an object or array contains itself")
+        if count > MAX_VALUES:
+            raise InputError(f"{what} has more than {MAX_VALUES:,} values")
+        within.add(id(source))
+        todo.append((source, None, id(source)))
+        inner = new.items() if type(new) is dict else enumerate(new)
+        todo.extend((child, new, key) for key, child in inner)
+    return box[0]
+
+
+def is_model(value: object) -> bool:
+    """Whether a value is an instance of a Pydantic model, told by the methods of its class."""
+    kind = type(value)
+    return all(callable(getattr(kind, name, None)) for name in ("model_dump", "model_json_schema"))
+
+
+def model_values(model: Any, what: str) -> Any:
+    """Return the values of a Pydantic model as JSON that its validation schema describes.
+
+    Computed fields are left out. Where a field has another alias in dumps than in input, its key is
+    the one of input. Decimals are numbers where that loses no digit, so that metrics of numbers
+    apply.
+    """
+    options = {"mode": "json", "by_alias": True, "round_trip": True, "warnings": False}
+    try:
+        return _as_input(model, model.model_dump(**options))
+    except Exception as error:  # noqa: BLE001 - serializers of the user's may raise anything
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"{what}: the model {type(model).__name__} cannot be written as JSON: {reason}"
+        ) from None
+
+
+def _as_input(value: Any, dumped: Any) -> Any:
+    """Give dumped models the keys of input, and numbers for decimals, which dumps write as text."""
+    if isinstance(value, Decimal) and dumped == str(value):
+        return json_number(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        if isinstance(dumped, list) and len(value) == len(dumped):
+            return [_as_input(*pair) for pair in zip(value, dumped, strict=True)]
+    elif isinstance(value, Mapping):
+        if isinstance(dumped, dict) and len(value) == len(dumped):
+            pairs = zip(value.values(), dumped.items(), strict=True)
+            return {key: _as_input(inner, written) for inner, (key, written) in pairs}
+    elif getattr(type(value), "__pydantic_root_model__", False):
+        return _as_input(value.root, dumped)
+    elif isinstance(dumped, dict) and is_model(value):
+        fields = getattr(type(value), "model_fields", {}).items()
+        known = {field.serialization_alias or name: (name, field) for name, field in fields}
+        renamed = {}
+        for key, written in dumped.items():
+            name, field = known.get(key, (key, None))
+            inner = written if field is None else _as_input(getattr(value, name), written)
+            renamed[_input_name(field, name) if field is not None else key] = inner
+        return renamed
+    return dumped
+
+
+def json_number(value: Decimal) -> int | float | str:
+    """Return a decimal as a JSON number, as text if no float is written with the same digits."""
+    number = float(value) if value.is_finite() else math.nan
+    if not math.isfinite(number) or as_written(number) != Fraction(value):
+        return str(value)
+    return int(number) if number.is_integer() else number
+
+
+def _input_name(field: Any, name: str) -> str:
+    """Return the key of a field in its validation schema, as Pydantic chooses it."""
+    alias = field.validation_alias
+    if isinstance(alias, str):
+        return alias
+    choices = getattr(alias, "choices", ())
+    paths = [[one] if isinstance(one, str) else one.path for one in choices]
+    return next((path[0] for path in paths if len(path) == 1), name)
+
+
+def _plain(value: Any, what: str) -> Any:
+    """Return a dict, list or scalar with what a value holds, all of a Pydantic model's."""
+    kind = type(value)
+    if is_model(value):
+        return model_values(value, what)
+    try:
+        if issubclass(kind, Mapping):
+            items = dict.items(value) if issubclass(kind, dict) else value.items()
+            return {k if type(k) is str else _key(k): v for k, v in items}
+        if issubclass(kind, np.ndarray | np.generic):
+            return value.tolist()
+        if issubclass(kind, list | tuple):
+            return list((list if issubclass(kind, list) else tuple).__iter__(value))
+        for cls, read in ((str, str.__str__), (int, int.__int__), (float, float.__float__)):
+            if issubclass(kind, cls):
+                return read(value)
+        readable = bool(value == value)  # noqa: PLR0124
+        str(value), repr(value), bool(value), value.__class__, getattr(value, "model_dump", None)
+    except Exception:  # noqa: BLE001 - whatever a class of the caller's does
+        readable = False
+    return value if readable else Unreadable(kind.__name__)
+
+
+def _key(key: Any) -> str:
+    """Write a key as `json.dumps` does."""
+    kind = type(key)
+    try:
+        if issubclass(kind, str):
+            return str.__str__(key)
+        return json.dumps(key) if key is None or issubclass(kind, int | float) else str(key)
+    except Exception:  # noqa: BLE001 - whatever a class of the caller's does
+        return f"<{kind.__name__}>"
+
+
+def count_values(value: Any) -> int:
+    """Count a value and all below it, containers and nulls included."""
+    count, stack = 0, [value]
+    while stack:
+        top = stack.pop()
+        count += 1
+        if isinstance(top, dict):
+            stack.extend(top.values())
+        elif isinstance(top, list):
+            stack.extend(top)
+    return count
+
+
+def equality_key(value: Any) -> Hashable:
+    """Return what two JSON values share if and only if they are equal: 1 is 1.0, but not true."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, list):
+        return ("array", tuple(map(equality_key, value)))
+    if isinstance(value, dict):
+        return ("object", frozenset((k, equality_key(v)) for k, v in value.items()))
+    found: Hashable = value
+    return found
+
+
+def as_written(number: int | float) -> Fraction:
+    """Return the decimal that a number is written as: 0.1 is a tenth."""
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+
+
+def scalars(value: object) -> Iterator[Any]:
+    """Yield the scalars below a value in document order; nulls are left out."""
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, dict):
+            stack.extend(reversed(top.values()))
+        elif isinstance(top, list | tuple):
+            stack.extend(reversed(top))
+        elif top is not None:
+            yield top
+
+
+def leaf_texts(value: object) -> Iterator[str]:
+    """Yield the scalars below a value as text, in document order; nulls are left out."""
+    return map(json_text, scalars(value))
+
+
+def escape_pointer(token: str) -> str:
+    """Escape one reference token of a JSON Pointer (RFC 6901)."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def unescape_pointer(token: str) -> str:
+    """Undo :func:`escape_pointer`."""
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def member(name: str) -> str:
+    """Write one step of an instance path: ``.name``, or ``['odd name']`` where it needs quotes."""
+    return f".{name}" if _PLAIN_NAME.match(name) else bracketed(name)
+
+
+def bracketed(name: str) -> str:
+    """Write one quoted step of an instance path, ``['key']``, the form used for map keys."""
+    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+    return f"['{escaped}']"
+
+
+#: A step of an instance path: a name, a quoted key, or an index. ``[+3]`` is an item that only
+#: the prediction has; ``[-]`` is the place behind the last item.
+PATH_STEP = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]|\[(-|\+?\d+)\]", re.DOTALL)
+
+
+def step_key(step: re.Match[str]) -> str | int:
+    """Return the key or the index of a `PATH_STEP`; -1 behind the last item.
+
+    Examples
+    --------
+    >>> [step_key(step) for step in PATH_STEP.finditer("$.a['b.c'][2][-]")]
+    ['a', 'b.c', 2, -1]
+    """
+    name, quoted, index = step.groups()
+    if index is not None:
+        return -1 if index == "-" else int(index)
+    return name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+
+
+def value_at(value: Any, path: str, default: Any = None) -> Any:
+    """Return what is at an instance path.
+
+    Examples
+    --------
+    >>> value_at({"a": [1, 2]}, "$.a[1]"), value_at({"a": [1, 2]}, "$.a[+1]")
+    (2, None)
+    """
+    for step in PATH_STEP.finditer(path):
+        key = -1 if step[0].startswith("[+") else step_key(step)
+        is_item = isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value)
+        if is_item or (isinstance(value, dict) and key in value):
+            value = value[key]
+        else:
+            return default
+    return value
+
+
+#: A step that `bracketed` wrote.
+BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+
+
+def without_brackets(path: str) -> str:
+    """Write quoted steps of a path as the published package does: ``['key']`` becomes ``.key``."""
+    return BRACKETED.sub(lambda m: "." + re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL), path)
+
+
+def read_document(source: Any, what: str) -> Any:
+    """Return the JSON value of a user's argument: a value, JSON text, or a file."""
+    kind = type(source)
+    if issubclass(kind, Path):
+        return _parse(read_text(source, what), f"{what} file {str(source)!r}")
+    if issubclass(kind, str):
+        return _parse(str.__str__(source), f"{what} text")
+    if issubclass(kind, bytes | bytearray):
+        raise InputError(f"{what} is {type(source).__name__}; pass str, a Path or the parsed value")
+    return source
+
+
+def read_text(path: Path, what: str) -> str:
+    """Read a UTF-8 file (a byte-order mark is dropped), or raise one clear `InputError`."""
+    try:
+        with reading(f"{what} file {str(path)!r}"):
+            return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} file {str(path)!r} is not UTF-8: {error}") from None
+
+
+def file_hint(text: str) -> str:
+    """Return a hint if a text that should be JSON looks like a file name."""
+    looks = text.strip().lower().endswith((".json", ".txt")) and "\n" not in text.strip()
+    return " (a str is JSON text; for a file pass pathlib.Path)" if looks else ""
+
+
+def parser_problem(error: json.JSONDecodeError, text: str) -> str:
+    """Describe a parser's error, with the line and column."""
+    position = f"line {error.lineno} column {error.colno}{file_hint(text)}"
+    return f"{error.msg.removesuffix(' at')} at {position}"
+
+
+def _parse(text: str, what: str) -> Any:
+    try:
+        return json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{what} is not JSON: {parser_problem(error, text)}") from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{what} is not readable JSON: {error}") from None

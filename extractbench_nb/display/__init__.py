@@ -1,5 +1,0 @@
-"""Values as text and HTML for people: shortened, cleaned, compared side by side."""
-
-from extractbench_nb.display.frames import format_frames
-
-__all__ = ["format_frames"]

@@ -1,0 +1,522 @@
+"""Alignment of array items by a language model: batches, requests, checked pairs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extractbench_nb.support.token_counts import count_tokens
+from extractbench_nb.core.alignment import DENSE_PAIRS, HOPELESS, Side, equal_pairs, unpaired
+from extractbench_nb.core.bounds import Pairs
+from extractbench_nb.core.proxy import proxy_matrix
+from extractbench_nb.judges.aligner_prompts import (
+    ALIGNMENT_SCHEMA,
+    AROUND_ANSWER,
+    LINE_TOKENS,
+    NAMED_ITEM,
+    align_messages,
+    describe_fields,
+    item_text,
+    read_pairs,
+    tokens_of,
+)
+from extractbench_nb.core.similarity import array_params
+from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.core.text.judging import JudgeCall, JudgeError
+from extractbench_nb.judges.prompts import Message
+from extractbench_nb.judges.settings import Settings
+from extractbench_nb.core.schema.schema_nodes import Node
+
+#: Gold items that each predicted item proposes itself to, if they did not choose it.
+_PROPOSALS = 2
+#: Candidates that are shown in any case; others must have this share of the best one's worth.
+_ALWAYS = 2
+_FAR_BEHIND = 0.5
+
+Partners = list[dict[int, float]]
+
+
+class Batch(NamedTuple):
+    """Items that are shown in one call, by their index in the array."""
+
+    gold: tuple[int, ...]
+    predicted: tuple[int, ...]
+
+    def halves(self) -> tuple[Batch, Batch]:
+        """Split the gold items; the predicted ones are shown to both halves."""
+        middle = len(self.gold) // 2
+        return Batch(self.gold[:middle], self.predicted), Batch(self.gold[middle:], self.predicted)
+
+
+class Limits(NamedTuple):
+    """What fits into one call: tokens of all items, items of both sides, candidates per gold item.
+
+    Each item is named in the answer. Candidates are the predicted items that are shown for a gold
+    item if not all are.
+    """
+
+    tokens: int
+    items: int
+    candidates: int
+
+    @property
+    def of_an_item(self) -> int:
+        """Tokens of one item at most, so that it fits with its candidates."""
+        return max(1, self.tokens // (2 * self.candidates + 2))
+
+
+def batches(
+    gold: Mapping[int, int],
+    predicted: Mapping[int, int],
+    partners: Mapping[int, Mapping[int, float]] | None,
+    limits: Limits,
+) -> list[Batch]:
+    """Cut what is to be aligned into batches; without `partners`, into one if all fits, or none.
+
+    Gold items whose best partners stand near each other are gathered until a batch is full.
+    """
+    if partners is None:
+        tokens = sum(gold.values()) + sum(predicted.values())
+        fits = tokens <= limits.tokens and len(gold) + len(predicted) <= limits.items
+        return [Batch(tuple(gold), tuple(predicted))] if fits else []
+    asked = [i for i in gold if partners.get(i)]
+    asked.sort(key=lambda i: (max(partners[i], key=partners[i].__getitem__), i))
+    found: list[tuple[list[int], set[int]]] = []
+    tokens = 0
+    for i in asked:
+        ours, theirs = found[-1] if found else ([], set[int]())
+        new = set(partners[i]) - theirs
+        more = gold[i] + sum(predicted[j] for j in new)
+        items = len(ours) + 1 + len(theirs) + len(new)
+        if not ours or tokens + more > limits.tokens or items > limits.items:
+            ours, theirs, new = [], set(), set(partners[i])
+            tokens, more = 0, gold[i] + sum(predicted[j] for j in new)
+            found.append((ours, theirs))
+        ours.append(i)
+        theirs |= new
+        tokens += more
+    return [Batch(tuple(sorted(ours)), tuple(sorted(theirs))) for ours, theirs in found]
+
+
+def likely_partners(
+    node: Node, gold: Sequence[Any], predicted: Sequence[Any], count: int
+) -> Partners:
+    """Choose for each gold item the predicted items that are most like it.
+
+    Predicted items that nobody chose propose themselves to the gold items that they are most like.
+    """
+    found: Partners = []
+    best_worth = np.full((_PROPOSALS, len(predicted)), -1.0, np.float32)
+    best_rows = np.zeros((_PROPOSALS, len(predicted)), np.int64)
+    step = max(1, DENSE_PAIRS // (4 * len(predicted)))
+    for start in range(0, len(gold), step):
+        similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
+        worth = similar + likely
+        for place, row in enumerate(worth, start):
+            likeliest = _best(row, count)
+            if not likeliest:  # those about the same place
+                middle = int(place / len(gold) * len(predicted)) - count // 2
+                first = max(0, min(middle, len(predicted) - count))
+                about = range(first, min(len(predicted), first + count))
+                likeliest = dict.fromkeys(about, 0.0)
+            found.append(likeliest)
+        rows = np.broadcast_to(np.arange(start, start + len(worth))[:, None], worth.shape)
+        worth, rows = np.concatenate([best_worth, worth]), np.concatenate([best_rows, rows])
+        order = np.argsort(-worth, axis=0, kind="stable")[:_PROPOSALS]
+        best_worth = np.take_along_axis(worth, order, axis=0)
+        best_rows = np.take_along_axis(rows, order, axis=0)
+    proposed: Partners = [{} for _ in gold]
+    chosen = {column for row in found for column in row}
+    for (place, column), value in np.ndenumerate(best_worth):
+        if value >= HOPELESS and column not in chosen:
+            proposed[int(best_rows[place, column])][column] = float(value)
+    return [row | _most(more, count) for row, more in zip(found, proposed, strict=True)]
+
+
+def _best(row: NDArray[np.float32], count: int) -> dict[int, float]:
+    count = min(count, len(row))
+    best = np.argpartition(-row, count - 1)[:count]
+    ranked = _most({int(j): float(row[j]) for j in best if row[j] >= HOPELESS}, count)
+    mark = _FAR_BEHIND * max(ranked.values(), default=0.0)
+    return {j: w for place, (j, w) in enumerate(ranked.items()) if place < _ALWAYS or w >= mark}
+
+
+def _most(worth: Mapping[int, float], count: int) -> dict[int, float]:
+    ranked = sorted(worth.items(), key=lambda entry: (-entry[1], entry[0]))
+    return dict(ranked[:count])
+
+
+T = TypeVar("T")
+
+#: The metric that stands for alignment.
+ALIGNING = "array_llm"
+
+#: Rounds of batches: the second one is for items that lost their partner, or found none.
+ROUNDS = 2
+_FEWEST_ITEMS = 8
+_FEWEST_TOKENS = 2_000
+_NOTHING: Mapping[str, Any] = {}
+_USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
+
+
+class Alignment(NamedTuple):
+    """Which items belong together, as (gold index, predicted index), and the calls behind it."""
+
+    pairs: Pairs
+    calls: tuple[JudgeCall, ...] = ()
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A judge that can be asked anything, such as `LLMJudge`."""
+
+    @property
+    def name(self) -> str:
+        """Name shown in results."""
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        read: Callable[[str | None], T],
+        schema: Mapping[str, Any],
+        *,
+        params: Mapping[str, Any] = ...,
+    ) -> tuple[T, JudgeCall]:
+        """Ask; see `LLMJudge.answer`."""
+
+    def check(self, params: Mapping[str, Any] = ...) -> None:
+        """Check that it can be asked; see `LLMJudge.check`."""
+
+    def settings_for(self, params: Mapping[str, Any]) -> Settings:
+        """Return what holds for a field with these params; see `LLMJudge.settings_for`."""
+
+
+class LLMAligner:
+    """Aligner of array items that asks a language model; see section 3.4 of the ExtractBench paper.
+
+    Parameters
+    ----------
+    judge : str or LLMJudge, optional
+        The model: a LiteLLM model id, or a judge with its options. By default the judge of the
+        evaluation, if it is a model, or its first member that is one; else the default model of
+        `LLMJudge`.
+    max_prompt_tokens : int, optional
+        Maximum number of tokens of one question, 2,000 or more, counted with GPT-2's tokenizer.
+        Larger arrays are sent in batches, and so are arrays whose answer would exceed the judge's
+        ``max_tokens``: with 2,048, more than 240 items of both sides.
+    candidates : int, optional
+        In batches, number of predicted items that each gold item is shown with, the most similar
+        ones by offline similarity.
+
+    Raises
+    ------
+    InputError
+        An option is not allowed.
+
+    Notes
+    -----
+    Equal items are paired without a request, and so are two items if no others are left. The answer
+    is checked: every number in it must have been shown, and none may be in two pairs. After a bad
+    answer the model is asked once more; after a second one there is no alignment, and no verdict on
+    the array. Whether a pair matches is decided by the metrics of its fields, as after any other
+    alignment.
+
+    In batches, the number of requests grows with the number of items. If two batches pair the same
+    predicted item, the pair with the higher offline similarity is kept. Items without a partner are
+    shown once more, with the most similar remaining items. An item without a similar one, as in a
+    translation, is shown with the items at its position.
+
+    The params of an array's ``array_llm`` override ``model``, ``temperature``, ``max_tokens`` and
+    ``additional_instructions``.
+
+    Examples
+    --------
+    >>> LLMAligner("openai/gpt-4o-mini", candidates=3)
+    LLMAligner('openai/gpt-4o-mini', candidates=3)
+    """
+
+    def __init__(
+        self,
+        judge: str | Answering | None = None,
+        *,
+        max_prompt_tokens: int = _USUAL["max_prompt_tokens"],
+        candidates: int = _USUAL["candidates"],
+    ) -> None:
+        for name, value, least in (
+            ("max_prompt_tokens", max_prompt_tokens, _FEWEST_TOKENS),
+            ("candidates", candidates, 1),
+        ):
+            if type(value) is not int or value < least:
+                raise InputError(f"{name} is {value!r}; expected a whole number from {least:,} on")
+        self._given = judge
+        self.judge = _answering(judge)
+        self.max_prompt_tokens = max_prompt_tokens
+        self.candidates = candidates
+
+    def __repr__(self) -> str:
+        """Write the call that makes it."""
+        given = [] if self._given is None else [repr(self._given)]
+        named = [f"{k}={getattr(self, k)!r}" for k, v in _USUAL.items() if getattr(self, k) != v]
+        return f"LLMAligner({', '.join([*given, *named])})"
+
+    @property
+    def name(self) -> str:
+        """Name shown in results: ``llm(...)`` with the model, once it is chosen."""
+        return "llm" if self.judge is None else f"llm({self.judge.name})"
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What its alignments depend on; a resumed batch compares it."""
+        judge = self.judge
+        own = None if judge is None else getattr(judge, "fingerprint", judge.name)
+        return {"judge": own} | {name: getattr(self, name) for name in _USUAL}
+
+    def asking(self, judge: object) -> LLMAligner:
+        """Return the aligner that asks its own judge, or the given one, or the default model.
+
+        Parameters
+        ----------
+        judge : object
+            The judge of an evaluation.
+
+        Returns
+        -------
+        LLMAligner
+            Whose `judge` is not None.
+        """
+        if self.judge is not None:
+            return self
+        known = [judge, *getattr(judge, "judges", ())]
+        other = next((one for one in known if isinstance(one, Answering)), None) or _model(None)
+        return LLMAligner(
+            other, max_prompt_tokens=self.max_prompt_tokens, candidates=self.candidates
+        )
+
+    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+        """Check, before any work and without network, that the model can be asked.
+
+        Parameters
+        ----------
+        params : mapping, optional
+            The params of an array, which may name another model.
+
+        Raises
+        ------
+        InputError, ConfigError, OutputError
+            See `LLMJudge.check`.
+        """
+        if self.judge is not None:
+            self.judge.check(params)
+
+    async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
+        """Align the items of one array.
+
+        Parameters
+        ----------
+        node : Node
+            The array.
+        gold, predicted : sequence
+            The items of both sides.
+
+        Returns
+        -------
+        Alignment
+            ``prefixItems`` are paired by position.
+
+        Raises
+        ------
+        JudgeError
+            A question has no answer that can be used; with all calls that were made.
+        """
+        return await _Task(self, node, gold, predicted).run()
+
+
+class _Request(NamedTuple):
+    """One question: the items that it shows, and its messages."""
+
+    batch: Batch
+    messages: tuple[Message, ...]
+
+
+#: Items by index, each as text with its tokens.
+_Texts = dict[int, tuple[str, int]]
+
+
+class _Task:
+    """One array on its way to an alignment."""
+
+    def __init__(
+        self, aligner: LLMAligner, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
+    ) -> None:
+        assert aligner.judge is not None  # noqa: S101 - see `asking`
+        self._aligner, self._judge, self._node = aligner, aligner.judge, node
+        self._gold, self._predicted = gold, predicted
+        prefix = len(node.children.prefix)
+        self._pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
+        self._calls: list[JudgeCall] = []
+        self._shown: dict[int, set[int]] = {}
+        self._worth: dict[tuple[int, int], float] = {}
+        self._left: list[int] = []
+        self._right: list[int] = []
+        if node.children.items is None:
+            return
+        self._items = node.children.items
+        try:
+            ours, theirs = Side(gold, {}, {}), Side(predicted, {}, {})
+        except RecursionError:
+            raise JudgeError("the items are nested too deep", reason="too_deep") from None
+        left, right = ours.order_from(prefix), theirs.order_from(prefix)
+        equal = equal_pairs(ours, theirs, left, right)
+        self._pairs += equal
+        left, right = unpaired(equal, ours, theirs, left, right)
+        self._left, self._right = sorted(left), sorted(right)
+
+    async def run(self) -> Alignment:
+        """Ask, in as many rounds as there are."""
+        if len(self._left) == len(self._right) == 1:  # a pair, whatever they say
+            self._accept([(self._left[0], self._right[0])])
+        for _ in range(ROUNDS):
+            asked = self.ask_next()
+            if not asked:
+                break
+            self._accept(await self._answers(asked))
+        return Alignment(sorted(self._pairs), tuple(self._calls))
+
+    def ask_next(self) -> list[_Request]:
+        """Write down the questions on the items that are left; none twice on the same two."""
+        if not self._left or not self._right:
+            return []
+        params = array_params(self._node)
+        settings = self._judge.settings_for(params)
+        fields = describe_fields(self._items, self._aligner.max_prompt_tokens // 4)
+        words = partial(align_messages, self._node, fields)
+        empty = words({}, {}, settings.additional_instructions)
+        room = self._aligner.max_prompt_tokens - tokens_of(m["content"] for m in empty)
+        if room < self._aligner.max_prompt_tokens // 4:
+            raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
+        named = (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM
+        limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
+        texts = self._texts(limits)
+        words = partial(words, instructions=settings.additional_instructions)
+        sizes = _sizes(texts[0]), _sizes(texts[1])
+        whole = [] if self._shown else batches(*sizes, None, limits)
+        parts = whole or batches(*sizes, self._partners(limits.candidates), limits)
+        return [one for batch in parts for one in self._ask(words, texts, batch)]
+
+    def _texts(self, limits: Limits) -> tuple[_Texts, _Texts]:
+        """Write down the items that are left; where all fit as they are, none is cut."""
+
+        def written(most: int) -> tuple[_Texts, _Texts]:
+            gold = {i: item_text(self._gold[i], most) for i in self._left}
+            return gold, {j: item_text(self._predicted[j], most) for j in self._right}
+
+        whole = written(limits.tokens)
+        tokens = sum(sum(_sizes(side).values()) for side in whole)
+        return whole if tokens <= limits.tokens else written(limits.of_an_item)
+
+    def _partners(self, count: int) -> dict[int, dict[int, float]]:
+        """Choose likely partners of the items that are left, and note how likely each is.
+
+        Pairs that were shown together before are left out. An item gets up to twice `count`
+        partners: those most like it, and those that no other item chose and that it is most like.
+        """
+        most = count + max(map(len, self._shown.values()), default=0)
+        ours = [self._gold[i] for i in self._left]
+        theirs = [self._predicted[j] for j in self._right]
+        rows = likely_partners(self._items, ours, theirs, most)
+        found: dict[int, dict[int, float]] = {}
+        for i, row in zip(self._left, rows, strict=True):
+            likely = {self._right[place]: value for place, value in row.items()}
+            shown = self._shown.get(i, set())
+            fresh = [j for j in likely if j not in shown][: 2 * count]
+            found[i] = {j: likely[j] for j in fresh}
+            self._worth.update({(i, j): value for j, value in likely.items()})
+        return found
+
+    def _ask(self, words: Any, texts: tuple[_Texts, _Texts], batch: Batch) -> list[_Request]:
+        """Write down the question on a batch; one that came out too long is asked in two."""
+        gold = {i: texts[0][i][0] for i in batch.gold}
+        predicted = {j: texts[1][j][0] for j in batch.predicted}
+        messages = words(gold, predicted)
+        tokens = sum(count_tokens(m["content"]) for m in messages)
+        if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
+            return [one for half in batch.halves() for one in self._ask(words, texts, half)]
+        return [_Request(batch, messages)]
+
+    async def _answers(self, asked: list[_Request]) -> list[tuple[int, int]]:
+        """Ask all at once; one question without an answer leaves the array without an alignment."""
+        params = array_params(self._node)
+        found = await asyncio.gather(
+            *(
+                self._judge.answer(
+                    messages,
+                    partial(read_pairs, gold=batch.gold, predicted=batch.predicted),
+                    ALIGNMENT_SCHEMA,
+                    params=params,
+                )
+                for batch, messages in asked
+            ),
+            return_exceptions=True,
+        )
+        self._refuse_failures(found)
+        claims: list[tuple[int, int]] = []
+        for (batch, _), (pairs, call) in zip(asked, found, strict=True):  # type: ignore[misc]
+            self._calls.append(call)
+            claims.extend(pairs)
+            for i in batch.gold:
+                self._shown.setdefault(i, set()).update(batch.predicted)
+        return claims
+
+    def _refuse_failures(self, found: Sequence[Any]) -> None:
+        errors = [one for one in found if isinstance(one, BaseException)]
+        if not errors:
+            return
+        for one in found:
+            self._calls.extend([one[1]] if isinstance(one, tuple) else getattr(one, "calls", ()))
+        for one in errors:
+            if not isinstance(one, Exception) or isinstance(one, ExtractBenchError):
+                raise one  # it cannot be asked at all, or is to stop
+        first = errors[0]
+        if not isinstance(first, JudgeError):
+            first = JudgeError(f"{type(first).__name__}: {first}")
+        many = f" ({len(errors)} of {len(found)} calls on the array)" if len(found) > 1 else ""
+        raise JudgeError(f"no alignment: {first.problem}{many}", self._calls, first.reason)
+
+    def _accept(self, claims: Iterable[tuple[int, int]]) -> None:
+        """Take the claims, the likelier one where two want the same item."""
+        ranked = sorted(claims, key=lambda pair: (-self._worth.get(pair, 0.0), pair))
+        left, right = set(self._left), set(self._right)
+        for i, j in ranked:
+            if i in left and j in right:
+                left.discard(i)
+                right.discard(j)
+                self._pairs.append((i, j))
+        self._left, self._right = sorted(left), sorted(right)
+
+
+def _sizes(texts: _Texts) -> dict[int, int]:
+    return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
+
+
+def _answering(judge: object) -> Answering | None:
+    if isinstance(judge, str):
+        if "/" not in judge:
+            raise InputError(
+                f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
+                "'openai/gpt-4o-mini', or an LLMJudge"
+            )
+        return _model(judge)
+    if judge is None or isinstance(judge, Answering):
+        return judge
+    raise InputError(f"judge of an aligner is {judge!r}; expected a model id or an LLMJudge")
+
+
+def _model(name: str | None) -> Answering:
+    from extractbench_nb.judges.llm import LLMJudge
+
+    return LLMJudge(name)

@@ -1,0 +1,279 @@
+"""`render_page`: a page as an image, with places marked."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.core.frames import as_pandas
+from extractbench_nb.errors import InputError
+from extractbench_nb.pdf.pages import MOST_PIXELS, ask
+from extractbench_nb.pdf.page_text import Excerpt
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pypdfium2 import PdfTextPage
+
+
+_UPRIGHT = 0.7
+#: PDFium is not thread-safe.
+_ONE_AT_A_TIME = Lock()
+
+
+class Box(NamedTuple):
+    """A rectangle on a page before any rotation, in PDF points from the bottom left."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    def joined(self, other: Box) -> Box:
+        """Return the smallest box around both."""
+        low = min(self.x0, other.x0), min(self.y0, other.y0)
+        return Box(*low, max(self.x1, other.x1), max(self.y1, other.y1))
+
+    def holds(self, other: Box, across: bool) -> bool:
+        """Say whether the middle of another box is in the same line."""
+        if across:
+            return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1
+        return self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
+
+
+class Line(NamedTuple):
+    """The part of an excerpt in one line, and the box around it."""
+
+    excerpt: Excerpt
+    box: Box
+
+
+def lines_of(path: Path, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
+    """Find the boxes of excerpts; what opening the file takes is limited by `read_layers` only."""
+    import pypdfium2
+
+    found: dict[int, list[Line]] = {}
+    order = sorted(range(len(excerpts)), key=lambda i: excerpts[i].page)
+    try:
+        with _ONE_AT_A_TIME, pypdfium2.PdfDocument(path) as pdf:
+            for number, group in groupby(order, key=lambda i: excerpts[i].page):
+                page = pdf[number - 1]
+                try:
+                    layer = page.get_textpage()
+                    found.update((i, _lines(layer, excerpts[i])) for i in group)
+                finally:
+                    page.close()
+    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
+        raise InputError(f"PDF {str(path)!r} cannot be read: {error}") from None
+    return [found[i] for i in range(len(excerpts))]
+
+
+def _lines(layer: PdfTextPage, excerpt: Excerpt) -> list[Line]:
+    from pypdfium2.raw import FPDFText_GetCharAngle, FPDFText_IsGenerated
+
+    lines: list[Line] = []
+    for index in range(excerpt.first, excerpt.end):
+        if FPDFText_IsGenerated(layer, index) == 1:
+            continue
+        box = Box(*layer.get_charbox(index, loose=True))
+        if box.x1 <= box.x0 or box.y1 <= box.y0:
+            continue
+        runs_upwards = abs(math.sin(FPDFText_GetCharAngle(layer, index))) > _UPRIGHT
+        if lines and lines[-1].box.holds(box, runs_upwards):
+            begun, around = lines[-1]
+            lines[-1] = Line(begun._replace(end=index + 1), around.joined(box))
+        else:
+            lines.append(Line(Excerpt(excerpt.page, index, index + 1), box))
+    return lines or [Line(excerpt, Box(*layer.get_charbox(excerpt.first, loose=True)))]
+
+
+@runtime_checkable
+class HasPdfs(Protocol):
+    """An object that finds the PDF of a document by its id: a `Dataset`, or your own."""
+
+    def pdf_path(self, document: str, /) -> Path:
+        """Return the PDF of a document."""
+
+
+def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
+    """Return the path of a PDF: `document` itself, or what `ds` has for that id."""
+    if isinstance(document, Path):
+        return document
+    if not isinstance(document, str):
+        raise InputError(
+            f"document: expected the id of a document or the pathlib.Path of a PDF, "
+            f"found {document!r:.80}"
+        )
+    if not isinstance(ds, HasPdfs):
+        raise InputError(
+            f"ds: document {document!r:.80} is looked up in a Dataset as load_dataset returns it, "
+            f"found {ds!r:.80}; for a PDF of your own pass document=pathlib.Path(...)"
+        )
+    return ds.pdf_path(document)
+
+
+_MARK = (255, 222, 89)
+_MARGIN = 2
+_LARGEST_SCALE = 10.0
+_MOST_PAGES = 2**31  # PDFium counts in 32 bits
+_EDGES = ("x0", "y0", "x1", "y1")
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A page as an image; made by `render_page`.
+
+    Attributes
+    ----------
+    png : bytes
+        The image as a PNG file.
+    width, height : int
+        Size of the image in pixels.
+    page, pages : int
+        Number of the page, from 1, and number of pages in the document.
+    points : tuple of (float, float)
+        Width and height of the displayed page, cropped and rotated, in PDF points.
+    boxes : tuple of (int, int, int, int)
+        The marked boxes in the image: left, top, right, bottom in pixels from the top left.
+    """
+
+    png: bytes = field(repr=False)
+    width: int
+    height: int
+    page: int
+    pages: int
+    points: tuple[float, float]
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture, for a notebook."""
+        return self.png
+
+
+def render_page(
+    ds: HasPdfs | None,
+    document: str | Path,
+    page: int,
+    *,
+    scale: float = 1.5,
+    boxes: Iterable[Sequence[float]] | pd.DataFrame = (),
+    mark: bool = True,
+) -> PageImage:
+    """Render a page of a PDF as an image.
+
+    Parameters
+    ----------
+    ds : Dataset or None
+        As `load_dataset` returns it; None if `document` is a path.
+    document : str or pathlib.Path
+        The id of a document, or the path of any PDF.
+    page : int
+        Number of the page, from 1.
+    scale : float, optional
+        Pixels per point, above 0 and up to 10. At 1 a letter-size page has 612 x 792 pixels.
+    boxes : iterable of (float, float, float, float) or pandas.DataFrame, optional
+        Places on this page: x0, y0, x1, y1 in PDF points; or a result of `find_evidence`, whose
+        rows on this page are used.
+    mark : bool, optional
+        Whether to draw the boxes into the image.
+
+    Returns
+    -------
+    PageImage
+        The image, its size, and the boxes in pixels; a notebook shows it.
+
+    Raises
+    ------
+    InputError
+        The page does not exist; a scale or box is out of range; the image would have more than 40
+        million pixels; or the PDF cannot be read.
+    DatasetError
+        The document is not in the dataset.
+    MissingPdfError
+        The document has no PDF.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.pdf import find_evidence, render_page
+    >>> ds = xb.load_dataset()
+    >>> found = find_evidence(ds, "night bus demand", "Verrin Transit Authority")
+    >>> render_page(ds, "night bus demand", 1, scale=1, boxes=found).width
+    596
+    """
+    boxes = as_pandas(boxes)
+    if isinstance(boxes, pd.DataFrame):
+        for name in (*_EDGES, "page"):
+            if name not in boxes.columns:
+                raise InputError(
+                    f"boxes: the DataFrame has no column {name!r}, as find_evidence has"
+                )
+        boxes = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
+    places = [_box(box) for box in boxes]
+    asked: object = scale
+    if not isinstance(asked, int | float) or not 0 < asked <= _LARGEST_SCALE:
+        raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
+    path = pdf_of(ds, document)
+    wanted: object = page
+    is_number = isinstance(wanted, int | float | np.integer)
+    # not `page in range(...)`, which compares anything but a plain int with each number in turn
+    number = int(page) if is_number and 1 <= page < _MOST_PAGES and page == int(page) else 0
+    drawn, content = ask(path, "draw", most=MOST_PIXELS, page=number, scale=scale, boxes=places)
+    if "points" not in drawn:
+        raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn['pages']}")
+    points = (float(drawn["points"][0]), float(drawn["points"][1]))
+    if "shape" not in drawn:
+        raise InputError(
+            f"scale={scale!r}: the page has {points[0]:.0f} x {points[1]:.0f} points, the picture "
+            f"would have {points[0] * points[1] * scale**2:,.0f} pixels; expected "
+            f"{MOST_PIXELS:,} at most"
+        )
+    height, stride, width, channels = drawn["shape"]
+    rows = np.frombuffer(content, dtype=np.uint8).reshape(height, stride)[:, : width * channels]
+    pixels = np.array(rows.reshape(height, width, channels)[:, :, :3])
+    marked = []
+    for corners in drawn["boxes"]:
+        (left, right), (top, bottom) = (sorted(pair) for pair in zip(*corners, strict=True))
+        marked.append((left, top, right, bottom))
+        if mark:
+            # multiplied, so that the text stays visible
+            ends = (top, bottom), (left, right)
+            area = tuple(slice(max(0, a - _MARGIN), max(0, b + _MARGIN)) for a, b in ends)
+            pixels[area] = pixels[area] * np.array(_MARK, dtype=np.uint16) // 255
+    return PageImage(_png(pixels), width, height, number, drawn["pages"], points, tuple(marked))
+
+
+def _box(box: Any) -> tuple[float, ...]:
+    try:
+        values = tuple(map(float, box))
+    except (TypeError, ValueError):
+        values = ()
+    if len(values) != len(_EDGES) or not np.isfinite(values).all():
+        raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
+    return values
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    """Encode as PNG (ISO/IEC 15948), true colour, without filters."""
+    height, width = pixels.shape[:2]
+    lines = np.zeros((height, 1 + 3 * width), dtype=np.uint8)
+    lines[:, 1:] = pixels.reshape(height, 3 * width)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    png = b"\x89PNG\r\n\x1a\n"
+    for name, content in (
+        (b"IHDR", header),
+        (b"IDAT", zlib.compress(lines.tobytes(), 6)),
+        (b"IEND", b""),
+    ):
+        checksum = struct.pack(">I", zlib.crc32(name + content))
+        png += struct.pack(">I", len(content)) + name + content + checksum
+    return png

@@ -1,0 +1,304 @@
+"""One model call for one document: the exact response, and details of the call."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from extractbench_nb.core.values.json_values import escape_pointer
+from extractbench_nb.errors import InputError
+from extractbench_nb.runs.folders import Output
+from extractbench_nb.judges.call_failures import Failure, scrub
+from extractbench_nb.judges.calls import CallQueue
+from extractbench_nb.judges.client import Completion, ModelRequest
+from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
+from extractbench_nb.pdf.pages import read_pages
+from extractbench_nb.core.schema.parse import BY_FIELD, parse_schema
+
+MODES = ("prompt", "structured")
+#: Version of the built-in prompts.
+PROMPT_VERSION = "v1"
+#: Placeholders of a ``prompt``, in braces. The last two are the names in the paper's appendix D.
+PLACEHOLDERS = ("schema", "document", "text", "schema_str", "document_name")
+
+_HASHED = 12
+#: Members of a JSON Schema whose own members are named by the user.
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+#: Members that hold values, not schemas.
+_VALUES = ("enum", "const", "default", "examples", "required")
+#: Keywords that OpenAI takes in a strict schema.
+_STRICT = frozenset(
+    (
+        *("type", "properties", "required", "additionalProperties", "items", "anyOf", "enum"),
+        *("const", "$ref", "$defs", "definitions", "title", "description", "pattern", "format"),
+        *("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minItems", "maxItems"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The prompt for a document: the built-in one, or a user's template with `PLACEHOLDERS`.
+
+    In the mode ``"prompt"`` it must contain the schema. The text of a document follows it if it has
+    no ``{text}``.
+    """
+
+    mode: str
+    template: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the template."""
+        needed = ("schema", "schema_str") if self.mode == "prompt" else ()
+        check_template(self.template, PLACEHOLDERS, needed)
+
+    @property
+    def version(self) -> str:
+        """Version of the built-in prompts, or ``custom-`` and the start of the SHA-256."""
+        return prompt_version(self.template)
+
+    def messages(
+        self,
+        document: str,
+        schema: Mapping[str, Any],
+        *,
+        text: str | None = None,
+        pdf: Path | None = None,
+    ) -> tuple[dict[str, Any], ...]:
+        """Return the user message."""
+        template = _built_in(self.mode) if self.template is None else self.template
+        shown = json.dumps(schema, ensure_ascii=False, indent=2)
+        content = _built_in("file")
+        if text is not None:
+            content = _built_in("text").format(text=quoted({"document": text})["document"])
+        values = {"schema": shown, "document": document, "text": content}
+        values |= {"schema_str": shown, "document_name": document}
+        prompt = template.format_map(values)
+        if text is not None and "text" not in placeholders_of(template, PLACEHOLDERS):
+            prompt = f"{prompt.rstrip()}\n\n{content}"
+        prompt = sendable(prompt)
+        if pdf is None:
+            return ({"role": "user", "content": prompt},)
+        try:
+            data = base64.b64encode(pdf.read_bytes()).decode()
+        except OSError as error:
+            raise InputError(
+                f"PDF {str(pdf)!r} cannot be read: {error.strerror or error}"
+            ) from None
+        file = {"filename": sendable(f"{document}.pdf")}
+        file["file_data"] = f"data:application/pdf;base64,{data}"
+        parts = [{"type": "file", "file": file}, {"type": "text", "text": prompt}]
+        return ({"role": "user", "content": parts},)
+
+
+def check_template(template: object, allowed: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise `InputError` unless a template has allowed placeholders, and one of those needed."""
+    if template is None:
+        return
+    if not isinstance(template, str) or not template.strip():
+        raise InputError(f"prompt is {template!r}; expected a text")
+    try:
+        names = placeholders_of(template, allowed)
+        problem = f"it lacks {{{needed[0]}}}" if needed and not names & {*needed} else ""
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        listed = ", ".join(f"{{{name}}}" for name in allowed)
+        raise InputError(f"prompt: {problem}. Allowed are {listed}")
+
+
+def prompt_version(template: str | None, built_in: str = PROMPT_VERSION) -> str:
+    """Return the version of the built-in prompt, or one that is made of a template's hash."""
+    if template is None:
+        return built_in
+    data = template.encode("utf-8", "surrogatepass")
+    return f"custom-{hashlib.sha256(data).hexdigest()[:_HASHED]}"
+
+
+def document_text(pdf: Path) -> str:
+    """Read the text of a PDF, page by page."""
+    pages = read_pages(pdf)
+    if not any(page.strip() for page in pages):
+        return ""
+    return "\n\n".join(f"[page {number}]\n{page}" for number, page in enumerate(pages, 1))
+
+
+def plain_schema(schema: Any) -> dict[str, Any]:
+    """Return a JSON Schema without its envelope and ``evaluation_config`` annotations."""
+    document = parse_schema(schema).document
+    ours = (_ANNOTATION, BY_FIELD)
+    return {key: _plain(key, value) for key, value in document.items() if key not in ours}
+
+
+_ANNOTATION = "evaluation_config"
+
+
+def _plain(keyword: str, value: Any) -> Any:
+    if keyword in _VALUES:
+        return value
+    if keyword in _NAMED and isinstance(value, Mapping):
+        return {name: _plain("", part) for name, part in value.items()}
+    if isinstance(value, Mapping):
+        return {key: _plain(key, part) for key, part in value.items() if key != _ANNOTATION}
+    return [_plain("", part) for part in value] if isinstance(value, list) else value
+
+
+@cache
+def _built_in(name: str) -> str:
+    source = files("extractbench_nb.runs") / "prompts" / PROMPT_VERSION / f"{name}.txt"
+    return source.read_text(encoding="utf-8").rstrip("\n")
+
+
+def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
+    """List where a schema breaks OpenAI's rules for strict structured outputs.
+
+    The rules (platform.openai.com/docs/guides/structured-outputs, "Supported schemas"): the root is
+    an object, each object has ``additionalProperties: false`` and requires all its properties, and
+    only the keywords in `_STRICT` are used.
+    """
+    found = [] if schema.get("type") == "object" else ["#: the root is not of type object"]
+    waiting: list[tuple[str, Any]] = [("#", schema)]
+    while waiting:
+        pointer, part = waiting.pop()
+        if not isinstance(part, Mapping):
+            found.append(f"{pointer}: not an object")
+            continue
+        types, properties = part.get("type"), part.get("properties") or {}
+        is_object = types == "object" or (isinstance(types, list) and "object" in types)
+        if is_object or "properties" in part:
+            if part.get("additionalProperties") is not False:
+                found.append(f"{pointer}: additionalProperties is not false")
+            required = part.get("required") or ()
+            found += [f"{pointer}: {n!r} is not required" for n in properties if n not in required]
+        found += [f"{pointer}: {name!r} is not supported" for name in part if name not in _STRICT]
+        below = [
+            (f"{pointer}/{keyword}/{escape_pointer(key)}", value)
+            for keyword in ("properties", "$defs", "definitions")
+            for key, value in (part.get(keyword) or {}).items()
+        ]
+        if "items" in part:
+            below.append((f"{pointer}/items", part["items"]))
+        branches = enumerate(part.get("anyOf") or ())
+        below += [(f"{pointer}/anyOf/{number}", branch) for number, branch in branches]
+        waiting.extend(reversed(below))
+    return found
+
+
+#: Reasons why a call gave no output: those of the model, and passing ones of the service.
+#: After the passing ones a document is asked about again when its run is resumed.
+PASSING = (
+    *("rate_limited", "timeout", "server_error", "connection", "bad_key", "not_found", "redirect"),
+)
+REASONS = ("page_limit", "context_length", "schema_rejected", "refused", "other", *PASSING)
+
+_WORDS = {
+    "context_window": "context_length",
+    "rate_limit": "rate_limited",
+    "quota": "rate_limited",
+    "timeout": "timeout",
+    "server_error": "server_error",
+    "conflict": "server_error",
+    "too_early": "server_error",
+    "connection": "connection",
+    "bad_key": "bad_key",
+    "forbidden": "bad_key",
+    "not_found": "not_found",
+    "redirect": "redirect",
+}
+_LIMIT = r"(?:maximum|limit|exceed\w*|too many|more than|at most)"
+_PAGES = re.compile(
+    rf"page limit|more pages than|{_LIMIT}\b.{{0,60}}\bpages\b|\bpages\b.{{0,60}}\b{_LIMIT}",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(
+    r"context.(?:length|window)|(?:prompt|input|request) is too long|token count|too many tokens"
+    r"|maximum.{0,40}tokens|tokens.{0,40}(?:maximum|limit)",
+    re.IGNORECASE,
+)
+_SCHEMA = re.compile(r"schema|too many states|compiled grammar", re.IGNORECASE)
+_NO_MODE = re.compile(
+    r"response_format.{0,60}not supported (?:with|by|for) this model", re.IGNORECASE
+)
+_POLICY = re.compile(
+    r"content.?(?:policy|filter|management)|safety (?:system|polic)|usage polic|blocked",
+    re.IGNORECASE,
+)
+_FILTERED = "content_filter"
+_LONGEST_REFUSAL = 500
+#: Maximum length of an answer; only a faulty server exceeds it.
+_LONGEST = 50_000_000
+_SHORTEST_KEY = 16
+
+
+class NotAskedError(Exception):
+    """No request was made, because the budget is spent or the server does not answer."""
+
+
+async def call_model(queue: CallQueue, request: ModelRequest, document_input: str) -> Output:
+    """Request the output for one document; a failed call is an output too."""
+    attempts, begun = 0, time.perf_counter()
+
+    def count() -> None:
+        nonlocal attempts, begun
+        attempts, begun = attempts + 1, time.perf_counter()
+
+    raw: str | None = None
+    error: tuple[str, str] | None = None
+    completion = Completion(None, False, None, None, None)
+    try:
+        completion = await queue.say(request, count)
+    except Failure as failure:
+        if attempts == 0 or failure.reason == "budget":
+            raise NotAskedError(str(failure)) from None
+        error = (reason_of(failure, structured=request.schema is not None), failure.problem)
+    if completion.text is not None and len(completion.text) > _LONGEST:
+        length = f"{len(completion.text):,} characters; the maximum is {_LONGEST:,}"
+        error = ("other", f"the answer has {length}")
+    elif completion.refusal is not None:
+        error = ("refused", scrub(completion.refusal)[:_LONGEST_REFUSAL])
+    elif completion.finish_reason == _FILTERED:
+        error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
+    if completion.text is not None and len(completion.text) <= _LONGEST:
+        raw = _without_keys(completion.text)
+    meta = {
+        "finish_reason": completion.finish_reason,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "cost_usd": completion.cost_usd,
+        "raw_characters": None if raw is None else len(raw),
+        "latency_seconds": round(time.perf_counter() - begun, 3),
+        "error": None if error is None else {"reason": error[0], "message": error[1]},
+        "input": document_input,
+        "attempts": attempts,
+    }
+    return Output(raw, meta)
+
+
+def _without_keys(text: str) -> str:
+    """Hide the values of API keys, which a server may quote."""
+    for name, value in os.environ.items():
+        if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
+            text = text.replace(value, "[hidden]")
+    return text
+
+
+def reason_of(failure: Failure, *, structured: bool) -> str:
+    """Return the reason why a call gave no output."""
+    if failure.reason in _WORDS:
+        return _WORDS[failure.reason]
+    text = failure.problem
+    if structured and _SCHEMA.search(text) and not _NO_MODE.search(text):
+        return "schema_rejected"
+    known = (("page_limit", _PAGES), ("context_length", _CONTEXT), ("refused", _POLICY))
+    return next((reason for reason, words in known if words.search(text)), "other")

@@ -1,0 +1,299 @@
+"""`estimate_cost`: what an evaluation with models would cost, before any request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb.support.concurrency import run_anywhere
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, known_sums
+from extractbench_nb.runs.inputs import Documents, evaluated_source, read_output, read_runs
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import dollars, plural
+from extractbench_nb.core.alignment import OptimalAligner
+from extractbench_nb.judges.model_aligner import ALIGNING, Alignment, LLMAligner
+from extractbench_nb.core.profiles import Profile, get_profile
+from extractbench_nb.judges.aligner_prompts import answer_tokens
+from extractbench_nb.core.scoring import Scorer
+from extractbench_nb.core.traversal import Aligner
+from extractbench_nb.errors import InputError
+from extractbench_nb.core.evaluation import Run, choose_alignment
+from extractbench_nb.core.text.judging import Judge, JudgeError
+from extractbench_nb.core.text.choosing import choose_judge
+from extractbench_nb.judges.client import list_price
+from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.judges.replay import Notes, PlannedCall, rehearsing
+from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
+
+__all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost"]
+
+
+_MOST = 8
+_NAMES = 200
+
+
+def _dollars(value: float) -> str:
+    return "cost unknown: the model has no list price" if isnan(value) else dollars(value)
+
+
+ESTIMATE_COLUMNS = FrameSpec(
+    "calls",
+    "one row per call of a model that would be made",
+    (
+        Column("run", "string", "the run; missing for a single document", nullable=True),
+        Column("document", "string", "the document; missing for a single one", nullable=True),
+        Column("field", "string", "path without indices"),
+        Column("metric", "string", "metric that asks; array_llm for an alignment"),
+        Column("model", "string", "LiteLLM id of the model"),
+        Column("cached", "bool", "whether the answer is cached, or an earlier call asks the same"),
+        Column("prompt_tokens", "int64", "tokens to ask, as GPT-2 counts", "0 and up"),
+        Column("completion_tokens", "int64", "tokens of a usual answer", "0 and up"),
+        Column("cost_usd", "Float64", "at list prices; 0 if cached", "0 and up", True),
+        Column("highest_cost_usd", "Float64", "if the answer has max_tokens", "0 and up", True),
+    ),
+)
+
+_TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
+
+#: Run, document, and a call about them.
+Row = tuple[str | None, str | None, PlannedCall]
+
+
+class CostEstimate(DescribedFrames):
+    """The model calls that an evaluation would make, and their cost.
+
+    Made by `estimate_cost`.
+
+    Attributes
+    ----------
+    calls : pandas.DataFrame
+        One row per call.
+    summary : pandas.Series
+        Totals over all calls.
+    by_field : pandas.DataFrame
+        Totals for each field, metric and model.
+    unknown : tuple of str
+        Names of judges whose requests cannot be predicted; the estimate does not include them.
+    """
+
+    _specs = (ESTIMATE_COLUMNS,)
+
+    def __init__(self, calls: pd.DataFrame, unknown: tuple[str, ...] = ()) -> None:
+        self._calls = calls
+        self.unknown = unknown
+
+    @property
+    def calls(self) -> pd.DataFrame:
+        """One row per call; see `columns`."""
+        return self._calls.copy()
+
+    @property
+    def summary(self) -> pd.Series:
+        """Totals: calls, cached, requests, prompt_tokens, completion_tokens, cost_usd, ...
+
+        ``calls`` is the number of rows that `Evaluation.judge_calls` would have. ``requests`` are
+        the calls that are not cached; tokens and costs are those of the requests. A cost is NaN if
+        a model has no price.
+        """
+        return self._counted().sum(skipna=False).rename("summary")
+
+    @property
+    def by_field(self) -> pd.DataFrame:
+        """The totals for each field, metric and model, the most expensive first."""
+        keys = ["field", "metric", "model"]
+        groups = [self._calls[key] for key in keys]
+        frame = known_sums(self._counted(), groups, sort=False).reset_index()
+        frame = frame.astype(dict.fromkeys(keys, "string"))
+        order = ["cost_usd", "prompt_tokens"]
+        return frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+
+    def _counted(self) -> pd.DataFrame:
+        """Return what each call adds to the totals; a cached one needs no tokens."""
+        calls = self._calls
+        asked = ~calls["cached"]
+        counts = pd.DataFrame({"calls": 1, "cached": calls["cached"], "requests": asked})
+        return counts.join(calls[list(_TOTALS)].where(asked, 0)).astype("float64")
+
+    def __repr__(self) -> str:
+        """Write the totals and the most expensive fields."""
+        by_field = self.by_field
+        models = by_field["model"].nunique()
+        lines = [self._head()]
+        for row in by_field.head(_MOST).to_dict("records"):
+            model = f", {row['model']}" if models > 1 else ""
+            requests = plural(int(row["requests"]), "request")
+            lines.append(
+                f"{row['field']} ({row['metric']}{model}): {requests}, "
+                f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
+            )
+        return "\n  ".join([*lines, *self._more(by_field)])
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
+
+    def _head(self) -> str:
+        s = self.summary
+        cached = f", {s['cached']:,.0f} of them cached" if s["cached"] else ""
+        cost = _dollars(s["cost_usd"])
+        if s["cost_usd"] > 0:
+            cost = f"about {cost}, at most {_dollars(s['highest_cost_usd'])}"
+        calls = plural(int(s["calls"]), "model call")
+        requests = plural(int(s["requests"]), "request")
+        tokens = f"{s['prompt_tokens']:,.0f} prompt tokens"
+        return f"CostEstimate: {calls}{cached}; {requests}, {tokens}; {cost}"
+
+    def _more(self, by_field: pd.DataFrame) -> list[str]:
+        more = len(by_field) - _MOST
+        lines = [f"… {more} more; .by_field has them"] if more > 0 else []
+        if self.unknown:
+            names = ", ".join(self.unknown)
+            lines.append(f"not included: requests of {names[:_NAMES]}, which are not known")
+        return lines
+
+
+def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_runs
+    schema_or_runs: Any,
+    gold: Any = MISSING,
+    predicted: Any = MISSING,
+    *,
+    dataset: Documents | None = None,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+) -> CostEstimate:
+    """Estimate an evaluation's requests to language models and their cost, without making any.
+
+    Parameters
+    ----------
+    schema_or_runs : object
+        The schema of one document, with `gold` and `predicted`, as `evaluate` takes it; or the
+        runs that `evaluate_runs` takes, without them.
+    gold, predicted : object, optional
+        See `evaluate`.
+    dataset : Dataset, optional
+        See `evaluate_runs`.
+    judge, alignment, profile : object, optional
+        See `evaluate`. No key is needed.
+
+    Returns
+    -------
+    CostEstimate
+        ``summary``, ``by_field`` and ``calls``, one row per call.
+
+    Raises
+    ------
+    InputError, SchemaError, ConfigError
+        See `evaluate` and `evaluate_runs`.
+    UnavailableError
+        LiteLLM, whose price list is used, is not installed.
+
+    Notes
+    -----
+    Questions are composed as they would be asked, and looked up in the judge's cache. Tokens are
+    counted with GPT-2's tokenizer, which for such texts gives slightly more than newer models need.
+    A typical verdict is assumed to have 60 tokens; models that reason first need more, up to
+    ``max_tokens``, on which ``highest_cost_usd`` is based. Repeated questions after an unreadable
+    answer are not included. If the answers of an LLM alignment are not cached, items are paired by
+    the offline alignment; this underestimates the cost, because that alignment maximises the number
+    of equal fields, which need no question. For large arrays only the first round is counted.
+    Judges of your own are not asked; ``unknown`` names them.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    >>> estimate_cost(schema, {"name": "Ann"}, {"name": "Anne"})
+    CostEstimate: 0 model calls; 0 requests, 0 prompt tokens; $0
+    """
+    sides = {"gold": gold, "predicted": predicted}
+    missing = [name for name, value in sides.items() if value is MISSING]
+    profile, judge, notes = get_profile(profile), choose_judge(judge), Notes()
+    aligner = choose_alignment(alignment, judge)
+    if isinstance(aligner, LLMAligner):
+        aligner = _RehearsedAligner(aligner, notes, profile)
+    rehearsal = rehearsing(judge, notes)
+    rows: list[Row] = []
+
+    def rehearse(
+        run: str | None, document: str | None, schema: Any, gold: Any, predicted: Any
+    ) -> None:
+        """Evaluate one document with a judge that only takes notes."""
+        before = len(notes.calls)
+        traversal = Run(schema, gold, predicted, rehearsal, aligner, profile).traversal
+        if traversal.is_open:
+            run_anywhere(traversal.settle())
+        rows.extend((run, document, call) for call in notes.calls[before:])
+
+    if isinstance(schema_or_runs, Mapping | Schema) or len(missing) < len(sides):
+        if missing:
+            names = " and ".join(missing)
+            raise InputError(f"{names} missing; a schema is followed by gold and predicted")
+        rehearse(None, None, schema_or_runs, gold, predicted)
+    else:
+        plan = read_runs(schema_or_runs, dataset)
+        for cell in plan.cells:
+            gold = plan.gold(cell)
+            predicted = evaluated_source(read_output(cell.predicted), gold)
+            rehearse(cell.run, cell.document, plan.schemas[cell.schema_key], gold, predicted)
+    return CostEstimate(_frame(rows), tuple(sorted(notes.unknown)))
+
+
+class _RehearsedAligner(LLMAligner):
+    """Notes what would be asked about arrays, and pairs items as the offline aligner does."""
+
+    def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
+        self._asking: Any = aligner.judge
+        self._notes = notes
+        self._options = {
+            "max_prompt_tokens": aligner.max_prompt_tokens,
+            "candidates": aligner.candidates,
+        }
+        super().__init__(self._noting(notes), **self._options)
+        self._optimal = OptimalAligner(Scorer(profile, OfflineJudge()))
+
+    def _noting(self, notes: Notes) -> Any:
+        return rehearsing(self._asking, notes)
+
+    async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
+        of_array = Notes([], self._notes.asked, self._notes.unknown)
+        aligner = LLMAligner(self._noting(of_array), **self._options)
+        try:
+            return await aligner.align(node, gold, predicted)  # as far as answers are cached
+        except JudgeError:
+            return Alignment(self._optimal(node, gold, predicted))
+        finally:
+            for call in of_array.calls:
+                tokens = min(answer_tokens(call.messages), call.most_tokens)
+                field = node.field or "$"
+                noted = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
+                self._notes.calls.append(noted)
+
+
+def _frame(rows: Sequence[Row]) -> pd.DataFrame:
+    prices: dict[tuple[str, int, int], float | None] = {}
+
+    def price(call: PlannedCall, answer_tokens: int) -> float | None:
+        key = (call.model, call.prompt_tokens, answer_tokens)
+        if key not in prices:
+            prices[key] = list_price(*key)
+        return 0.0 if call.cached else prices[key]
+
+    cells = [
+        (
+            run,
+            document,
+            call.field or "$",
+            call.metric,
+            call.model,
+            call.cached,
+            call.prompt_tokens,
+            call.answer_tokens,
+            price(call, call.answer_tokens),
+            price(call, call.most_tokens),
+        )
+        for run, document, call in rows
+    ]
+    return ESTIMATE_COLUMNS.from_rows(cells)

@@ -1,0 +1,387 @@
+"""`evaluate_runs`: finished outputs are reused, all others are evaluated and stored."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.core.values.json_values import private_copy, read_document
+from extractbench_nb.runs.inputs import (
+    Cell,
+    Documents,
+    Plan,
+    accepted_digests,
+    own_columns,
+    read_runs,
+    schema_digests,
+)
+from extractbench_nb.runs.results import Evaluations, FolderSource, Source, read_description
+from extractbench_nb.runs.rows import OWN_SUMMARY
+from extractbench_nb.runs.rule_rows import CheckedRules, check_batch
+from extractbench_nb.runs.storage import (
+    SETTINGS,
+    FolderStorage,
+    MemoryStorage,
+    open_storage,
+    refuse_occupied,
+    refuse_unfinishable,
+    settings_of,
+    write_files,
+)
+from extractbench_nb.runs.workers import (
+    Context,
+    Done,
+    Failed,
+    Finished,
+    Runner,
+    Task,
+    count_workers,
+    failure,
+    rare_collections,
+    runner,
+    start_workers,
+)
+from extractbench_nb.core.profiles import Profile, get_profile
+from extractbench_nb.core.traversal import Aligner
+from extractbench_nb.errors import InputError, needs
+from extractbench_nb.core.evaluation import check_models, choose_alignment, evaluate, read_predicted
+from extractbench_nb.core.result import Evaluation, Inputs
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.text.choosing import choose_judge
+from extractbench_nb.core.schema.parse import SchemaSource
+
+__all__ = ["evaluate_runs", "load_evaluations"]
+
+
+_SHOWN = 3
+_PASS_RATE = OWN_SUMMARY.names.index("pass_rate")
+
+
+@dataclass
+class _Batch:
+    """One batch while it is evaluated; after the first failure no further output is started."""
+
+    plan: Plan
+    storage: MemoryStorage | FolderStorage
+    bar: Any
+    evaluated: int = 0
+    reused: int = 0
+    passed: float = 0.0
+    failed: list[Failed] = field(default_factory=list)
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the outputs that are not finished."""
+        for position, cell in enumerate(self.plan.cells):
+            if self.failed:
+                return
+            try:
+                if self.storage.has(position):
+                    self.reused += 1
+                    self.bar.update()
+                    continue
+                accepted = self.plan.accepted.get(cell.document, ())
+                inputs = self.plan.gold(cell), cell.predicted, accepted
+                task = Task(position, cell.schema_key, *inputs)
+            except Exception as error:  # noqa: BLE001 - a dataset may raise anything
+                self.failed.append(failure(position, error))
+                return
+            yield task
+
+    def take(self, done: Done) -> None:
+        """Store what a worker returned."""
+        finished = [item for item in done if isinstance(item, Finished)]
+        self.failed.extend(item for item in done if isinstance(item, Failed))
+        self.storage.keep(finished)
+        self.evaluated += len(finished)
+        self.passed += sum(item.summary[_PASS_RATE] for item in finished)
+        if self.evaluated:
+            self.bar.set_postfix(pass_rate=f"{self.passed / self.evaluated:.3f}", refresh=False)
+        self.bar.update(len(finished))
+
+    def error(self) -> InputError:
+        """Name the first outputs that failed, and count the others of the same problem."""
+        first = min(self.failed, key=lambda failed: failed.position)
+        same = sorted(failed.position for failed in self.failed if failed.problem == first.problem)
+        names = "; ".join(self.plan.cells[position].name for position in same[:_SHOWN])
+        more = f" and {len(same) - _SHOWN} more" if len(same) > _SHOWN else ""
+        error = InputError(f"{names}{more}: {first.problem}")
+        if first.trace:
+            error.add_note(first.trace)
+        return error
+
+
+def _run(
+    plan: Plan,
+    storage: MemoryStorage | FolderStorage,
+    evaluate_tasks: Runner,
+    *,
+    progress: bool,
+) -> dict[str, Any]:
+    """Evaluate and store what is not finished; return the counts for ``meta``."""
+    started = time.perf_counter()
+    bar = progress_bar(shown=progress, total=len(plan.cells), unit="doc", desc="evaluate")
+    with bar:
+        batch = _Batch(plan, storage, bar)
+        for done in evaluate_tasks(batch.tasks()):
+            batch.take(done)
+        if batch.failed:
+            raise batch.error()
+    seconds = time.perf_counter() - started
+    return {"evaluated": batch.evaluated, "reused": batch.reused, "seconds": seconds}
+
+
+@rare_collections()
+def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
+    runs: pd.DataFrame | str | Path | Documents,
+    *,
+    dataset: Documents | None = None,
+    judge: str | Judge = "offline",
+    alignment: str | Aligner = "optimal",
+    profile: str | Profile = "paper",
+    schema: SchemaSource | Mapping[str, SchemaSource] | None = None,
+    metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
+    max_concurrency: int = 8,
+    progress: bool = True,
+    save_to: str | Path | None = None,
+    resume: str | Path | None = None,
+) -> Evaluations:
+    """Evaluate the outputs of many runs on many documents.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame, str, pathlib.Path or Dataset
+        A frame with columns run, document and predicted (a value, JSON text, or a ``pathlib.Path``;
+        None or NA if there is no output), and optionally domain, schema and gold in the same
+        forms. Runs and documents are texts; integers are converted. All other columns are kept in
+        ``summary``: numbers, booleans, texts, timestamps, lists and dicts as they are, categories
+        as their values, and anything else as text. Or a folder laid out as ``run/document.json``.
+        Or a dataset that has runs, or one or several runs of `extract`, whose cost and latency are
+        kept. A Polars or Arrow frame is read as a pandas one.
+    dataset : Dataset, optional
+        Where schema and gold come from if they are not columns: anything with ``listing`` or
+        ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
+    judge : str or Judge, optional
+        See `evaluate`. One that asks models is checked before any work.
+    alignment : str, LLMAligner or callable, optional
+        See `evaluate`.
+    profile : str or Profile, optional
+        See `evaluate`.
+    schema : schema or mapping from str, optional
+        The schema of all documents, in a form that `evaluate` takes, or a dict from the id in the
+        column ``schema`` to the one in its place; other schemas stay.
+    metrics : mapping from str, optional
+        Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
+        schema that has the field; see `parse_schema`.
+    accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
+        Other values that are right too: a frame or records with ``document``, ``path`` and
+        ``value``, or the name of such a JSON or CSV file. See `evaluate`, and `Dataset.accepted`
+        for those that a dataset brings. ``meta["accepted"]`` is their number.
+    n_jobs : int, optional
+        Worker processes; 1 is this process, -1 one per processor.
+    executor : concurrent.futures.Executor, optional
+        Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
+        is left running.
+    max_concurrency : int, optional
+        Maximum number of documents evaluated concurrently in each worker, for awaited metrics; 1 or
+        more.
+    progress : bool, optional
+        Whether to show a progress bar.
+    save_to : str or pathlib.Path, optional
+        A folder without a batch. Each finished output is written there at once, so that memory use
+        does not grow with the batch; at the end ``fields.parquet``, ``arrays.parquet``,
+        ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and ``batch.json`` are
+        written, and ``rules.parquet`` if rules are registered (see `rule`).
+    resume : str or pathlib.Path, optional
+        Like `save_to`, but the folder may hold a batch. Outputs that were finished there with the
+        same inputs are not evaluated again, except those in which a metric gave no verdict
+        (``judge_error``); answers in the cache of a judge are reused. Stored outputs that are not
+        in `runs` stay in the folder and are not in the results. Results that were read from the
+        folder before keep the frames that they have loaded, and raise `InputError` for the others
+        if the new results differ.
+
+    Returns
+    -------
+    Evaluations
+        One evaluation per output, in the order of `runs`.
+
+    Raises
+    ------
+    InputError
+        Before any work: a column is missing or has a wrong type, a pair of run and document
+        occurs twice, a document, the id of a schema or a field of `metrics` is unknown, a file
+        cannot be read, or a judge has no key. During the work: a gold document is not JSON, an
+        accepted alternative is for a path that gold does not have or of a wrong type, or a worker
+        process died; finished outputs stay in the folder. Also if `save_to` holds a batch, or
+        `resume` holds one with other settings or one that another process is using.
+    SchemaError, ConfigError
+        A schema cannot be read, or a metric is not one for its field.
+    OutputError
+        The folder cannot be written.
+
+    Notes
+    -----
+    An output that is not JSON, is empty or absent is evaluated too: its outcome in ``summary`` is
+    ``invalid``, with the parser's message and position, and every field counts as not passed
+    (section 4 of the ExtractBench paper). Metrics that are defined in a notebook work in worker
+    processes too.
+
+    Model calls are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
+    Threads share one judge; each worker process has a copy, with its own ``budget_usd`` and
+    ``max_concurrency``, and all copies share the cache. A judge or an aligner may have an attribute
+    ``fingerprint``, a JSON value: `resume` refuses one of the same name with another.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
+    >>> runs = pd.DataFrame(
+    ...     {
+    ...         "run": ["a", "b"],
+    ...         "document": ["report", "report"],
+    ...         "predicted": [{"year": 2024}, "{'year': 2024}"],
+    ...         "schema": [schema, schema],
+    ...         "gold": [{"year": 2024}, {"year": 2024}],
+    ...     }
+    ... )
+    >>> evs = evaluate_runs(runs, progress=False)
+    >>> evs.summary[["run", "outcome", "pass_rate"]].values.tolist()
+    [['a', 'evaluated', 1.0], ['b', 'invalid', 0.0]]
+    """
+    profile = get_profile(profile)
+    options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}
+    judge = choose_judge(judge)
+    alignment = choose_alignment(alignment, judge)
+    limit: object = max_concurrency
+    if type(limit) is not int or limit < 1:
+        raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
+    workers = count_workers(n_jobs, executor)
+    folder = _folder_of(save_to, resume)
+    with start_workers(workers, executor) as pool:  # while the inputs are read
+        plan = read_runs(runs, dataset, schema, metrics, accepted)
+        context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
+        for parsed in plan.schemas.values():
+            check_models(judge, alignment, parsed)
+        settings = settings_of(context)
+        description = {
+            **settings,
+            "outputs": len(plan.cells),
+            "runs": len({cell.run for cell in plan.cells}),
+            "documents": len({cell.document for cell in plan.cells}),
+            "schemas": schema_digests(plan),
+            "accepted": sum(
+                len(plan.accepted.get(document, ()))
+                for document in {cell.document for cell in plan.cells}
+            ),
+            "alternatives": accepted_digests(plan),
+        }
+        evaluating = runner(context, workers, pool)
+        source: Source
+        if folder is None:
+            source = memory = MemoryStorage(plan, description)
+            counts = _run(plan, memory, evaluating, progress=progress)
+        else:
+            with open_storage(folder, plan, settings) as storage:
+                counts = _run(plan, storage, evaluating, progress=progress)
+                rules = check_batch(plan)
+                digest = write_files(folder, storage.results(), plan.extras, description, rules)
+            counts["folder"] = str(folder)
+            source = FolderSource(folder, plan.extras, digest)
+    versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
+    meta = _meta_of(description) | counts | versions
+    return Evaluations(source, meta, _Origin(plan, options))
+
+
+def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
+    """Check that a batch can be written to its folder."""
+    if save_to is not None and resume is not None:
+        raise InputError("save_to and resume are both set; pass resume alone")
+    if save_to is not None or resume is not None:
+        needs("pyarrow.parquet", "batch")
+    if save_to is not None:
+        refuse_occupied(Path(save_to), "save_to")
+        return Path(save_to)
+    if resume is not None:
+        refuse_unfinishable(Path(resume))
+        return Path(resume)
+    return None
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """The inputs of a batch, and how they were evaluated."""
+
+    plan: Plan
+    options: Mapping[str, Any]
+
+    def evaluation(self, run: str, document: str) -> Evaluation:
+        """Evaluate an output again."""
+        cell = self._cell(run, document)
+        if cell.predicted is None:
+            raise InputError(f"{cell.name}: it has no output to evaluate")
+        schema = self.plan.schemas[cell.schema_key]
+        accepted = self.plan.accepted.get(document, ())
+        options = {**self.options, "accepted": accepted}
+        return evaluate(schema, self.plan.gold(cell), cell.predicted, **options)
+
+    def inputs(self, run: str, document: str) -> Inputs:
+        """Read what was compared for an output."""
+        cell = self._cell(run, document)
+        gold = private_copy(read_document(self.plan.gold(cell), "gold"), "gold")
+        return Inputs(self.plan.schemas[cell.schema_key], gold, *read_predicted(cell.predicted))
+
+    def rules(self) -> CheckedRules | None:
+        """Check the rules that are registered now."""
+        return check_batch(self.plan)
+
+    def _cell(self, run: str, document: str) -> Cell:
+        wanted = (run, document)
+        return next(cell for cell in self.plan.cells if (cell.run, cell.document) == wanted)
+
+
+def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of ``Evaluations.meta`` that come from a batch's description."""
+    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
+    entries = {name: description[name] for name in names}
+    entries["accepted"] = description.get("accepted", 0)  # folders of format 2 have none
+    settings = {name: description.get(name) for name in SETTINGS}
+    settings["accepted"] = description.get("alternatives", {})  # older folders have no digests
+    inputs = {"schemas": description.get("schemas", {}), "settings": settings}
+    return {"profile": description["profile"]["name"], **entries, **inputs}
+
+
+def load_evaluations(folder: str | Path) -> Evaluations:
+    """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        With ``batch.json`` and the Parquet files.
+
+    Returns
+    -------
+    Evaluations
+        Frames are read on first use, which raises `InputError` if the folder has been rewritten
+        since. An output cannot be evaluated again, because the inputs are not in the folder. If
+        rules were stored, ``meta["rules"]`` has their names and a hash of the source of each.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, no finished batch in it, or one of another format.
+    """
+    path = Path(folder)
+    needs("pyarrow.parquet", "batch")
+    about = read_description(path)
+    source = FolderSource(path, own_columns(about["extras"]), about.get("digest"))
+    meta = _meta_of(about) | {name: about[name] for name in ("rules",) if name in about}
+    return Evaluations(source, {**meta, "folder": str(path)})

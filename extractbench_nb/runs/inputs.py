@@ -1,0 +1,594 @@
+"""The inputs of a batch, read into cells: one cell per run and document."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
+from numbers import Integral
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import pandas as pd
+from pandas.api import types
+
+from extractbench_nb.support.files import reading
+from extractbench_nb.core.frames import Column, as_pandas
+from extractbench_nb.core.values.json_values import canonical, plain_levels, private_copy, read_document
+from extractbench_nb.runs.rows import (
+    SUMMARIES,
+    is_time,
+    time_cells,
+    time_dtype,
+    value_to_text,
+)
+from extractbench_nb.support.wording import fitted
+from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
+from extractbench_nb.core.accepted_input import Alternative, by_document, read_accepted
+from extractbench_nb.core.evaluation import read_predicted
+from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.schema.parse import ENVELOPES, fields_of, nodes_of, parse_schema, with_metrics
+from extractbench_nb.core.schema.resolve import STRUCTURE_OR_REF
+
+
+class Documents(Protocol):
+    """What a batch needs of a dataset; `xb.load_dataset` gives one."""
+
+    @property
+    def documents(self) -> pd.DataFrame:
+        """One row per document, with columns document, domain and schema."""
+        ...
+
+    def schema(self, schema_id: str, /) -> Any:
+        """Return the JSON Schema of an id in ``documents["schema"]``."""
+        ...
+
+    def gold(self, document_id: str, /) -> Any:
+        """Return the gold value of a document."""
+        ...
+
+
+class Cell(NamedTuple):
+    """One output. A gold of None is read from the dataset; a predicted of None is absent."""
+
+    run: str
+    document: str
+    domain: str | None
+    schema: str
+    schema_key: str
+    gold: Any
+    predicted: Any
+
+    @property
+    def name(self) -> str:
+        """The cell as errors call it."""
+        return f"run {self.run!r}, document {self.document!r}"
+
+    @property
+    def ids(self) -> tuple[str, str, str | None, str]:
+        """The cells of the columns that lead every frame."""
+        return self.run, self.document, self.domain, self.schema
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a batch evaluates: its cells in order, the schemas by key, the user's own columns.
+
+    ``accepted`` are the accepted alternatives by document.
+    """
+
+    cells: tuple[Cell, ...]
+    schemas: Mapping[str, Schema]
+    extras: tuple[Column, ...]
+    extra_rows: tuple[tuple[Any, ...], ...]
+    dataset: Documents | None
+    accepted: Mapping[str, tuple[Alternative, ...]] = field(default_factory=dict)
+
+    def gold(self, cell: Cell) -> Any:
+        """Return a cell's gold in a form that `evaluate` takes."""
+        if cell.gold is not None:
+            return cell.gold
+        assert self.dataset is not None  # noqa: S101 - such cells are made from a dataset only
+        value = self.dataset.gold(cell.document)
+        return json.dumps(value) if isinstance(value, str) else value
+
+
+def schema_digests(plan: Plan) -> dict[str, list[str]]:
+    """Return the digests of the schemas of each label."""
+    digests = {key: scoring_digest(schema.document) for key, schema in plan.schemas.items()}
+    pairs = sorted({(cell.schema, digests[cell.schema_key]) for cell in plan.cells})
+    return {label: [digest for _, digest in same] for label, same in groupby(pairs, itemgetter(0))}
+
+
+def accepted_digests(plan: Plan) -> dict[str, str]:
+    """Return a digest of the accepted alternatives of each evaluated document that has some."""
+    documents = {cell.document for cell in plan.cells}
+    return {
+        document: content_digest(sorted(canonical([row.path, row.value]) for row in rows))
+        for document, rows in sorted(plan.accepted.items())
+        if document in documents
+    }
+
+
+def scoring_digest(schema: Any) -> str:
+    """Hash a schema; titles, descriptions and the order of keys leave no trace: they are no rules.
+
+    Examples
+    --------
+    >>> scoring_digest({"type": "string", "title": "Name"}) == scoring_digest({"type": "string"})
+    True
+    """
+    return content_digest(without_notes(schema))
+
+
+def content_digest(value: Any) -> str:
+    """Hash a JSON value; the order of keys leaves no trace."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_NOTES = ("title", "description", "$comment", "examples")
+
+
+def without_notes(part: Any) -> Any:
+    """Leave out the keywords that only explain; a property of such a name holds a schema."""
+    if isinstance(part, list | tuple):
+        return [without_notes(item) for item in part]
+    if not isinstance(part, Mapping):
+        return part
+    return {
+        key: without_notes(value)
+        for key, value in part.items()
+        if key not in _NOTES or isinstance(value, Mapping | bool)
+    }
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+#: Keys by which a dict is taken for a schema, and not for schemas by id.
+_SCHEMA_KEYS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
+_SUFFIX = ".json"
+_LAYOUT = "expected the layout run/document.json"
+_NEEDED = ("run", "document", "predicted")
+#: What is kept of the outputs of `extract`.
+_OF_ANSWERS = ("run", "document", "domain", "cost_usd", "latency_seconds")
+_KNOWN = (*_NEEDED, "domain", "schema", "gold")
+_GIVEN = ("schema", True)
+_SHOWN = 3
+#: Columns of the summary that may be columns of the runs too.
+_ALLOWED = ("run", "document", "domain", "schema")
+
+
+def read_runs(
+    runs: Any,
+    dataset: Documents | None,
+    schema: Any = None,
+    metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
+) -> Plan:
+    """Read the user's runs, and check all of them before any work is done."""
+    frame, dataset = _as_frame(runs, dataset)
+    reader = _CellReader(dataset, schema)
+    _check_columns(frame, dataset, has_schema=reader.one is not None)
+    absent = [None] * len(frame)
+    columns = [frame[name].tolist() if name in frame.columns else absent for name in _KNOWN]
+    rows = enumerate(zip(*columns, strict=True))
+    cells = tuple(reader.cell(f"row {number}", *row) for number, row in rows)
+    counts = Counter((cell.run, cell.document) for cell in cells)
+    twice = [pair for pair, count in counts.items() if count > 1]
+    if twice:
+        shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
+        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
+        raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
+    reader.check_ids()
+    schemas = {cell.schema_key: reader.schemas[cell.schema_key] for cell in cells}
+    if metrics is not None:
+        cells, schemas = _with_metrics(cells, schemas, metrics)
+    extras = frame[[name for name in frame.columns if name not in _KNOWN]]
+    documents = {*reader.known, *(cell.document for cell in cells)}
+    alternatives = by_document(read_accepted(accepted), documents)
+    return Plan(cells, schemas, *_extra_columns(extras), dataset, alternatives)
+
+
+def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
+    if isinstance(runs, str | Path):
+        return _read_folder(Path(runs)), dataset
+    frame, problem = as_pandas(runs), "runs is an empty DataFrame"
+    if (answered := _answers(runs)) is not None:
+        frame, problem = answered, "the run has no outputs"
+    elif not isinstance(frame, pd.DataFrame):
+        frame = as_pandas(getattr(runs, "runs", None))
+        if not isinstance(frame, pd.DataFrame) or not hasattr(runs, "gold"):
+            raise InputError(
+                f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document "
+                "and predicted, a folder laid out as run/document.json, a dataset with runs, or "
+                "what extract returns"
+            )
+        name, root = getattr(runs, "name", type(runs).__name__), getattr(runs, "root", None)
+        where = "" if root is None else f" in {str(root)!r}"
+        problem = (
+            f"dataset {name!r} has no runs: nothing laid out as runs/run/document.json{where}; "
+            "pass runs as a frame or folder, and this as dataset="
+        )
+        dataset = dataset if dataset is not None else runs
+    if not len(frame):
+        raise InputError(f"{problem}; expected one row per run and document")
+    return frame, dataset
+
+
+def _answers(runs: Any) -> pd.DataFrame | None:
+    """Return the outputs of a run of `extract`, or a list of them, with cost and latency."""
+    several = runs if isinstance(runs, list | tuple) else [runs]
+    frames = [getattr(each, "outputs", None) for each in several]
+    found = [frame for frame in frames if isinstance(frame, pd.DataFrame) and "raw" in frame]
+    if not found or len(found) < len(several):
+        return None
+    outputs = pd.concat(found, ignore_index=True)
+    kept = outputs[[name for name in _OF_ANSWERS if name in outputs.columns]]
+    texts = [
+        raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw for raw in outputs["raw"]
+    ]
+    return kept.assign(predicted=pd.Series(texts, index=kept.index, dtype=object))
+
+
+def _read_folder(folder: Path) -> pd.DataFrame:
+    """List the outputs of a folder, ordered by run and document."""
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing"
+        raise InputError(f"runs: found {found} at {str(folder)!r}; expected a folder of runs")
+    rows: list[tuple[str, str, Path]] = []
+    for run in _visible(folder):
+        if run.is_dir():
+            rows.extend((run.name, path.name.removesuffix(_SUFFIX), path) for path in _outputs(run))
+        elif run.name.endswith(_SUFFIX):
+            raise InputError(f"{str(run)!r} is not in the folder of a run; {_LAYOUT}")
+    if not rows:
+        raise InputError(f"runs: no folder of a run in {str(folder)!r}; {_LAYOUT}")
+    return pd.DataFrame(rows, columns=list(_NEEDED), dtype=object)
+
+
+def _outputs(run: Path) -> list[Path]:
+    outputs = _visible(run)
+    for path in outputs:
+        if not path.name.endswith(_SUFFIX):
+            found = "a folder" if path.is_dir() else "a file without .json"
+            raise InputError(f"{str(path)!r} is {found}; {_LAYOUT}")
+    if not outputs:
+        raise InputError(
+            f"no outputs in the folder {str(run)!r} of run {run.name!r}; {_LAYOUT}; remove the "
+            "folder where the run has none"
+        )
+    return outputs
+
+
+def _visible(folder: Path) -> list[Path]:
+    with reading(f"runs folder {str(folder)!r}"):
+        entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    return sorted(entries, key=lambda entry: entry.name)
+
+
+def _check_columns(
+    frame: pd.DataFrame, dataset: Documents | None, *, has_schema: bool = False
+) -> None:
+    names: list[Any] = list(frame.columns)
+    strange = [name for name in names if not isinstance(name, str)]
+    if strange:
+        raise InputError(f"runs has a column named {strange[0]!r}; expected texts as names")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"runs has two columns named {twice[0]!r}; rename one")
+    needed = _NEEDED if dataset is not None else (*_NEEDED, "schema", "gold")
+    absent = [name for name in needed if name not in names and (name, has_schema) != _GIVEN]
+    if absent:
+        more = "; or pass dataset= for schema and gold" if {*absent} & {"schema", "gold"} else ""
+        found = ", ".join(map(repr, names))
+        raise InputError(
+            f"runs has no column {', '.join(map(repr, absent))}{more}; found {fitted(found, 200)}"
+        )
+    taken = [name for name in SUMMARIES.names if name in names and name not in _ALLOWED]
+    if taken:
+        raise InputError(
+            f"runs has a column {taken[0]!r}, which the summary has too; rename or drop it"
+        )
+
+
+# --- cells --------------------------------------------------------------------------------------
+
+
+class _CellReader:
+    """Makes cells: schema, gold and domain of a row are in the row itself, else in the dataset.
+
+    ``schemas`` has the parsed schemas by a hash of their content. `given` replaces them: ``one``
+    all, ``by_id`` those of some ids.
+    """
+
+    def __init__(self, dataset: Documents | None, given: Any = None) -> None:
+        self.dataset = dataset
+        self.known = _known_documents(dataset)
+        self.schemas: dict[str, Schema] = {}
+        self._schema_ids = {schema for _, schema, _ in self.known.values()}
+        is_by_id = isinstance(given, Mapping) and (
+            self._schema_ids.issuperset(given) or _SCHEMA_KEYS.isdisjoint(given)
+        )
+        self.one: Any = None if is_by_id else given
+        self.by_id: Mapping[str, Any] = given if is_by_id else {}
+        if is_by_id and not given:
+            raise InputError("schema is empty; expected a schema, or a dict from id to schema")
+        self._labels: dict[Any, tuple[str, str]] = {}
+        self._keys: dict[str | None, str] = {}
+        self._sources: list[Any] = []  # keeps the ids of schemas unique
+
+    def cell(self, where: str, run: Any, document: Any, predicted: Any, *about: Any) -> Cell:
+        """Check a row; `about` is its domain, schema and gold."""
+        domain, schema, gold = (None if _is_missing(value) else value for value in about)
+        run, document = _name(run, "run", where), _name(document, "document", where)
+        where = f"{where} (run {run!r}, document {document!r})"
+        if document in self.known:
+            of_dataset = self.known[document]
+            domain = of_dataset[0] if domain is None else domain
+            schema = of_dataset[1] if schema is None else schema
+        schema = self.one if self.one is not None else schema
+        if schema is None or (gold is None and document not in self.known):
+            problem = "schema or gold is missing; fill both cells or pass dataset="
+            if self.dataset is not None:
+                similar = nearest(document, self.known)
+                problem = f"the dataset has no document {document!r}; {similar}"
+                pdfs = getattr(self.dataset, "pdfs_without_gold", ())
+                if any(pdf.stem == document for pdf in pdfs):
+                    problem = f"document {document!r} has a PDF but no gold in the dataset"
+            raise InputError(f"{where}: {problem}")
+        if domain is not None and not isinstance(domain, str):
+            raise InputError(f"{where}: domain is {domain!r}; expected a text")
+        label, key = self._schema(schema, where)
+        if label in self.by_id:
+            _, key = self._schema(self.by_id[label], f"schema[{label!r}]")
+        if gold is not None:
+            _check_source(gold, "gold", where)
+            gold = _plain_source(gold)
+        else:
+            gold = self.known[document][2]
+        predicted = None if _is_missing(predicted) else predicted
+        _check_source(predicted, "predicted", where)
+        predicted = _plain_source(predicted)
+        return Cell(run, document, domain, label, key, gold, predicted)
+
+    def check_ids(self) -> None:
+        """Raise `InputError` if a schema replaces one that is not known."""
+        known = self._schema_ids | {label for label, _ in self._labels.values()}
+        for name in self.by_id:
+            if name not in known:
+                hint = nearest(name, known)
+                raise InputError(f"schema has the key {name!r}, which is no schema's id; {hint}")
+
+    def _schema(self, source: Any, where: str) -> tuple[str, str]:
+        """Return label and key of a schema, which is parsed once."""
+        is_id = isinstance(source, str) and source in self._schema_ids
+        identity = (is_id, type(source), source if isinstance(source, str | Path) else id(source))
+        if identity in self._labels:
+            return self._labels[identity]
+        self._sources.append(source)
+        what = f"schema {source!r}" if is_id else f"schema of {where}"
+        what = f"schema file {str(source)!r}" if isinstance(source, Path) else what
+        content = self.dataset.schema(source) if is_id and self.dataset is not None else source
+        key = self._key(content, what)
+        title = self.schemas[key].document.get("title")
+        label = title if isinstance(title, str) and title else key[:8]
+        if is_id:
+            label = source
+        elif isinstance(source, Path):
+            label = source.name.removesuffix(".json").removesuffix("-schema")
+        self._labels[identity] = label, key
+        return label, key
+
+    def _key(self, content: Any, what: str) -> str:
+        """Return the key of a schema; equal copies, one in each row of a file, are parsed once."""
+        content, text = read_document(content, what), None
+        with suppress(TypeError, ValueError, RecursionError):  # a parsed one, or parsing says why
+            text = json.dumps(content)
+        if text in self._keys:
+            return self._keys[text]
+        try:
+            schema = parse_schema(content)
+        except SchemaError as error:
+            raise type(error)(error.pointer, f"{error.problem} ({what})") from None
+        key = _key_of(schema)
+        self.schemas.setdefault(key, schema)
+        if text is not None:
+            self._keys[text] = key
+        return key
+
+
+def _key_of(schema: Schema) -> str:
+    """Return a hash of a schema's content."""
+    written = json.dumps(dict(schema.document), default=str)
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def _with_metrics(
+    cells: Sequence[Cell], schemas: Mapping[str, Schema], metrics: Mapping[str, Any]
+) -> tuple[tuple[Cell, ...], dict[str, Schema]]:
+    """Change the metrics of fields in each schema that has them."""
+    if not isinstance(metrics, Mapping):
+        raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
+    labels = {cell.schema_key: cell.schema for cell in cells}
+    changed: dict[str, Schema] = {}
+    met: set[str] = set()
+    for key, schema in schemas.items():
+        own = {name: metric for name, metric in metrics.items() if nodes_of(schema.root, name)}
+        met |= own.keys()
+        try:
+            changed[key] = with_metrics(schema, own) if own else schema
+        except ConfigError as error:
+            problem = f"{error.problem} (schema {labels[key]!r})"
+            raise ConfigError(error.pointer, problem) from None
+    for name in metrics:
+        if name not in met:
+            known = set[str]().union(*map(fields_of, schemas.values()))
+            raise InputError(f"metrics: no schema has the field {name!r}; {nearest(name, known)}")
+    keys = {key: _key_of(schema) for key, schema in changed.items()}
+    moved = tuple(cell._replace(schema_key=keys[cell.schema_key]) for cell in cells)
+    return moved, {keys[key]: schema for key, schema in changed.items()}
+
+
+def _known_documents(dataset: Documents | None) -> dict[str, tuple[str | None, str, Any]]:
+    """Return domain, schema and gold (a path, or None) of each document of a dataset."""
+    if dataset is None:
+        return {}
+    # `documents` may count the pages of PDFs, `listing` does not
+    frame: Any = as_pandas(getattr(dataset, "listing", None))
+    if not isinstance(frame, pd.DataFrame):
+        frame = as_pandas(getattr(dataset, "documents", None))
+    if not isinstance(frame, pd.DataFrame) or not {"document", "schema"} <= set(frame.columns):
+        raise InputError(
+            f"dataset is a {type(dataset).__name__}; expected .documents with columns document, "
+            "domain and schema, .schema(id) and .gold(id), as load_dataset gives"
+        )
+    absent = [None] * len(frame)
+    names = ("document", "domain", "schema", "gold_path")
+    columns = [frame[name].tolist() if name in frame.columns else absent for name in names]
+    return {
+        document: (None if _is_missing(domain) else domain, schema, gold)
+        for document, domain, schema, gold in zip(*columns, strict=True)
+    }
+
+
+def _name(value: Any, what: str, where: str) -> str:
+    """Return a name as text; a seed or another integer may be one."""
+    if type(value) is not bool and isinstance(value, Integral):
+        return str(value)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where}: {what} is {value!r}; expected a text or an integer")
+    return value
+
+
+def _check_source(value: Any, name: str, where: str) -> None:
+    """Raise `InputError` for bytes, and for a file that cannot be opened."""
+    if isinstance(value, Path):
+        with reading(f"{where}, {name}: file {str(value)!r}"), value.open("rb"):
+            pass
+    elif isinstance(value, bytes | bytearray):
+        raise InputError(
+            f"{where}: {name} is {type(value).__name__}; expected a value, JSON text or a Path"
+        )
+
+
+def _plain_source(value: Any) -> Any:
+    """Replace Pydantic models by their values, so that a stored hash is that of the content."""
+    if isinstance(value, str | Path) or value is None or plain_levels([value]) is not None:
+        return value
+    with suppress(InputError):  # evaluating it says what is wrong
+        return private_copy(value)
+    return value
+
+
+def _is_missing(value: Any) -> bool:
+    return types.is_scalar(value) and bool(pd.isna(value))
+
+
+# --- the user's own columns ----------------------------------------------------------------------
+
+
+def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
+    """Declare the user's own columns from pairs of name and dtype."""
+    return tuple(
+        Column(name, dtype, "the user's own column", nullable=True) for name, dtype in pairs
+    )
+
+
+def _extra_columns(
+    frame: pd.DataFrame,
+) -> tuple[tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
+    """Return the declarations and the rows of extra columns, as types that every format keeps."""
+    dtypes = {name: _dtype(series) for name, series in frame.items()}
+    cells = [_cells(frame[name], dtype) for name, dtype in dtypes.items()]
+    rows = zip(*cells, strict=True) if cells else iter([()] * len(frame))
+    return own_columns((str(name), dtype) for name, dtype in dtypes.items()), tuple(rows)
+
+
+def _dtype(series: pd.Series[Any]) -> str:
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return _dtype(series.dtype.categories.to_series())
+    time = time_dtype(series.dtype)
+    if time is not None:
+        return time
+    for name, is_kind in (
+        ("boolean", types.is_bool_dtype),
+        ("Int64", types.is_integer_dtype),
+        ("Float64", types.is_float_dtype),
+    ):
+        if is_kind(series.dtype):
+            return name
+    is_text = all(isinstance(v, str) or _is_missing(v) for v in series.tolist())
+    return "object" if types.is_object_dtype(series.dtype) and not is_text else "string"
+
+
+def _cells(series: pd.Series[Any], dtype: str) -> Sequence[Any]:
+    if is_time(dtype):
+        return time_cells(series, dtype)
+    cells = [None if _is_missing(value) else value for value in series.tolist()]
+    if dtype == "object":
+        texts = map(value_to_text, cells)
+        return [None if text is None else json.loads(text) for text in texts]
+    if dtype == "string":
+        return [None if cell is None else str(cell) for cell in cells]
+    return cells
+
+
+# --- outputs ------------------------------------------------------------------------------------
+
+_POSITION = re.compile(r" at line (\d+) column (\d+)")
+
+
+class Output(NamedTuple):
+    """The value to evaluate, or the `message` why the output cannot be evaluated."""
+
+    source: Any
+    message: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+def read_output(source: Any) -> Output:
+    """Read an output; one that is absent or not JSON is not an error."""
+    if source is None:
+        return Output(None, "there is no output")
+    if isinstance(source, Path):
+        try:
+            source = read_bytes(source).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start].decode("utf-8")
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            message = f"not UTF-8: {error.reason} at line {line} column {column}"
+            return Output(None, message, line, column)
+    if not isinstance(source, str):
+        return Output(source)
+    if not source.strip():
+        return Output(None, "the output is empty")
+    value, problem = read_predicted(source)
+    if problem is None:
+        return Output(source if isinstance(value, str) else value)
+    position = _POSITION.search(problem)
+    return Output(None, problem, *(map(int, position.groups()) if position else ()))
+
+
+def evaluated_source(output: Output, gold: Any) -> Any:
+    """Return what is evaluated: an empty prediction where the output is invalid."""
+    if output.message is None:
+        return output.source
+    return {} if isinstance(read_document(gold, "gold"), dict) else None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read the file of an output, or raise `InputError`."""
+    with reading(f"predicted file {str(path)!r}"):
+        return path.read_bytes()
+
+
+def frame_of_runs(runs: Any) -> pd.DataFrame:
+    """Return runs of any kind as a frame, without checking its columns."""
+    return _as_frame(runs, None)[0]

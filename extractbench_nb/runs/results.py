@@ -1,0 +1,519 @@
+"""`Evaluations`: the frames of many evaluations, concatenated; saved batches read back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pandas as pd
+
+from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, own_copy
+from extractbench_nb.core.values.json_values import read_document
+from extractbench_nb.runs.rows import (
+    BATCH_RULES,
+    BY_RUN,
+    FRAMES,
+    IDS,
+    MISSING_PAIRS,
+    UNITS,
+    summary_spec,
+    to_frame,
+)
+from extractbench_nb.runs.rule_rows import CheckedRules
+from extractbench_nb.runs.storage import (
+    DATABASE,
+    DESCRIPTION,
+    DIGEST,
+    FORMAT,
+    READABLE,
+    refuse_foreign,
+)
+from extractbench_nb.support.cards import card_html, document_text, table_html
+from extractbench_nb.support.wording import dollars, one_line, plural, ratio_text
+from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.core.evaluation_frames import SUMMARY
+from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
+from extractbench_nb.core.result import Evaluation, Inputs
+from extractbench_nb.core.cross_field_rules import RULES
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+__all__ = ["Evaluations", "FolderSource", "Source", "read_description"]
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """The results in a folder, read from its files when they are asked for.
+
+    ``digest`` is the digest stored in the files when they were loaded; None if they have none.
+    """
+
+    folder: Path
+    extras: tuple[Column, ...]
+    digest: str | None
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Read a frame from its Parquet file."""
+        pa = needs("pyarrow", "batch")
+        pq = needs("pyarrow.parquet", "batch")
+
+        path = self.folder / f"{name}.parquet"
+        specs = {**FRAMES, "summary": summary_spec(self.extras), BATCH_RULES.name: BATCH_RULES}
+        spec = specs[name]
+        try:
+            refuse_irregular(path, "frame")
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                self._refuse_other(path, _parquet_digest(file.metadata))
+                table = file.read()
+            table.validate(full=True)
+            if "accepted_as" in spec.names and "accepted_as" not in table.column_names:
+                table = table.append_column("accepted_as", pa.nulls(len(table), pa.string()))
+            return to_frame(table, spec)
+        except InputError:
+            raise
+        except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
+            raise InputError(f"{str(path)!r} cannot be read: {error}") from error
+
+    def save(self, folder: Path, rules: CheckedRules | None) -> None:
+        """Copy the files, unless another batch has replaced them since they were loaded."""
+        description = read_description(self.folder)
+        self._refuse_other(self.folder / DESCRIPTION, description.get("digest"))
+        kept = [*FRAMES, *([BATCH_RULES.name] if BATCH_RULES.name in description else [])]
+        refuse_foreign(folder)
+        make_folder(folder)
+        with ExitStack() as stack:
+            for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in kept)):
+                source, target = self.folder / name, stack.enter_context(replacing(folder / name))
+                with reading(repr(str(source))):
+                    content = source.open("rb")
+                with content, target.open("wb") as copy:
+                    shutil.copyfileobj(content, copy)
+                self._refuse_other(source, _digest_of(target, source))
+
+    def has_rules(self) -> bool:
+        """Whether the outcomes of rules are stored."""
+        return BATCH_RULES.name in read_description(self.folder)
+
+    def _refuse_other(self, path: Path, digest: str | None) -> None:
+        if digest == self.digest:
+            return
+        folder = str(self.folder)
+        if path.name != DESCRIPTION and read_description(self.folder).get("digest") == self.digest:
+            raise InputError(
+                f"{str(path)!r} does not belong to the batch that {DESCRIPTION} describes: the "
+                "files were being replaced and the writing was interrupted; call "
+                f"evaluate_runs(..., resume={folder!r})"
+            )
+        raise InputError(
+            f"{folder!r} has been rewritten since it was loaded; load it again: "
+            f"load_evaluations({folder!r})"
+        )
+
+
+def _digest_of(copy: Path, source: Path) -> str | None:
+    """Return the digest in a copied file of a batch."""
+    pa = needs("pyarrow", "batch")
+    pq = needs("pyarrow.parquet", "batch")
+
+    if source.name == DESCRIPTION:
+        return _parsed(copy).get("digest")
+    try:
+        return _parquet_digest(pq.read_metadata(copy))
+    except pa.ArrowException as error:
+        raise InputError(f"{str(source)!r} cannot be read: {error}") from error
+
+
+def _parquet_digest(metadata: pq.FileMetaData) -> str | None:
+    digest = (metadata.metadata or {}).get(DIGEST)
+    return None if digest is None else digest.decode()
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Read ``batch.json``, and check that this package can read the files beside it."""
+    path, name = folder / DESCRIPTION, str(folder)
+    if not folder.is_dir():
+        file = f"{name!r} is a file, not a folder"
+        raise InputError(file if folder.exists() else f"no folder {name!r}")
+    if not path.is_file():
+        hint = f"; its batch is not finished: evaluate_runs(..., resume={name!r})"
+        begun = (folder / DATABASE).exists()
+        raise InputError(f"no {DESCRIPTION} in {name!r}{hint if begun else ''}")
+    return _parsed(path)
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    description = read_document(path, "batch")
+    found = description.get("format") if isinstance(description, dict) else description
+    if not isinstance(description, dict) or found not in READABLE:
+        raise InputError(f"{str(path)!r} has format {found!r}; this version reads {FORMAT}")
+    return description
+
+
+_MOST_RUNS = 20
+_MOST_NAMES = 3
+_LONGEST = 40
+_SCORES = ("pass_rate", "overall_score", "field_score", "pooled_pass_rate")
+_COUNTS = ("documents", "invalid", "missing")
+_COUNTED = ("run", "document", "output")
+
+
+def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
+    notes = []
+    invalid = int(by_run["invalid"].sum())
+    if invalid:
+        notes.append(f"{plural(invalid, 'output')} invalid; none of the fields counts as passed")
+    if len(missing):
+        pairs = missing[["run", "document"]].head(_MOST_NAMES).itertuples(index=False, name=None)
+        first = "; ".join(
+            f"run {one_line(run, _LONGEST)}, document {one_line(name, _LONGEST)}"
+            for run, name in pairs
+        )
+        more = "; …" if len(missing) > _MOST_NAMES else ""
+        notes.append(
+            f"{plural(len(missing), 'output')} that other runs have are missing and not in any "
+            f"mean: {first}{more}; .missing has them"
+        )
+    errors = int(by_run["judge_errors"].sum())
+    if errors:
+        notes.append(f"{plural(errors, 'field')} without a verdict: pass_rate is a lower bound")
+    calls = int(by_run["llm_calls"].sum())
+    if calls:
+        cost = by_run["llm_cost_usd"].sum(skipna=False)
+        notes.append(f"{plural(calls, 'model call')}, {dollars(cost)} at list prices")
+    return notes
+
+
+def _number(value: Any) -> str:
+    if pd.isna(value):
+        return "n/a"
+    return ratio_text(value) if isinstance(value, float) else str(value)
+
+
+#: A sum that is missing if any of its values is missing.
+_strict_sum = partial(pd.Series.sum, skipna=False)
+
+
+class Source(Protocol):
+    """Where the frames of a batch are: in memory, or in the files of a folder."""
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Build one of the frames fields, arrays, matches, judge_calls and summary."""
+        ...
+
+    def save(self, folder: Path, rules: CheckedRules | None) -> None:
+        """Write everything to a folder, with the outcomes of rules if they are not there."""
+        ...
+
+
+class Origin(Protocol):
+    """The inputs of a batch, for what needs more than its frames."""
+
+    def evaluation(self, run: str, document: str) -> Evaluation:
+        """Evaluate an output again."""
+        ...
+
+    def inputs(self, run: str, document: str) -> Inputs:
+        """Read what was compared for an output."""
+        ...
+
+    def rules(self) -> CheckedRules | None:
+        """Check the rules that are registered now."""
+        ...
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Evaluations(DescribedFrames):
+    """The results of many evaluations.
+
+    Made by `evaluate_runs` and `load_evaluations`; frozen.
+
+    Attributes
+    ----------
+    fields, arrays, matches, judge_calls : pandas.DataFrame
+        The frames of `Evaluation`, led by run, document, domain and schema. Each access returns a
+        copy. Frames on disk are read on first use, which raises `InputError` if the files have
+        been rewritten since.
+    summary : pandas.DataFrame
+        One row per run and document: outcome, scores and counts, and the user's own columns.
+    by_run : pandas.DataFrame
+        One row per run: means over its documents, sums of counts.
+    missing : pandas.DataFrame
+        Run and document of the outputs that another run has and this one does not.
+    mismatches : pandas.DataFrame
+        One row per wrong value that has a kind; joins on run, document and ``path``.
+    rules : pandas.DataFrame
+        One row per run, document and cross-field rule; not frozen, see the property.
+    meta : dict
+        Profile, judge, alignment, versions, counts; `settings`, on which verdicts depend, and
+        `schemas`, the digests of the schemas by label.
+    """
+
+    _specs = (
+        *FRAMES.values(),
+        FrameSpec(MISMATCH_COLUMNS.name, MISMATCH_COLUMNS.grain, (*IDS, *MISMATCH_COLUMNS.columns)),
+        BY_RUN,
+        MISSING_PAIRS,
+        BATCH_RULES,
+    )
+
+    _source: Source
+    _meta: Mapping[str, Any]
+    _origin: Origin | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the results, without the inputs; rules are checked before."""
+        kept = {"_source": self._source, "_meta": self._meta, "_origin": None}
+        return kept | {"_checked": (None, self._rules())}
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """One row per evaluated field and metric of a run and document."""
+        return self._frame("fields")
+
+    @property
+    def arrays(self) -> pd.DataFrame:
+        """One row per array of a run and document."""
+        return self._frame("arrays")
+
+    @property
+    def matches(self) -> pd.DataFrame:
+        """One row per gold item, plus one per spurious predicted item, of a run and document."""
+        return self._frame("matches")
+
+    @property
+    def judge_calls(self) -> pd.DataFrame:
+        """One row per call of a model, of a run and document; empty for rule-based judges."""
+        return self._frame("judge_calls")
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per run and document."""
+        return self._frame("summary")
+
+    @property
+    def mismatches(self) -> pd.DataFrame:
+        """One row per wrong value of a run and document: its path and the kind of mismatch."""
+        return self._frame("mismatches")
+
+    @property
+    def rules(self) -> pd.DataFrame:
+        """One row per run, document and rule that applies to its schema, see `rule`.
+
+        The registered rules are run in this process on first use, and again after a rule was added,
+        removed or redefined. Loaded results have the outcomes that were stored with them.
+
+        Raises
+        ------
+        InputError
+            The results were loaded or unpickled, rules are registered, and no outcomes are stored.
+        """
+        checked = self._rules()
+        if checked is not None:
+            return checked.frame()
+        if isinstance(self._source, FolderSource) and self._source.has_rules():
+            return self._frame(BATCH_RULES.name)
+        if RULES and self._origin is None:
+            raise InputError(
+                "the results were stored without rules and their inputs are not available; call "
+                "evaluate_runs(..., resume=folder), which evaluates nothing again, or "
+                "gold.check_rules(outputs, dataset)"
+            )
+        return BATCH_RULES.build()
+
+    def _rules(self) -> CheckedRules | None:
+        """Return the outcomes of the rules that are registered now; None without inputs."""
+        registered = tuple(RULES.values())
+        kept: tuple[Any, CheckedRules | None] = self.__dict__.get("_checked", (None, None))
+        if self._origin is None or kept[0] == registered:
+            return kept[1]
+        found = self._origin.rules()
+        self.__dict__["_checked"] = registered, found
+        return found
+
+    @property
+    def by_run(self) -> pd.DataFrame:
+        """One row per run, in the order of the runs."""
+        summary = self.summary
+        groups = summary.groupby("run", sort=False)
+        how: dict[str, Any] = {
+            c.name: "mean" if c.name in UNITS else _strict_sum if c.nullable else "sum"
+            for c in BY_RUN.columns
+            if c.name in SUMMARY.names
+        }
+        table = groups.agg(how)
+        table["documents"] = groups.size()
+        table["invalid"] = summary["outcome"].eq("invalid").groupby(summary["run"]).sum()
+        absent = self.missing["run"].value_counts()
+        table["missing"] = absent.reindex(table.index, fill_value=0)
+        table = table.reset_index()
+        evaluated = table["evaluated"].tolist()
+        pooled = [p / n if n else None for p, n in zip(table["passed"], evaluated, strict=True)]
+        cells = {name: table[name].tolist() for name in BY_RUN.names if name in table}
+        return BY_RUN.build({**cells, "pooled_pass_rate": pooled})
+
+    @property
+    def missing(self) -> pd.DataFrame:
+        """One row per output that another run has and this one does not."""
+        summary, keys = self.summary, ["run", "document"]
+        documents = summary.drop_duplicates("document")[["document", "domain", "schema"]]
+        pairs = summary[["run"]].drop_duplicates().merge(documents, how="cross")
+        evaluated = pd.MultiIndex.from_frame(summary[keys])
+        is_evaluated = pd.MultiIndex.from_frame(pairs[keys]).isin(evaluated)
+        return pairs[~is_evaluated].reset_index(drop=True)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Profile, judge, alignment, versions, and how many outputs were evaluated anew."""
+        return dict(self._meta)
+
+    def evaluation(self, run: str | int, document: str | int) -> Evaluation:
+        """Evaluate one output again, for its full result.
+
+        Parameters
+        ----------
+        run, document : str or int
+            Values of ``summary["run"]`` and ``summary["document"]``.
+
+        Returns
+        -------
+        Evaluation
+            The same as `evaluate` returns, with warnings and inputs; ``meta`` also has ``run``,
+            ``document`` and ``schema``.
+
+        Raises
+        ------
+        InputError
+            No such output, or its inputs are not available: the results were loaded or unpickled.
+        """
+        run, document = self._named(run, document)
+        if self._origin is None:
+            raise _without_inputs(run, document)
+        summary = self.summary
+        row = summary["run"].eq(run) & summary["document"].eq(document)
+        labels = {"run": run, "document": document, "schema": summary.loc[row, "schema"].iloc[0]}
+        return self._origin.evaluation(run, document).labelled(**labels)
+
+    def inputs(self, run: str | int, document: str | int) -> Inputs:
+        """Return what was compared for one output, without evaluating it again.
+
+        Parameters
+        ----------
+        run, document : str or int
+            Values of ``summary["run"]`` and ``summary["document"]``.
+
+        Returns
+        -------
+        Inputs
+            The parsed schema, gold, the predicted value (the text if it does not parse, None if
+            there is none), and the parser's message if it does not parse.
+
+        Raises
+        ------
+        InputError
+            No such output, its inputs are not available (see `evaluation`), or gold cannot be read.
+        """
+        run, document = self._named(run, document)
+        if self._origin is None:
+            raise _without_inputs(run, document)
+        return self._origin.inputs(run, document)
+
+    def _named(self, run: str | int, document: str | int) -> tuple[str, str]:
+        """Check the names of an output."""
+        run, document = str(run), str(document)
+        runs, documents = self.summary["run"], self.summary["document"]
+        if run not in runs.tolist():
+            raise InputError(f"no run {run!r}; {nearest(run, runs.unique().tolist())}")
+        of_run = documents[runs == run].tolist()
+        if document not in of_run:
+            hint = nearest(document, of_run)
+            raise InputError(f"run {run!r} has no document {document!r}; {hint}")
+        return run, document
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the results to a folder, from which `load_evaluations` reads them.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            Created if it does not exist. What `save` wrote there before is replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        InputError
+            The folder holds a batch that can be resumed, or files of the same names that `save`
+            did not write; or the results were loaded from files that have been rewritten since.
+        OutputError
+            A file cannot be written.
+        """
+        self._source.save(Path(folder), self._rules())
+        return Path(folder)
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        """Return a copy of a frame; it is built on first use and cached."""
+        frames = self.__dict__.setdefault("_frames", {})
+        if name not in frames:
+            is_stored = name != MISMATCH_COLUMNS.name
+            frames[name] = self._source.frame(name) if is_stored else mismatch_frame(self.fields)
+        cached: pd.DataFrame = frames[name]
+        return own_copy(cached)
+
+    def __len__(self) -> int:
+        """Count the outputs."""
+        return len(self.summary)
+
+    def __repr__(self) -> str:
+        """Write one line of scores per run."""
+        by_run = self.by_run
+        shown = by_run.head(_MOST_RUNS)
+        names = [one_line(run, _LONGEST) for run in shown["run"]]
+        width = max(map(len, names), default=0)
+        lines = [self._title()]
+        for run, row in zip(names, shown.to_dict("records"), strict=True):
+            scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES[:3])
+            counts = [plural(row["documents"], "document")]
+            counts.extend(f"{row[name]} {name}" for name in ("invalid", "missing") if row[name])
+            lines.append(f"{run:<{width}}  {scores} · {', '.join(counts)}")
+        return "\n  ".join([*lines, *_more(by_run), *_notes(by_run, self.missing)])
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        by_run, numbers = self.by_run, (*_SCORES, *_COUNTS)
+        rows = [
+            [document_text(row["run"], _LONGEST), *(_number(row[name]) for name in numbers)]
+            for row in by_run.head(_MOST_RUNS).to_dict("records")
+        ]
+        more = (f"<div>{line}</div>" for line in _more(by_run))
+        notes = (
+            f'<div class="xb-note">{document_text(note, 400)}</div>'
+            for note in _notes(by_run, self.missing)
+        )
+        heads = [name.replace("_", " ") for name in numbers]
+        return card_html(self._title(), table_html(["run"], heads, rows), *more, *notes)
+
+    def _title(self) -> str:
+        counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in _COUNTED)
+        return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"
+
+
+def _without_inputs(run: str, document: str) -> InputError:
+    return InputError(
+        f"the inputs of run {run!r}, document {document!r} are not available, because the results "
+        "were loaded or unpickled; results of evaluate_runs(..., resume=folder) have theirs"
+    )
+
+
+def _more(by_run: pd.DataFrame) -> list[str]:
+    hidden = len(by_run) - _MOST_RUNS
+    return [f"… {hidden} more runs; .by_run has them"] if hidden > 0 else []

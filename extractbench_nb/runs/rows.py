@@ -1,0 +1,458 @@
+"""The rows of evaluations: taken from records, packed, and restored as frames; Arrow for files."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain, starmap
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import pandas_dtype
+
+from extractbench_nb.core.frames import TEXT, Column, FrameSpec
+from extractbench_nb.support.wording import document_json
+from extractbench_nb.core.records import settled
+from extractbench_nb.errors import InputError, needs
+from extractbench_nb.core.evaluation import MAX_DEPTH
+from extractbench_nb.core.evaluation_frames import (
+    ARRAY_COLUMNS,
+    CALL_COLUMNS,
+    FIELD_COLUMNS,
+    MATCH_COLUMNS,
+    SUMMARY,
+    array_row,
+    call_rows,
+    field_rows,
+    match_rows,
+)
+from extractbench_nb.core.result import Evaluation, summary_entries
+from extractbench_nb.core.cross_field_rules import RULE_COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# --- the rows of one evaluation ---------------------------------------------------------------
+
+#: The columns that identify an output.
+IDS = (
+    Column("run", "string", "name of the run, usually a model's name"),
+    Column("document", "string", "document id"),
+    Column("domain", "string", "domain of the document, if known", nullable=True),
+    Column("schema", "string", "schema id, or the schema's title or hash"),
+)
+
+#: Whether an output could be evaluated, and if not, why.
+OUTCOME = (
+    Column("outcome", "string", "whether the output could be evaluated", "evaluated, invalid"),
+    Column("message", "string", "why an output is invalid, in the parser's words", nullable=True),
+    Column("line", "Int64", "line at which parsing failed", "1 and up", True),
+    Column("column", "Int64", "character in that line", "1 and up", True),
+)
+
+#: The stored frames of one evaluation that have many rows, by their names.
+PARTS: Final = {
+    spec.name: spec for spec in (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
+}
+
+OWN_SUMMARY = FrameSpec("summary", "one row per run and document", (*OUTCOME, *SUMMARY.columns))
+SUMMARIES = FrameSpec("summary", "one row per run and document", (*IDS, *OWN_SUMMARY.columns))
+
+FRAMES: Final = {
+    **{
+        name: FrameSpec(name, f"{spec.grain}, in each run and document", (*IDS, *spec.columns))
+        for name, spec in PARTS.items()
+    },
+    "summary": SUMMARIES,
+}
+
+#: The outcomes of cross-field rules; they have a file of their own if there are rules.
+BATCH_RULES = FrameSpec(
+    "rules", f"{RULE_COLUMNS.grain}, in each run and document", (*IDS, *RULE_COLUMNS.columns)
+)
+
+MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
+
+#: Entries of the summary that are averaged over documents; the others are added up.
+UNITS = ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "gold_coverage")
+
+BY_RUN = FrameSpec(
+    "by_run",
+    "one row per run",
+    (
+        Column("run", "string", "name of the run"),
+        Column("documents", "int64", "outputs of the run, invalid ones included", "1 and up"),
+        Column("invalid", "int64", "outputs that are not JSON, empty or absent", "0 and up"),
+        Column("missing", "int64", "documents that only other runs have", "0 and up"),
+        *(
+            replace(c, meaning=f"mean over documents: {c.meaning}")
+            for c in SUMMARY.columns
+            if c.name in UNITS
+        ),
+        Column(
+            "pooled_pass_rate",
+            "Float64",
+            "passed / evaluated, all documents together; missing where nothing is evaluated",
+            "0 to 1",
+            True,
+        ),
+        *(
+            replace(c, meaning=f"sum over documents: {c.meaning}")
+            for c in SUMMARY.columns
+            if c.name not in UNITS
+        ),
+    ),
+)
+
+
+#: Cells of a field's row if the output is invalid; its reasoning is the parser's message.
+_INVALID_FIELD = {
+    "predicted_path": None,
+    "score": 0.0,
+    "passed": False,
+    "outcome": "structural",
+    "reason": "invalid_output",
+    "predicted": None,
+    "predicted_state": "missing",
+    "accepted_as": None,
+}
+_INVALID_ARRAY = {"score": 0.0, "passed": False}
+
+
+def packed_rows(
+    evaluation: Evaluation, problem: str | None
+) -> tuple[list[float], dict[str, bytes]]:
+    """Return the summary's entries and the packed rows of each part; none pass with a problem."""
+    arrays = evaluation.array_records()
+    parts = {
+        "fields": field_rows(evaluation.leaves),
+        "arrays": [array_row(array) for array in arrays],
+        "matches": [row for array in arrays for row in match_rows(array)],
+        "judge_calls": list(call_rows(evaluation.records)),
+    }
+    summary = summary_entries(evaluation, parts["judge_calls"])
+    if problem is not None:
+        changes: dict[str, dict[str, Any]] = {
+            "fields": {**_INVALID_FIELD, "reasoning": problem},
+            "arrays": _INVALID_ARRAY,
+        }
+        for part, changed in changes.items():
+            names = PARTS[part].names
+            parts[part] = [tuple(map(changed.get, names, row)) for row in parts[part]]
+        entries = dict.fromkeys(SUMMARY.names, 0.0)
+        for name in ("evaluated", "judged", "failed", "structural"):
+            entries[name] = summary["evaluated"]
+        summary = entries | {"gold_coverage": summary["gold_coverage"]}
+    packed = {
+        name: pack(to_columns(spec, parts[name])) if parts[name] else _empty(name)
+        for name, spec in PARTS.items()
+    }
+    return list(summary.values()), packed
+
+
+@lru_cache(maxsize=16)
+def _empty(part: str) -> bytes:
+    """Pack a part without rows."""
+    return pack(to_columns(PARTS[part], ()))
+
+
+def is_settled(evaluation: Evaluation) -> bool:
+    """Say whether every metric gave a verdict, those inside arrays included."""
+    return not any(
+        verdict.outcome == "judge_error" for leaf in evaluation.leaves for verdict in settled(leaf)
+    )
+
+
+#: Run, document, domain and schema.
+Ids = tuple[str, str, str | None, str]
+#: The cells of rows by column; the values of columns of objects as JSON text.
+Columns = Sequence[Sequence[Any]]
+
+
+class Result(NamedTuple):
+    """One finished output: its ids; its summary row; its packed rows."""
+
+    ids: Ids
+    extras: tuple[Any, ...]
+    summary: tuple[Any, ...]
+    parts: Mapping[str, bytes]
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """The row of ``summary``, the user's own columns last."""
+        return (*self.ids, *self.summary, *self.extras)
+
+    def rows(self) -> dict[str, Columns]:
+        """Unpack the rows of each part that has any."""
+        return {
+            name: unpack(self.parts[name], spec)
+            for name, spec in PARTS.items()
+            if self.parts[name] != _empty(name)
+        }
+
+
+def summary_spec(extras: Sequence[Column]) -> FrameSpec:
+    """Return the columns of ``summary``, the user's own last."""
+    return FrameSpec("summary", SUMMARIES.grain, (*SUMMARIES.columns, *extras))
+
+
+def part_columns(outputs: Sequence[tuple[Ids, Columns]]) -> Columns:
+    """Join the rows of one part of some outputs, led by run, document, domain and schema."""
+    leading = zip(*(ids for ids, columns in outputs for _ in columns[0]), strict=True)
+    rows = (list(chain(*cells)) for cells in zip(*(columns for _, columns in outputs), strict=True))
+    return [*leading, *rows]
+
+
+def part_frame(spec: FrameSpec, outputs: Iterable[tuple[tuple[Any, ...], Columns]]) -> pd.DataFrame:
+    """Build a frame of the rows of some outputs, each led by the output's ids."""
+    frame_cells: list[list[Any]] = [[] for _ in spec.columns]
+    values_by_text: list[dict[str, Any]] = [{} for _ in spec.columns]
+    for ids, columns in outputs:
+        leading = ([value] * len(columns[0]) for value in ids)
+        parts = zip(spec.columns, (*leading, *columns), frame_cells, values_by_text, strict=True)
+        for column, cells, joined, values in parts:
+            joined.extend(_restored(column, cells, values))
+    return spec.build(dict(zip(spec.names, frame_cells, strict=True)))
+
+
+def _restored(column: Column, cells: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
+    """Restore values; equal texts and scalars share one object, containers do not."""
+    if column.dtype == "string":
+        return [values.setdefault(cell, cell) for cell in cells]
+    if column.dtype != "object":
+        return cells
+    restore, restored = _restorer(column), []
+    for text in cells:
+        if text is not None and text not in values:
+            values[text] = restore(text)
+        value = None if text is None else values[text]
+        restored.append(json.loads(value) if type(value) is _Container else value)
+    return restored
+
+
+# --- packing ----------------------------------------------------------------------------------
+
+#: Largest size of unpacked rows that is accepted.
+_MOST_BYTES = 2**32
+
+
+def to_columns(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> Columns:
+    """Return the cells of rows by column."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
+    return [
+        [value_to_text(cell) for cell in cells] if column.dtype == "object" else cells
+        for column, cells in zip(spec.columns, columns, strict=True)
+    ]
+
+
+def pack(columns: Columns) -> bytes:
+    """Compress rows."""
+    text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), level=1)
+
+
+def unpack(packed: bytes, spec: FrameSpec) -> Columns:
+    """Undo `pack`."""
+    reader = zlib.decompressobj()
+    try:
+        text = reader.decompress(packed, _MOST_BYTES).decode("utf-8", "surrogatepass")
+        columns = json.loads(text)
+        if not reader.eof or {len(columns[0])} != set(map(len, columns)):
+            raise ValueError("they end too early")
+        if not all(starmap(_is_of, zip(spec.columns, columns, strict=True))):
+            raise ValueError("a value is of another type")
+    except (zlib.error, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"rows of {spec.name!r} are damaged: {error}") from None
+    return cast("Columns", columns)
+
+
+_TYPES: Final[Mapping[str, frozenset[type]]] = {
+    "object": frozenset({str, type(None)}),
+    "string": frozenset({str, type(None)}),
+    "boolean": frozenset({bool, type(None)}),
+    "bool": frozenset({bool}),
+    "Int64": frozenset({int, type(None)}),
+    "int64": frozenset({int}),
+    "Float64": frozenset({int, float, type(None)}),
+    "float64": frozenset({int, float}),
+}
+
+
+def _is_of(column: Column, cells: Any) -> bool:
+    """Whether cells can be those of a column."""
+    numbers = (cell for cell in cells if type(cell) is int)
+    return (
+        isinstance(cells, list)
+        and _TYPES[column.dtype].issuperset(map(type, cells))
+        and all(-(2**63) <= number < 2**63 for number in numbers)
+    )
+
+
+# --- Arrow ------------------------------------------------------------------------------------
+
+
+def is_time(dtype: str) -> bool:
+    """Say whether a dtype, as text, is one of timestamps."""
+    return dtype.startswith("datetime64[")
+
+
+def time_dtype(dtype: Any) -> str | None:
+    """Return the text of a dtype of timestamps; None for any other dtype."""
+    if isinstance(dtype, np.dtype) and dtype.kind == "M":
+        return str(dtype)
+    if not isinstance(dtype, pd.DatetimeTZDtype):
+        return None
+    with suppress(TypeError):  # a zone without a name
+        named = pd.DatetimeTZDtype.construct_from_string(str(dtype)) == dtype
+        if named and "local" not in str(dtype):
+            return str(dtype)
+    return f"datetime64[{dtype.unit}, UTC]"
+
+
+def time_cells(series: pd.Series[Any], dtype: str) -> list[int | None]:
+    """Count since 1970 in UTC, in the unit of a dtype."""
+    counts = series.astype(pandas_dtype(dtype)).astype("int64").tolist()
+    return [None if no else n for n, no in zip(counts, series.isna(), strict=True)]
+
+
+def time_type(dtype: str) -> pa.DataType:
+    """Return the Arrow type of a dtype."""
+    pa = needs("pyarrow", "batch")
+
+    return pa.Array.from_pandas(pd.Series([], dtype=pandas_dtype(dtype))).type
+
+
+ESCAPE = "\x1a"
+#: What readers of the files need to know.
+ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal digits"
+
+_TO_ESCAPE = re.compile("[\x1a\ud800-\udfff]")
+_ESCAPED = re.compile("\x1a([0-9a-f]{4})")
+#: Writes a value as chunks of JSON text. ``JSONEncoder.encode`` makes one of these for each value,
+#: which takes as long as writing a scalar; without circles to look for, they can share it.
+_chunks = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+    None, str, json.encoder.encode_basestring, None, ":", ",", False, False, True
+)
+
+
+def escape(text: str) -> str:
+    r"""Replace what UTF-8 cannot hold.
+
+    Examples
+    --------
+    >>> escape("a\ud800b") == "a\x1ad800b"
+    True
+    """
+    return _TO_ESCAPE.sub(lambda found: f"{ESCAPE}{ord(found[0]):04x}", text)
+
+
+def unescape(text: str) -> str:
+    """Undo `escape`."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if ESCAPE in text else text
+
+
+def value_to_text(value: Any) -> str | None:
+    """Write a value as JSON text."""
+    if value is None:
+        return None
+    try:
+        return "".join(_chunks(value, 0))
+    except (TypeError, ValueError, RecursionError):
+        return "".join(_chunks(document_json(value, MAX_DEPTH), 0))
+
+
+_ESCAPE_BYTE = ESCAPE.encode()
+
+
+@lru_cache(maxsize=64)
+def arrow_schema(spec: FrameSpec) -> pa.Schema:
+    """Return the Arrow types of a frame; values are JSON text."""
+    pa = needs("pyarrow", "batch")
+
+    def kind(dtype: str) -> Any:
+        if is_time(dtype):
+            return time_type(dtype)
+        return pa.type_for_alias("string" if dtype == "object" else dtype.lower())
+
+    return pa.schema([(column.name, kind(column.dtype)) for column in spec.columns])
+
+
+def record_batch(spec: FrameSpec, columns: Columns) -> pa.RecordBatch:
+    """Make an Arrow record batch of rows."""
+    pa = needs("pyarrow", "batch")
+    schema = arrow_schema(spec)
+    arrays = [
+        _column(column, cells, kind)
+        for column, cells, kind in zip(spec.columns, columns, schema.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _column(column: Column, cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    pa = needs("pyarrow", "batch")
+    try:
+        array = pa.array(cells, kind)
+        data = array.buffers()[2] if column.dtype == "string" else None
+        if data is None or _ESCAPE_BYTE not in data.to_pybytes():
+            return array
+    except UnicodeEncodeError:  # a lone surrogate
+        pass
+    return pa.array([None if cell is None else escape(cell) for cell in cells], kind)
+
+
+def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
+    """Restore a frame with the declared dtypes and the values as Python objects."""
+    arrays = {c.name: _pandas_array(table.column(c.name), c) for c in spec.columns}
+    return pd.DataFrame(arrays, copy=False)
+
+
+def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
+    if column.dtype == "string":
+        return pd.array(_from_uniques(data, unescape), dtype=TEXT)
+    if column.dtype == "object":
+        restore = _restorer(column)
+        cells = _from_uniques(data, lambda text: restore(unescape(text)))
+        return pd.Series(cells, dtype=object)
+    dtype: Any = pandas_dtype(column.dtype)
+    if is_time(column.dtype):  # Parquet may have changed the unit
+        return data.cast(time_type(column.dtype)).to_pandas().astype(dtype).array
+    if isinstance(dtype, np.dtype):
+        return np.asarray(data.to_numpy(), dtype=dtype)
+    return dtype.__from_arrow__(data)
+
+
+#: Columns of values that are tuples.
+_TUPLES = ("failed_fields", "paths_gold", "paths_predicted")
+
+
+class _Container(str):
+    """JSON text of an object or array: each cell gets an object of its own."""
+
+    __slots__ = ()
+
+
+def _restorer(column: Column) -> Callable[[str], Any]:
+    if column.name in _TUPLES:
+        return lambda text: tuple(json.loads(text))
+    return lambda text: _Container(text) if text[0] in "[{" else json.loads(text)
+
+
+def _from_uniques(data: pa.ChunkedArray, restore: Any) -> np.ndarray[Any, Any]:
+    """Restore every different text once; equal scalars share one object."""
+    encoded = data.dictionary_encode().combine_chunks()
+    texts = encoded.dictionary.to_pylist()
+    restored = chain(map(restore, texts), [None])  # the last one stands for missing
+    uniques = np.fromiter(restored, dtype=object, count=len(texts) + 1)
+    codes = np.asarray(encoded.indices.fill_null(len(texts)).to_numpy())
+    cells: np.ndarray[Any, Any] = uniques[codes]
+    if any(type(unique) is _Container for unique in uniques):
+        for index, cell in enumerate(cells):
+            if type(cell) is _Container:
+                cells[index] = json.loads(cell)
+    return cells

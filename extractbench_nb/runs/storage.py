@@ -1,0 +1,575 @@
+"""Storage of a batch: its settings, finished outputs in memory or on disk, and its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values.json_values import read_document
+from extractbench_nb._version import __version__
+from extractbench_nb.runs.inputs import Cell, Plan
+from extractbench_nb.runs.rows import (
+    BATCH_RULES,
+    ESCAPING,
+    FRAMES,
+    OWN_SUMMARY,
+    PARTS,
+    Columns,
+    Result,
+    arrow_schema,
+    escape,
+    part_columns,
+    part_frame,
+    record_batch,
+    summary_spec,
+    to_columns,
+    unescape,
+    unpack,
+    value_to_text,
+)
+from extractbench_nb.runs.rule_rows import CheckedRules
+from extractbench_nb.runs.workers import Context, Finished, custom_metrics
+from extractbench_nb.support.wording import cut
+from extractbench_nb.errors import InputError, OutputError, needs
+from extractbench_nb.core.evaluation_frames import SUMMARY
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.core.cross_field_rules import RULE_COLUMNS, source_hash
+from extractbench_nb.core.document_warnings import WARNING_COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+
+# --- settings ---------------------------------------------------------------------------------
+
+#: Changes when the stored columns do. Results of the formats in `READABLE` can be read.
+FORMAT = 4
+READABLE = (2, 3, FORMAT)
+#: The settings on which verdicts depend.
+SETTINGS = ("profile", "judge", "judge_options", "alignment", "alignment_options", "metrics")
+_LONGEST = 61
+
+
+def settings_of(context: Context) -> dict[str, Any]:
+    """Return the settings that must be equal when a batch is resumed."""
+    alignment: Any = context.alignment
+    options = fingerprint(alignment)
+    aligner = alignment
+    if not isinstance(alignment, str):
+        name = getattr(alignment, "name", None)
+        aligner = name if isinstance(name, str) else type(alignment).__name__
+        if options is None:
+            aligner = source_hash(alignment)
+    hashes = {}
+    for name, metric in sorted(custom_metrics(context.schemas.values()).items()):
+        source = source_hash(metric.function) if metric.function is not None else ""
+        hashes[name] = f"{source} {metric.params!r} {metric.threshold}"
+    return {
+        "format": FORMAT,
+        "extractbench_nb": __version__,
+        "profile": asdict(context.profile),
+        "judge": context.judge.name,
+        "judge_options": fingerprint(context.judge),
+        "alignment": aligner,
+        "alignment_options": options,
+        "metrics": hashes,
+    }
+
+
+def fingerprint(thing: Any) -> Any:
+    """Return the options of a judge or an aligner: its attribute ``fingerprint``.
+
+    Examples
+    --------
+    >>> class Noisy:
+    ...     name = "noisy"
+    ...     fingerprint = {"seed": 3}
+    >>> fingerprint(Noisy())
+    {'seed': 3}
+    """
+    value = getattr(thing, "fingerprint", None)
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"fingerprint of {type(thing).__name__} is {_shown(value)}; expected a JSON value "
+            f"({error})"
+        ) from None
+
+
+def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
+    """Raise `InputError` that names the first setting in which a folder's batch differs."""
+    for name, value in ours.items():
+        stored = theirs.get(name)
+        if name == "profile" and isinstance(stored, dict):  # earlier versions had more rules
+            stored = {rule: stored.get(rule) for rule in value}
+        if name == "metrics":
+            stored = stored or {}
+            changed = [metric for metric, code in value.items() if stored.get(metric, code) != code]
+            if changed:
+                raise InputError(f"{folder!r} was evaluated with another metric {changed[0]!r}")
+        elif stored != value:
+            what, stored, asked = first_difference(name.removesuffix("_options"), stored, value)
+            raise InputError(
+                f"{folder!r} was evaluated with {what} {_shown(stored)}, not with "
+                f"{_shown(asked)}; resume with the same settings, or use another folder"
+            )
+
+
+def first_difference(what: str, stored: Any, asked: Any) -> tuple[str, Any, Any]:
+    """Return the innermost name and values of the first difference between two settings."""
+    parts: Iterable[tuple[Any, Any, Any]] = ()
+    if isinstance(stored, dict) and isinstance(asked, dict):
+        parts = ((key, stored.get(key), asked.get(key)) for key in {**asked, **stored})
+    elif isinstance(stored, list) and isinstance(asked, list):
+        parts = ((number, *pair) for number, pair in enumerate(zip_longest(stored, asked), 1))
+    for key, ours, theirs in parts:
+        if ours != theirs:
+            return first_difference(what if key == "name" else f"{what} {key}", ours, theirs)
+    return what, stored, asked
+
+
+def _shown(value: Any) -> str:
+    return cut(repr(value), _LONGEST)
+
+
+# --- files ------------------------------------------------------------------------------------
+
+DESCRIPTION = "batch.json"
+#: The files of a batch, the description first: it is written last.
+_NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in (*FRAMES, BATCH_RULES.name)))
+#: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
+DIGEST = b"extractbench_nb_digest"
+#: A row group is written when it has at least this many rows, or bytes of packed rows.
+_ROWS, _BYTES = 5_000, 2**18
+
+
+def write_files(
+    folder: Path,
+    results: Iterable[tuple[Result, Mapping[str, Columns]]],
+    extras: tuple[Column, ...],
+    description: Mapping[str, Any],
+    rules: CheckedRules | None,
+) -> str:
+    """Write the files of a batch; none replaces an older one before all are complete.
+
+    Returns the digest of the results, which every file records. ``rules.parquet`` is written if
+    rules were checked, or to replace an older one.
+    """
+    specs = {**FRAMES, "summary": summary_spec(extras)}
+    description = {**description, "extras": [[column.name, column.dtype] for column in extras]}
+    if rules is None and (folder / f"{BATCH_RULES.name}.parquet").exists():
+        rules = CheckedRules({}, ())
+    if rules is not None:
+        specs[BATCH_RULES.name] = BATCH_RULES
+        description[BATCH_RULES.name] = dict(rules.sources)
+    hasher = hashlib.sha256(json.dumps(description).encode())
+    with ExitStack() as stack:
+        # the stack closes in reverse order, so the description replaces its predecessor last
+        description_path = stack.enter_context(replacing(folder / DESCRIPTION))
+        paths = {name: stack.enter_context(replacing(folder / f"{name}.parquet")) for name in specs}
+        with ExitStack() as files:
+            writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
+            for result, rows in results:
+                row = value_to_text([result.ids, result.summary, result.extras]) or ""
+                parts = [result.parts[name] for name in PARTS]
+                for content in (row.encode("utf-8", "surrogatepass"), *parts):
+                    hasher.update(hashlib.sha256(content).digest())
+                for name, columns in rows.items():
+                    size = len(result.parts[name])
+                    writers[name].add((result.ids, columns), len(columns[0]), size)
+                writers["summary"].add(result.row, 1)
+            for cells in rules.rows if rules is not None else ():
+                hasher.update((value_to_text(cells) or "").encode("utf-8", "surrogatepass"))
+                writers[BATCH_RULES.name].add(cells, 1)
+            digest = hasher.hexdigest()
+            for writer in writers.values():
+                writer.end(digest)
+        counts = {name: writer.rows for name, writer in writers.items()}
+        text = json.dumps({**description, "rows": counts, "digest": digest}, indent=2)
+        description_path.write_text(text + "\n", encoding="utf-8")
+    return digest
+
+
+def write_evaluation(ev: Evaluation, folder: Path) -> Path:
+    """Write each frame of one evaluation to a Parquet file named after it."""
+    needs("pyarrow", "batch")
+    make_folder(folder)
+    frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
+    frames["summary"] = SUMMARY, ev.summary.to_frame().T
+    frames["warnings"] = WARNING_COLUMNS, ev.warnings
+    rules = ev.rules
+    if len(rules):
+        frames["rules"] = RULE_COLUMNS, rules
+    with ExitStack() as stack:
+        for name, (spec, frame) in frames.items():
+            cells = [_cells(frame[column.name], column) for column in spec.columns]
+            rows = list(zip(*cells, strict=True))
+            path = stack.enter_context(replacing(folder / f"{name}.parquet"))
+            file = _parquet_file(path, spec, stack)
+            if rows:
+                batch = record_batch(spec, to_columns(spec, rows))
+                file.write_batch(batch, row_group_size=len(rows))
+    return folder
+
+
+def _cells(series: pd.Series[Any], column: Column) -> list[Any]:
+    if column.dtype == "object":
+        return series.tolist()
+    return series.astype(object).where(series.notna(), None).tolist()
+
+
+def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWriter:
+    """Open a Parquet file that says what its frame is."""
+    pq = needs("pyarrow.parquet", "batch")
+
+    values = [column.name for column in spec.columns if column.dtype == "object"]
+    about = {"format": FORMAT, "frame": spec.name, "json": values, "escapes": ESCAPING}
+    schema = arrow_schema(spec).with_metadata({"extractbench_nb": json.dumps(about)})
+    return stack.enter_context(
+        pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+    )
+
+
+class _Writer:
+    """Writes one Parquet file; collects rows until there are enough for a row group."""
+
+    def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
+        self._spec = spec
+        self._file = _parquet_file(path, spec, stack)
+        self._waiting: list[Any] = []
+        self._count = self._size = 0
+        self.rows = 0
+
+    def add(self, item: Any, rows: int, size: int = 0) -> None:
+        """Add ids and rows of a part, or a row of ``summary``; write if there are enough rows."""
+        if not rows:
+            return
+        self._waiting.append(item)
+        self._count += rows
+        self._size += size
+        if self._count >= _ROWS or self._size >= _BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write the collected rows as one row group."""
+        if self._count:
+            spec, waiting = self._spec, self._waiting
+            columns = part_columns(waiting) if spec.name in PARTS else to_columns(spec, waiting)
+            self._file.write_batch(record_batch(spec, columns), row_group_size=self._count)
+        self.rows += self._count
+        self._waiting, self._count, self._size = [], 0, 0
+
+    def end(self, digest: str) -> None:
+        """Write the remaining rows and the digest of the batch."""
+        self._flush()
+        self._file.add_key_value_metadata({DIGEST: digest})
+
+
+# --- what a folder may be used for ------------------------------------------------------------
+
+
+def _refuse_file(folder: Path, option: str = "folder") -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{option} {str(folder)!r} is a file, not a folder")
+
+
+def refuse_occupied(folder: Path, option: str = "folder") -> None:
+    """Raise `InputError` where a folder holds files of a batch."""
+    _refuse_file(folder, option)
+    file = next((name for name in (DATABASE, *_NAMES) if (folder / name).exists()), None)
+    if file is None:
+        return
+    hint = f"resume it with resume={str(folder)!r}, or " if file == DATABASE else ""
+    raise InputError(
+        f"{option} {str(folder)!r} holds a batch already ({file}); {hint}use another folder"
+    )
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise `InputError` where a folder holds what `Evaluations.save` must not replace."""
+    _refuse_file(folder)
+    if (folder / DATABASE).exists():
+        refuse_occupied(folder)
+    for name in _NAMES:
+        path = folder / name
+        if path.exists() and not _is_ours(path):
+            raise InputError(
+                f"folder {str(folder)!r} holds a file {name!r} that is not a saved result; "
+                "use another folder"
+            )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file was written for a saved batch."""
+    pa = needs("pyarrow", "batch")
+    pq = needs("pyarrow.parquet", "batch")
+
+    if path.name == DESCRIPTION:
+        try:
+            found = read_document(path, "batch")
+        except InputError:
+            return False
+        return isinstance(found, dict) and "extractbench_nb" in found
+    try:
+        return DIGEST in (pq.read_metadata(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def refuse_unfinishable(folder: Path) -> None:
+    """Raise `InputError` where a folder holds results, but not what is needed to resume them."""
+    _refuse_file(folder, "resume")
+    if (folder / DESCRIPTION).exists() and not (folder / DATABASE).exists():
+        raise InputError(
+            f"resume {str(folder)!r} holds saved results and no {DATABASE}; only a folder that "
+            "save_to or resume wrote can be resumed"
+        )
+
+
+# --- finished outputs in memory ---------------------------------------------------------------
+
+
+class MemoryStorage:
+    """Keeps finished outputs in memory, and gives their frames; it does not keep the inputs."""
+
+    def __init__(self, plan: Plan, description: Mapping[str, Any]) -> None:
+        self._ids = [cell.ids for cell in plan.cells]
+        self._extras, self._extra_rows = plan.extras, plan.extra_rows
+        self._description = description
+        self._finished: dict[int, Finished] = {}
+
+    def has(self, position: int) -> bool:
+        """Say whether the output at a position of the batch is finished."""
+        return position in self._finished
+
+    def keep(self, finished: list[Finished]) -> None:
+        """Keep the results of one chunk."""
+        self._finished.update({item.position: item for item in finished})
+
+    def results(self) -> Iterator[tuple[Result, dict[str, Columns]]]:
+        """Yield all results in order, each with its rows."""
+        return ((result, result.rows()) for result in self._packed())
+
+    def _packed(self) -> Iterator[Result]:
+        for position, rows in enumerate(zip(self._ids, self._extra_rows, strict=True)):
+            item = self._finished[position]
+            yield Result(*rows, item.summary, item.parts)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Build a frame."""
+        if name == "summary":
+            spec = summary_spec(self._extras)
+            columns = to_columns(spec, [result.row for result in self._packed()])
+            return part_frame(spec, [((), columns)])
+        outputs = ((r.ids, unpack(r.parts[name], PARTS[name])) for r in self._packed())
+        return part_frame(FRAMES[name], outputs)
+
+    def save(self, folder: Path, rules: CheckedRules | None) -> None:
+        """Write the files of a batch."""
+        needs("pyarrow", "batch")
+        refuse_foreign(folder)
+        make_folder(folder)
+        write_files(folder, self.results(), self._extras, self._description, rules)
+
+
+# --- finished outputs on disk -----------------------------------------------------------------
+
+DATABASE = "finished.sqlite"
+_TABLES = f"""
+create table if not exists settings (settings text not null);
+create table if not exists outputs (
+  run text not null, document text not null, fingerprint blob not null, summary text not null,
+  {", ".join(f"{name} blob not null" for name in PARTS)}, digest blob not null,
+  primary key (run, document));
+"""
+_COLUMNS = ("run", "document", "fingerprint", "summary", *PARTS, "digest")
+_SELECT = f"select {', '.join(_COLUMNS)} from outputs where run = ? and document = ?"  # noqa: S608 - no input in it
+_INSERT = f"insert or replace into outputs values ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - no input in it
+#: Stored instead of the fingerprint of an output without all verdicts. It equals no fingerprint,
+#: so a resumed batch evaluates the output again.
+_OPEN = b""
+#: The types in the summary of an output that is not invalid.
+_EVALUATED = (str, *[type(None)] * 3, *[float] * len(SUMMARY.columns))
+
+
+class FolderStorage:
+    """Keeps finished outputs in a database; in memory, only fingerprints of those in progress."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan) -> None:
+        self._connection, self._path, self._plan = connection, path, plan
+        self._fingerprints: dict[int, bytes] = {}
+        self._gold_hashes: dict[Path, bytes] = {}
+
+    def has(self, position: int) -> bool:
+        """Say whether an output was finished with these inputs, and with all verdicts."""
+        cell = self._plan.cells[position]
+        fingerprint = self._fingerprint(cell)
+        found = self._read(cell)
+        if found is not None and found[0] == fingerprint:
+            return True
+        self._fingerprints[position] = fingerprint
+        return False
+
+    def keep(self, finished: list[Finished]) -> None:
+        """Keep the results of one chunk, all or none; they survive the end of the process."""
+        rows = []
+        for item in finished:
+            cell = self._plan.cells[item.position]
+            fingerprint = self._fingerprints.pop(item.position)
+            row = (
+                escape(cell.run),
+                escape(cell.document),
+                fingerprint if item.settled else _OPEN,
+                escape(value_to_text(item.summary) or ""),
+                *(item.parts[name] for name in PARTS),
+            )
+            rows.append((*row, _digest(row)))
+        with _sqlite_errors(self._path), self._connection:
+            self._connection.executemany(_INSERT, rows)
+
+    def results(self) -> Iterator[tuple[Result, dict[str, Columns]]]:
+        """Yield all results in order, with their rows; the file may not be ours: all is checked."""
+        for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
+            found = self._read(cell)
+            if found is None:
+                raise InputError(f"{str(self._path)!r} has no {cell.name}")
+            _, summary, parts = found
+            result = Result(cell.ids, extras, summary, parts)
+            try:
+                if tuple(map(type, summary)) != _EVALUATED:
+                    record_batch(OWN_SUMMARY, to_columns(OWN_SUMMARY, [summary]))
+                rows = result.rows()
+            except (ValueError, TypeError, OverflowError) as error:  # Arrow's are ValueErrors too
+                raise _damaged(self._path, f"{cell.name}: {error}") from None
+            yield result, rows
+
+    def _read(self, cell: Cell) -> tuple[bytes, tuple[Any, ...], dict[str, bytes]] | None:
+        """Return fingerprint, summary and parts of a finished output; None if there is none."""
+        key = (escape(cell.run), escape(cell.document))
+        with _sqlite_errors(self._path):
+            row = self._connection.execute(_SELECT, key).fetchone()
+        if row is None:
+            return None
+        *content, digest = row
+        if digest != _digest(content):
+            raise _damaged(self._path, f"{cell.name} has been changed since it was written")
+        _, _, fingerprint, text, *parts = content
+        try:
+            summary = tuple(json.loads(unescape(text)))
+        except (TypeError, ValueError, RecursionError):
+            raise _damaged(self._path, f"{cell.name} has no summary") from None
+        return fingerprint, summary, dict(zip(PARTS, parts, strict=True))
+
+    def _fingerprint(self, cell: Cell) -> bytes:
+        """Hash the content of a cell's schema, gold, prediction and accepted alternatives."""
+        if not isinstance(cell.gold, Path):
+            gold_hash = _content_hash(self._plan.gold(cell))
+        else:  # the runs share gold files: each is read once
+            if cell.gold not in self._gold_hashes:
+                self._gold_hashes[cell.gold] = _content_hash(cell.gold)
+            gold_hash = self._gold_hashes[cell.gold]
+        content = cell.schema_key.encode() + gold_hash + _content_hash(cell.predicted)
+        accepted = self._plan.accepted.get(cell.document)
+        if accepted:
+            content += _content_hash([[row.path, row.value] for row in accepted])
+        return hashlib.sha256(content).digest()
+
+
+def _content_hash(source: Any) -> bytes:
+    if isinstance(source, Path):
+        with reading(f"file {str(source)!r}"):
+            content = b"text" + source.read_bytes()
+    elif isinstance(source, str):
+        content = b"text" + source.encode("utf-8", "surrogatepass")
+    elif source is None:
+        content = b"absent"
+    else:
+        content = b"value" + (value_to_text(source) or "null").encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).digest()
+
+
+def _digest(row: Sequence[Any]) -> bytes | None:
+    """Return the SHA-256 of an output's columns; None if one is of another type."""
+    texts, blobs = (*row[:2], row[3]), (row[2], *row[4:])
+    if not all(isinstance(text, str) for text in texts):
+        return None
+    if not all(isinstance(blob, bytes) for blob in blobs):
+        return None
+    contents = (*(text.encode("utf-8", "surrogatepass") for text in texts), *blobs)
+    return hashlib.sha256(b"".join(hashlib.sha256(c).digest() for c in contents)).digest()
+
+
+def _damaged(path: Path, problem: str) -> InputError:
+    return InputError(
+        f"{str(path)!r} is damaged: {problem}; remove it, and its outputs are evaluated again"
+    )
+
+
+@contextmanager
+def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Iterator[FolderStorage]:
+    """Open the database of a folder, or create one, and lock it for this process."""
+    make_folder(folder)
+    path = folder / DATABASE
+    refuse_irregular(path, "database")
+    with _sqlite_errors(path), closing(_connect(path)) as connection:
+        row = connection.execute("select settings from settings").fetchone()
+        if row is not None:
+            stored = _stored_settings(row[0], path)
+            _refuse_other_settings(settings, stored, str(folder))
+            settings = {**settings, "metrics": {**stored["metrics"], **settings["metrics"]}}
+        with connection:
+            connection.execute("delete from settings")
+            connection.execute("insert into settings values (?)", (json.dumps(settings),))
+        yield FolderStorage(connection, path, plan)
+
+
+def _stored_settings(text: Any, path: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        settings = None
+    if not isinstance(settings, dict) or not isinstance(settings.get("metrics"), dict):
+        raise _damaged(path, "its settings cannot be read")
+    return settings
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=0)
+    try:
+        connection.execute("pragma locking_mode = exclusive")
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        connection.executescript(f"begin exclusive; {_TABLES} commit;")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _sqlite_errors(path: Path) -> Iterator[None]:
+    """Raise errors of SQLite as ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        problem = str(error)
+        if "locked" in problem:
+            raise InputError(
+                f"{str(path.parent)!r} is in use by another batch; wait for its end, or use "
+                "another folder"
+            ) from error
+        if "not a database" in problem or "malformed" in problem:
+            raise InputError(f"{str(path)!r} is damaged: {problem}") from error
+        raise OutputError(f"{str(path)!r} cannot be written: {problem}") from error

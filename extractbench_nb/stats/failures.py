@@ -1,0 +1,486 @@
+"""Failures of outputs by kind, group and position in the text; validity by length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas, numbered
+from extractbench_nb.support.token_counts import count_tokens
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.runs.parsing import FAILURES
+from extractbench_nb.runs.plans import DatasetLike, documents_of
+from extractbench_nb.stats.breakdowns import known_columns, refuse_missing
+from extractbench_nb.stats.intervals import (
+    DIGITS,
+    EQUAL,
+    Drawing,
+    Interval,
+    Numbers,
+    wilson_interval,
+)
+
+Counts = npt.NDArray[np.int64]
+
+POSITION_COLUMNS = FrameSpec(
+    "failure_positions",
+    "one row per failure and part of the text; the last row of a failure has no position",
+    (
+        Column("failure", "string", "how attempts failed", ", ".join(FAILURES[1:])),
+        Column(
+            "start", "Float64", "start of the part / length; missing without a position", "", True
+        ),
+        Column("end", "Float64", "end of the part / length; missing without a position", "", True),
+        Column("attempts", "int64", "attempts that break there", "0 and up"),
+        Column("share", "float64", "attempts / all attempts with this failure", "0 to 1"),
+    ),
+)
+
+#: Label of sums.
+_TOTAL = "total"
+
+
+class AttemptGroups(NamedTuple):
+    """Attempts grouped by the columns `names`.
+
+    `labels` and `first` (the row of its first attempt) have one entry per group; `numbers` has the
+    number of its group for each attempt.
+    """
+
+    names: list[str]
+    labels: list[tuple[Any, ...]]
+    first: Counts
+    numbers: Counts
+
+
+def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> AttemptGroups:
+    """Group attempts by their values in some columns."""
+    refuse_missing(attempts, (), "attempts")
+    names = [] if by is None else known_columns(by, attempts, without=("failure",))
+    codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
+    for name in names:
+        try:
+            column_codes, column_values = numbered(attempts[name])
+        except TypeError:
+            raise InputError(f"by is {name!r}; its values cannot be compared") from None
+        codes.append(column_codes)
+        values.append(list(column_values))
+    keys, first, numbers = np.unique(
+        np.column_stack(codes), axis=0, return_index=True, return_inverse=True
+    )
+    labels = [
+        tuple(column[code] for column, code in zip(values, key[1:], strict=True))
+        for key in keys.tolist()
+    ]
+    return AttemptGroups(names, labels, first, numbers.reshape(-1))
+
+
+def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
+    """Count the attempts of each group by how they ended."""
+    counts = np.zeros((len(FAILURES), len(groups.labels)), dtype=np.int64)
+    np.add.at(counts, (_failure_numbers(attempts), groups.numbers), 1)
+    return counts
+
+
+def _failure_numbers(attempts: pd.DataFrame) -> Counts:
+    refuse_missing(attempts, ("failure",), "attempts")
+    words = attempts["failure"].tolist()
+    for word in dict.fromkeys(words):
+        if not isinstance(word, str) or word not in FAILURES:
+            raise InputError(f"attempts: unknown failure {word!r}; {nearest(word, FAILURES)}")
+    return np.array([FAILURES.index(word) for word in words], dtype=np.int64)
+
+
+def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd.DataFrame:
+    """Count how attempts fail, in the form of the paper's Table 7.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    by : str or iterable of str, optional
+        The column whose values become the columns of the table, such as ``run``, ``domain`` or
+        ``schema`` (any but ``failure``); or several, such as ``["mode", "run", "domain"]``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Counts. One row per failure that occurs, in the order of `FAILURES`, and a last row
+        ``total``; one column per value of `by`, or per combination that occurs (a MultiIndex), in
+        order of first occurrence, and a last column ``total``. Valid outputs are not counted; a
+        group without failures has zeros. Attempts without a value of `by` have a column of their
+        own.
+
+    Raises
+    ------
+    InputError
+        `attempts` is not a frame, `by` is not a column or is ``failure``, the values of the column
+        cannot be compared, or one of them is ``total``.
+
+    Examples
+    --------
+    >>> attempts = pd.DataFrame({
+    ...     "run": ["a", "a", "b"], "domain": ["x", "y", "y"],
+    ...     "failure": ["none", "empty_response", "empty_response"]})
+    >>> failure_modes(attempts)
+    run             a  b  total
+    failure
+    empty_response  1  1      2
+    total           1  1      2
+    >>> failure_modes(attempts, ["run", "domain"])
+    run             a     b total
+    domain          x  y  y
+    failure
+    empty_response  0  1  1     2
+    total           0  1  1     2
+    """
+    attempts = as_pandas(attempts)
+    groups = group_attempts(attempts, by)
+    counts = count_failures(attempts, groups)[1:]  # without valid outputs, "none"
+    occurring = np.flatnonzero(counts.any(axis=1))
+    rows = np.vstack([counts[occurring], counts.sum(axis=0)])
+    cells = np.column_stack([rows, rows.sum(axis=1)])
+    names = [*(FAILURES[1 + kind] for kind in occurring), _TOTAL]
+    index = pd.Index(names, dtype=object, name="failure")
+    return pd.DataFrame(cells, index, _column_index(groups))
+
+
+def _column_index(groups: AttemptGroups) -> pd.Index[Any]:
+    if not groups.names:
+        raise InputError("by is None; name a column, for example 'run'")
+    total = (_TOTAL, *[""] * (len(groups.names) - 1))
+    if total in set(groups.labels):
+        name = groups.names[0]
+        raise InputError(f"by is {name!r}; one of its values is 'total', the name of the sum")
+    labels = [*groups.labels, total]
+    if len(groups.names) == 1:
+        values = [value for (value,) in labels]
+        return pd.Index(values, dtype=object, name=groups.names[0], tupleize_cols=False)
+    levels = [pd.Index(values, dtype=object) for values in zip(*labels, strict=True)]
+    return pd.MultiIndex.from_arrays(levels, names=groups.names)
+
+
+def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame:
+    """Count the positions in the text at which failed outputs break.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    bins : int, optional
+        Number of equal parts into which a text is divided, 1 or more.
+
+    Returns
+    -------
+    pandas.DataFrame
+        For each failure that occurs, in the order of `FAILURES`: one row per part of the text,
+        parts with a count of 0 included, and a last row for attempts without a position, whose
+        ``start`` and ``end`` are missing; see `POSITION_COLUMNS`. The counts of a failure add up
+        to its row of `failure_modes`. A position on a border belongs to the part that begins there.
+
+    Raises
+    ------
+    InputError
+        `bins` is not a whole number of 1 or more, a column is missing, or a position is outside
+        its text.
+
+    Notes
+    -----
+    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
+    on malformed JSON. A text that was cut off breaks at its own end: ``truncated_json`` is in the
+    last part however much is missing, and whatever white space or fence follows. Failed calls,
+    empty responses and schema violations have no position.
+
+    Examples
+    --------
+    >>> attempts = pd.DataFrame({
+    ...     "failure": ["trailing_comma", "trailing_comma", "empty_response"],
+    ...     "offset": [10, 80, None], "characters": [100, 100, 0]})
+    >>> failure_positions(attempts, bins=2)[["failure", "start", "end", "attempts"]]
+              failure  start   end  attempts
+    0  empty_response    0.0   0.5         0
+    1  empty_response    0.5   1.0         0
+    2  empty_response   <NA>  <NA>         1
+    3  trailing_comma    0.0   0.5         1
+    4  trailing_comma    0.5   1.0         1
+    5  trailing_comma   <NA>  <NA>         0
+    """
+    check_bins(bins)
+    attempts = as_pandas(attempts)
+    refuse_missing(attempts, ("failure", "offset", "characters"), "attempts")
+    numbers = _failure_numbers(attempts)
+    counts = np.zeros((len(FAILURES), bins + 1), dtype=np.int64)
+    np.add.at(counts, (numbers, _parts(attempts, bins)), 1)
+    starts = [part / bins for part in range(bins)]
+    parts = list(zip([*starts, None], [*starts[1:], 1.0, None], strict=True))
+    rows = [
+        (FAILURES[kind], *part, int(count), count / counts[kind].sum())
+        for kind in np.unique(numbers[numbers > 0])
+        for part, count in zip(parts, counts[kind], strict=True)
+    ]
+    return POSITION_COLUMNS.from_rows(rows)
+
+
+def check_bins(bins: object) -> None:
+    """Raise `InputError` unless `bins` is a whole number of 1 or more."""
+    if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
+        raise InputError(f"bins={bins!r}; expected a whole number of 1 or more")
+
+
+def _parts(attempts: pd.DataFrame, bins: int) -> Counts:
+    """Return the part in which each text breaks; one past the last for those without position."""
+    parts = np.full(len(attempts), bins, dtype=np.int64)
+    cut_off = (attempts["failure"] == "truncated_json").tolist()
+    pairs = zip(attempts["offset"].tolist(), attempts["characters"].tolist(), strict=True)
+    for row, (offset, characters) in enumerate(pairs):
+        if pd.isna(offset):
+            continue
+        size = 0 if pd.isna(characters) else characters
+        if not 0 <= offset <= size:
+            position = f"{offset:.16g} of {size:.16g} characters"
+            raise InputError(f"attempts: row {row} breaks at {position}")
+        part = int(offset) * bins // max(int(size), 1)
+        parts[row] = bins - 1 if cut_off[row] else min(part, bins - 1)
+    return parts
+
+
+# --- intervals --------------------------------------------------------------------------------
+
+
+def valid_interval(rows: pd.DataFrame, drawing: Drawing) -> Interval:
+    """Return Wilson's interval for the share of valid outputs."""
+    return wilson_interval(float(rows["valid"].mean()), rows["document"].nunique(), drawing)
+
+
+def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Drawing) -> Interval:
+    """Return an interval for the sum of one count over the sum of another.
+
+    It is Wilson's, scaled to the greatest possible rate: the sum of the third column over that of
+    the second. The sample size is the number of independent trials that would have the variance
+    between the documents of each schema, less for few degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    strata = list(_strata(rows, columns))
+    passed, total, limit = np.concatenate([np.zeros((1, 3)), *strata]).sum(axis=0)
+    if not total or not limit:
+        return Interval(None, None, "undefined")
+    share, size = min(1.0, passed / limit), float(sum(map(len, strata)))
+    spreads = [_spread(counts, passed / total, drawing) for counts in strata]
+    if 0 < share < 1 and any(observed for _, _, observed in spreads):
+        variance = sum(variance for variance, _, _ in spreads)
+        freedom = variance**2 / sum(spread**2 / degrees for spread, degrees, _ in spreads)
+        t = float(stdtrit(freedom, drawing.tails[1]))
+        size = share * (1 - share) / (variance / limit**2) * (drawing.quantile / t) ** 2
+    *ends, method = wilson_interval(share, size, drawing)
+    ceiling = float(limit / total)
+    low, high = (ceiling * (math.nan if end is None else end) for end in ends)
+    return Interval(low, high, method)
+
+
+def _strata(rows: pd.DataFrame, columns: tuple[str, str, str]) -> Iterator[Numbers]:
+    """Yield counts of each schema's documents that have some; single documents go together."""
+    sums = rows.groupby(["schema", "document"], sort=True)[list(dict.fromkeys(columns))].sum()
+    sums = sums[sums[columns[1]] > 0]
+    alone = sums.groupby(level="schema").transform("size").eq(1)
+    for _, counts in sums[~alone].groupby(level="schema", sort=True):
+        yield counts[list(columns)].to_numpy(dtype=np.float64)
+    if len(single := sums[alone]):
+        yield single[list(columns)].to_numpy(dtype=np.float64)
+
+
+def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, float, bool]:
+    """Return a stratum's variance, its degrees of freedom, and whether its documents differ."""
+    documents = len(counts)
+    residuals = counts[:, 0] - rate * counts[:, 1]
+    squares = float(((residuals - residuals.mean()) ** 2).sum())
+    if squares > EQUAL:
+        return documents / (documents - 1) * squares, documents - 1, True
+    limit = float(counts[:, 2].sum())
+    z = drawing.quantile
+    centre = (
+        (counts[:, 0].sum() / limit * documents + z**2 / 2) / (documents + z**2) if limit else 0
+    )
+    return limit**2 * centre * (1 - centre) / (documents + z**2), documents, False
+
+
+_OF_DOCUMENTS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
+
+#: Measures of length: columns of a dataset's documents, and two of the outputs themselves.
+LENGTHS = (*_OF_DOCUMENTS, "output_tokens", "output_characters")
+
+_MEASURE = Column("measure", "string", "measure of length", ", ".join(LENGTHS))
+
+LENGTH_COLUMNS = FrameSpec(
+    "validity_by_length",
+    "after the columns of `by`, one row per group and bin; the last row may have no length",
+    (
+        _MEASURE,
+        Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
+        Column("shortest", "Int64", "least length", "0 and up", True),
+        Column("median", "Float64", "median length of attempts", "0 and up", True),
+        Column("longest", "Int64", "greatest length", "0 and up", True),
+        Column("documents", "int64", "different documents", "1 and up"),
+        Column("attempts", "int64", "attempts", "1 and up"),
+        Column("valid", "int64", "valid outputs", "0 to attempts"),
+        Column("share", "float64", "valid / attempts", "0 to 1"),
+        Column("low", "float64", "lower end of Wilson's interval, of documents", "0 to share"),
+        Column("high", "float64", "upper end of Wilson's interval, of documents", "share to 1"),
+    ),
+)
+
+
+def validity_by_length(
+    attempts: pd.DataFrame,
+    dataset: DatasetLike,
+    of: str = "gold_tokens",
+    *,
+    bins: int = 5,
+    by: str | Iterable[str] | None = None,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Compute the share of valid outputs by length.
+
+    Parameters
+    ----------
+    attempts : pandas.DataFrame
+        From `read_outputs`.
+    dataset : Dataset, str or path
+        The dataset of the documents, which has their lengths.
+    of : str, optional
+        Measure of length. Of gold: ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
+        ``gold_values``, ``array_items`` or ``fields``. Of the PDF: ``pages`` or ``pdf_tokens``. Of
+        the output: ``output_tokens`` (GPT-2 tokens, as for gold) or ``output_characters``.
+    bins : int, optional
+        Number of bins, 1 and up, each with about the same number of documents (of outputs, if those
+        are measured). Equal lengths share a bin, which may make it larger than others. If there are
+        fewer different lengths than bins, each length is a bin.
+    by : str or iterable of str, optional
+        Columns of `attempts` that define groups, for example ``run``; a single group by default.
+        The bins are the same for all groups.
+    confidence : float, optional
+        Confidence level of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group and bin, from the shortest to the longest: the columns of `by` and those
+        of `LENGTH_COLUMNS`. Bins without attempts of a group have no row. Attempts of unknown
+        length, or without a text if outputs are measured, are in a last row whose ``bin`` is NA.
+
+    Raises
+    ------
+    InputError
+        A name or a document is unknown, a number is out of range, or a column is missing.
+
+    Notes
+    -----
+    The intervals are Wilson's, with the number of documents as the sample size: outputs of several
+    runs on one document are not independent; `baseline_tables` does the same. Documents of one
+    schema share much more than their length, so that a bin may represent a schema.
+
+    Truncated outputs are short, and failed calls have none: the length of an output is in part the
+    result of a failure, not its cause. The length of gold is not affected.
+
+    Examples
+    --------
+    >>> from extractbench_nb.runs.dataset import load_dataset
+    >>> from extractbench_nb.runs.outputs import read_outputs
+    >>> ds = load_dataset("sample")
+    >>> attempts = read_outputs(ds.runs, ds)
+    >>> found = validity_by_length(attempts, ds, bins=2)
+    >>> found[["bin", "documents", "attempts"]]
+       bin  documents  attempts
+    0    1          7        28
+    1    2          7        28
+    """
+    check_bins(bins)
+    drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
+    attempts = as_pandas(attempts)
+    refuse_missing(attempts, ("document", "valid"), "attempts")
+    groups = group_attempts(attempts, by)
+    for name in groups.names:
+        if name in LENGTH_COLUMNS.names:
+            raise InputError(f"by is {name!r}, a column of the result; rename it")
+    lengths = _lengths(attempts, dataset, of)
+    numbers = _bin_numbers(attempts, lengths, of, bins)
+    rows: list[tuple[Any, ...]] = []
+    first_rows: list[int] = []
+    frame = attempts[["document", "valid"]].assign(length=lengths)
+    without_length_last = np.where(numbers > 0, numbers, bins + 1)
+    key: Any
+    for key, part in frame.groupby([groups.numbers, without_length_last]):
+        group, number = key
+        known, is_known = part["length"], number <= bins
+        ends: tuple[Any, ...] = (None, None, None)
+        if is_known:
+            ends = int(known.min()), float(known.median()), int(known.max())
+        counts = part["document"].nunique(), len(part), int(part["valid"].sum())
+        low, high, _ = valid_interval(part, drawing)
+        between = (round(end or 0.0, DIGITS) for end in (low, high))
+        bin_ = number if is_known else None
+        rows.append((of, bin_, *ends, *counts, counts[2] / len(part), *between))
+        first_rows.append(int(groups.first[group]))
+    labels = attempts[groups.names].iloc[first_rows].reset_index(drop=True)
+    return pd.concat([labels, LENGTH_COLUMNS.from_rows(rows)], axis=1)
+
+
+# --- lengths -----------------------------------------------------------------------------------
+
+
+def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
+    """Return the length of each attempt; NaN if there is none."""
+    if of not in LENGTHS:
+        raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
+    if of in _OF_DOCUMENTS:
+        documents = documents_of(dataset).documents
+        refuse_missing(documents, ("document", of), "dataset.documents")
+        length_of = documents.set_index("document")[of]
+        for name in attempts["document"].unique():
+            if name not in length_of.index:
+                hint = nearest(name, map(str, length_of.index))
+                raise InputError(f"unknown document {name!r}; {hint}")
+        return attempts["document"].map(length_of).to_numpy(dtype=np.float64, na_value=np.nan)
+    column = "raw" if of == "output_tokens" else "characters"
+    refuse_missing(attempts, ("failure", "characters", column), "attempts")
+    has_text = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
+    lengths = np.full(len(attempts), np.nan)
+    for row in np.flatnonzero(has_text):
+        cell = attempts[column].iloc[row]
+        text = cell.decode("utf-8", "replace") if isinstance(cell, bytes | bytearray) else cell
+        lengths[row] = count_tokens(text) if of == "output_tokens" else float(cell)
+    return lengths
+
+
+# --- bins --------------------------------------------------------------------------------------
+
+
+def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, of: str, bins: int) -> Counts:
+    """Return the bin of each attempt, from 1 up and none of them empty; 0 without a length."""
+    measured = ~np.isnan(lengths)
+    counted = measured & ~(attempts["document"].duplicated().to_numpy() & (of in _OF_DOCUMENTS))
+    upper_ends = _upper_ends(np.sort(lengths[counted]), bins)
+    numbers = np.zeros(len(lengths), dtype=np.int64)
+    numbers[measured] = (
+        1 + pd.factorize(np.searchsorted(upper_ends, lengths[measured]), sort=True)[0]
+    )
+    return numbers
+
+
+def _upper_ends(ordered: Numbers, bins: int) -> Numbers:
+    """Return the greatest length of each bin but the last, as near to the quantiles as can be."""
+    values, counts = np.unique(ordered, return_counts=True)
+    if len(values) <= bins:
+        return values[:-1]
+    up_to, ends = np.cumsum(counts), [-1]
+    for part in range(1, bins):
+        wanted = -(-len(ordered) * part // bins)
+        last = len(values) - 1 - (bins - part)  # every bin after this one has a length too
+        free = np.arange(last, ends[-1], -1)
+        ends.append(int(free[np.abs(up_to[free] - wanted).argmin()]))
+    return values[ends[1:]]

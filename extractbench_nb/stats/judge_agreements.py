@@ -1,0 +1,359 @@
+"""`judge_agreement`: whether judges give the same verdicts on the same fields, and where not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.core.values.json_values import canonical
+from extractbench_nb.support.cards import more_rows, text_card
+from extractbench_nb.support.wording import one_line
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.stats.agreements import Joined, agreement_of, join_verdicts
+from extractbench_nb.stats.breakdowns import gather, refuse_missing
+from extractbench_nb.stats.intervals import Drawing, with_range
+
+_UNDEFINED = "NaN where it is not defined"
+_DISTANCE = f"mean distance of scores; {_UNDEFINED}"
+
+_JUDGES = (
+    Column("judge_a", "string", "first judge, or the reference"),
+    Column("judge_b", "string", "second judge"),
+)
+
+JUDGE_PAIRS = FrameSpec(
+    "pairs",
+    "one row per pair of judges",
+    (
+        *_JUDGES,
+        Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
+        Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
+        Column("identical", "int64", "fields whose two values are equal; left out", "0 and up"),
+        Column("unmatched", "int64", "fields that only one side has; left out", "0 and up"),
+        Column("agree", "float64", "share of `fields` on which both say the same", "0 to 1", True),
+        Column("agree_low", "float64", "lower end of its interval", "0 to 1", True),
+        Column("agree_high", "float64", "upper end", "0 to 1", True),
+        Column("agree_method", "string", "of the interval", "Wilson, BCa, percentile, undefined"),
+        Column("kappa", "float64", f"Cohen's kappa; {_UNDEFINED}", "-1 to 1", True),
+        Column("kappa_low", "float64", "lower end of its interval", "-1 to 1", True),
+        Column("kappa_high", "float64", "upper end", "-1 to 1", True),
+        Column("kappa_method", "string", "of the interval", "BCa, percentile ..., undefined"),
+        Column("a_only", "int64", "fields that pass by a and fail by b", "0 to fields"),
+        Column("b_only", "int64", "fields that pass by b and fail by a", "0 to fields"),
+        Column("mean_abs_score_diff", "float64", _DISTANCE, "0 to 1", True),
+    ),
+)
+
+JUDGE_DISAGREEMENTS = FrameSpec(
+    "disagreements",
+    "one row per field that passes by one judge of a pair and fails by the other",
+    (
+        *_JUDGES,
+        Column("run", "string", "run, if rows are distinguished by it", nullable=True),
+        Column("document", "string", "document, if rows have one", nullable=True),
+        Column("path", "string", "instance path"),
+        Column("field", "string", "path without indices", nullable=True),
+        Column("metric", "string", "judged metric"),
+        Column("gold", "object", "gold's value", nullable=True),
+        Column("predicted", "object", "predicted value", nullable=True),
+        Column("score_a", "Float64", "score of the first judge", "0 to 1", True),
+        Column("score_b", "Float64", "score of the second", "0 to 1", True),
+        Column("passed_a", "boolean", "verdict of the first judge"),
+        Column("passed_b", "boolean", "verdict of the second"),
+        Column("reason_a", "string", "why, in a word", nullable=True),
+        Column("reason_b", "string", "why, in a word", nullable=True),
+        Column("reasoning_a", "string", "the first judge's own words", nullable=True),
+        Column("reasoning_b", "string", "the second judge's own words", nullable=True),
+    ),
+)
+
+#: Outcomes of rows that a judge was asked about; the others were decided without one.
+_ASKED = ("correct", "incorrect", "judge_error")
+#: The columns that identify a row of one judge.
+_KEYS = ("run", "document", "path", "predicted_path", "metric")
+_VALUES = ("gold", "predicted")
+_LEFT_OUT = {"without_verdict": "without a verdict", "unmatched": "that only one has"}
+#: Pairs that a card shows, characters of a name there and of a value in an error.
+_PAIRS, _NAME, _SHOWN = 20, 40, 60
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JudgeAgreement(DescribedFrames):
+    """Agreement of judges. Made by `judge_agreement`; every frame is a copy.
+
+    Attributes
+    ----------
+    judges : tuple of str
+        Their names, in the order given.
+    drawing : Drawing
+        Confidence, number of resamples and seed.
+    """
+
+    _specs = (JUDGE_PAIRS, JUDGE_DISAGREEMENTS)
+
+    judges: tuple[str, ...]
+    drawing: Drawing
+    _pairs: pd.DataFrame
+    _disagreements: pd.DataFrame
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row per pair of judges; `JudgeAgreement.columns()` describes the columns."""
+        return self._pairs.copy()
+
+    @property
+    def disagreements(self) -> pd.DataFrame:
+        """One row per field that one judge of a pair passes and the other fails."""
+        return self._disagreements.copy()
+
+    def __repr__(self) -> str:
+        """Write one line per pair of judges."""
+        lines = [self._head()]
+        for row in self._pairs.head(_PAIRS).to_dict("records"):
+            agree, kappa = _ranges(row)
+            fields = f"{row['fields']} field{'' if row['fields'] == 1 else 's'}"
+            texts = [f"agree {agree} of {fields}", f"kappa {kappa}"]
+            texts += [f"{row[name]} {text}" for name, text in _LEFT_OUT.items() if row[name]]
+            a, b = (one_line(row[name], _NAME) for name in ("judge_a", "judge_b"))
+            lines.append(f"{a} / {b}: {'; '.join(texts)}")
+        more = more_rows(len(self._pairs) - _PAIRS, "pairs")
+        return "\n  ".join([*lines, more] if more else lines)
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
+
+    def _head(self) -> str:
+        return f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"
+
+
+def _ranges(row: dict[Any, Any]) -> list[str]:
+    names = ("agree", "kappa")
+    return [with_range(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in names]
+
+
+def judge_agreement(
+    evaluations: Mapping[str, object],
+    *,
+    reference: str | None = None,
+    metrics: Iterable[str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> JudgeAgreement:
+    """Compare the verdicts of several judges on the same fields.
+
+    Only rows that a judge decides are compared: those of judged metrics in which gold and
+    prediction both have a value, and not the same one. Rows are joined on path and metric, and on
+    run and document as in `agreement`.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation, results of a batch, or pandas.DataFrame
+        Each judge's verdicts on the same outputs, by the judge's name; at least two. Recorded
+        verdicts are a frame with the columns path, metric and passed, and optionally run, document,
+        predicted_path, score, outcome, gold and predicted.
+    reference : str, optional
+        Compare the others with this judge only; by default all pairs are compared.
+    metrics : iterable of str, optional
+        Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones,
+        without ``array_llm``, whose verdict follows from the alignment of its items.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
+    resamples : int, optional
+        Bootstrap resamples, 100 and up.
+    seed : int, optional
+        The same seed gives the same intervals.
+
+    Returns
+    -------
+    JudgeAgreement
+        `pairs` has the share of agreement and Cohen's kappa with their intervals, and counts;
+        `disagreements` the fields behind them. Kappa is undefined, and NaN, if all verdicts of both
+        judges are the same. Documents are resampled if there are several, since fields of one
+        document are not independent; otherwise fields are, and the interval of the share is
+        Wilson's.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two judges, `reference` is not one of them, a column is missing, two
+        have no row in common, or the values of a path differ between two judges.
+
+    Notes
+    -----
+    If a judge takes part in the alignment of an array, its items may be paired differently. Such
+    rows do not answer the same question; they are counted in ``unmatched``.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> class Exact:
+    ...     name = "exact"
+    ...
+    ...     def compare(self, gold, predicted):
+    ...         return xb.judges.Verdict(float(gold == predicted), "compared")
+    >>> schema = {"type": "object", "properties": {k: {"type": "string"} for k in "abc"}}
+    >>> gold = {"a": "ACME Inc.", "b": "5 May 2024", "c": "red"}
+    >>> predicted = {"a": "Acme", "b": "2024-05-05", "c": "blue"}
+    >>> judges = {"offline": "offline", "exact": Exact()}
+    >>> found = judge_agreement(
+    ...     {name: xb.evaluate(schema, gold, predicted, judge=j) for name, j in judges.items()}
+    ... )
+    >>> found.pairs[["judge_a", "judge_b", "fields", "agree", "a_only"]].values.tolist()
+    [['offline', 'exact', 3, 0.3333333333333333, 2]]
+    >>> found.disagreements["path"].tolist()
+    ['$.a', '$.b']
+    """
+    drawing = Drawing(confidence, resamples, seed)
+    source: object = evaluations
+    if not isinstance(source, Mapping) or len(source) < 2:  # noqa: PLR2004 - a comparison takes two
+        raise InputError(
+            f"evaluations is {_short(source)}; expected a mapping with the names of at least two "
+            "judges, each with an Evaluation, results of a batch or a DataFrame"
+        )
+    compared = [metrics] if isinstance(metrics, str) else metrics
+    if compared is None:
+        compared = [name for name, entry in REGISTRY.entries.items() if entry.judged]
+    compared = list(compared)
+    sides = {str(name): _rows(str(name), found, compared) for name, found in source.items()}
+    pairs = list(combinations(sides, 2))
+    if reference is not None:
+        if reference not in sides:
+            raise InputError(f"reference={reference!r} is not a judge; {nearest(reference, sides)}")
+        pairs = [(reference, name) for name in sides if name != reference]
+    rows, disagreements = [], []
+    for a, b in pairs:
+        row, differ = _compare(a, b, sides, drawing)
+        rows.append(row)
+        disagreements += differ
+    frames = JUDGE_PAIRS.from_records(rows), JUDGE_DISAGREEMENTS.from_records(disagreements)
+    return JudgeAgreement(tuple(sides), drawing, *frames)
+
+
+def _rows(name: str, source: object, metrics: list[str]) -> pd.DataFrame:
+    """Return a judge's rows of some metrics; a failure of the judge is not a verdict."""
+    frame = gather(source, "fields")
+    refuse_missing(frame, ("path", "metric", "passed"), f"fields of judge {name!r}")
+    rows = frame[frame["metric"].isin(metrics)]
+    if rows.empty:
+        known = frame["metric"].dropna().unique()
+        raise InputError(
+            f"judge {name!r} has no row of a metric to compare ({', '.join(metrics)}); "
+            f"{nearest(metrics[0] if metrics else '', known)}"
+        )
+    for row, value in rows["passed"].items():
+        if not (value is None or pd.isna(value) or value in (True, False)):
+            raise InputError(
+                f"passed of judge {name!r} is {_short(value)} at row {row!r}; expected True, "
+                "False or NA"
+            )
+    keys = [key for key in _KEYS if key in rows.columns]
+    again = rows.duplicated(keys)
+    if again.any():
+        where = ", ".join(f"{key} {rows.loc[again, key].iloc[0]!r}" for key in keys)
+        raise InputError(f"judge {name!r} has more than one row of {where}; expected one per field")
+    passed = rows["passed"].astype("boolean")
+    if "outcome" in rows.columns:
+        passed = passed.mask((rows["outcome"] == "judge_error").astype(bool))
+    return rows.assign(passed=passed)
+
+
+def _compare(
+    a: str, b: str, sides: Mapping[str, pd.DataFrame], drawing: Drawing
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Compare two judges: the row of the pair, and those of its disagreements."""
+    names = ["path", "metric"]
+    frames = [sides[a], sides[b]]
+    if all("predicted_path" in frame.columns for frame in frames):  # of items paired alike
+        names.insert(1, "predicted_path")
+        frames = [
+            frame.assign(predicted_path=frame["predicted_path"].fillna(frame["path"]))
+            for frame in frames
+        ]
+    try:
+        joined = join_verdicts(frames[0], frames[1], "passed", names)
+    except InputError as error:
+        raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
+    same = _identical(joined, a, b)
+    asked = np.ones(len(same), dtype=np.bool_)
+    for frame in (joined.a, joined.b):
+        if "outcome" in frame.columns:
+            asked &= frame["outcome"].isin(_ASKED).to_numpy(dtype=np.bool_)
+    rows = joined.select(asked & ~same)
+    found = agreement_of(rows, "passed", drawing)
+    judges = {"judge_a": a, "judge_b": b}
+    (_, a_only), (b_only, _) = found.table.to_numpy().tolist()  # pass first, then fail
+    distance = math.nan
+    if all("score" in frame.columns for frame in (rows.a, rows.b)):
+        first, second = (
+            frame["score"].astype("Float64").reset_index(drop=True) for frame in (rows.a, rows.b)
+        )
+        gaps = (first - second).abs().dropna().to_numpy(dtype=np.float64)
+        distance = float(gaps.mean()) if len(gaps) else math.nan
+    ends = ("", "_low", "_high", "_method")
+    pair = judges | {
+        "fields": found.rows,
+        "without_verdict": found.unjudged,
+        "identical": int((asked & same).sum()),
+        "unmatched": sum(found.unmatched),
+        **{f"agree{end}": getattr(found, f"raw{end}") for end in ends},
+        **{f"kappa{end}": getattr(found, f"kappa{end}") for end in ends},
+        "a_only": a_only,
+        "b_only": b_only,
+        "mean_abs_score_diff": distance,
+    }
+    differ = found.disagreements.rename(columns={f"{name}_a": name for name in _VALUES})
+    return pair, [
+        {str(k): None if v is pd.NA else v for k, v in row.items()} | judges
+        for row in differ.to_dict("records")
+    ]
+
+
+def _identical(joined: Joined, a: str, b: str) -> npt.NDArray[np.bool_]:
+    """Mark the rows whose gold and predicted value are the same; refuse other questions."""
+    texts: list[list[str]] = []
+    for name in _VALUES:
+        sides = [
+            [_text(value) for value in frame[name].tolist()]
+            for frame in (joined.a, joined.b)
+            if name in frame.columns
+        ]
+        if not sides:
+            return np.zeros(len(joined.a), dtype=np.bool_)
+        texts.append(sides[0])
+        other = next(
+            (i for i, pair in enumerate(zip(*sides, strict=True)) if len(set(pair)) > 1), None
+        )
+        if other is not None:
+            rows = [frame.iloc[other] for frame in (joined.a, joined.b)]
+            ids = [f"{key} {rows[0][key]!r}" for key in ("run", "document") if key in joined.keys]
+            values = " and ".join(
+                f"{_short(row[name])} for {judge!r}"
+                for row, judge in zip(rows, (a, b), strict=True)
+            )
+            raise InputError(
+                f"{', '.join([*ids, str(rows[0]['path'])])}: {name} is {values}; judges are "
+                "compared on the same outputs and schema"
+            )
+    return np.array([g == p for g, p in zip(*texts, strict=True)], dtype=np.bool_)
+
+
+def _text(value: object) -> str:
+    try:
+        return canonical(None if value is pd.NA else value)
+    except (RecursionError, TypeError, ValueError):
+        return repr(value)
+
+
+def _short(value: object) -> str:
+    return one_line(repr(value), _SHOWN)

@@ -1,0 +1,527 @@
+"""`GriTS`: two compared tables, which lines and cells were matched, and HTML of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.support.cards import card_html
+from extractbench_nb.support.nodes import Node, h, static_html
+from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading
+
+SIDES = ("true", "predicted")
+#: What each metric compares, in a word.
+METRICS = {
+    "top": "topology",
+    "con": "content",
+    "loc": "location",
+    "rawloc": "raw location",
+}
+#: In place of a cell's number: a row that only the other table has.
+GAP = -1
+#: Similarities this close to 1 count as 1.
+_NEARLY = 1e-9
+
+_Place: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GriTS:
+    """The similarity of two tables; made by `grits`.
+
+    Attributes
+    ----------
+    scores : pandas.DataFrame
+        One row per metric: fscore, precision, recall and upper_bound, 0 to 1.
+    rows, columns : pandas.DataFrame
+        One row per metric and pair of aligned lines: metric, true, predicted (line numbers),
+        similarity.
+    true, predicted : Table
+        The compared tables.
+    variant : str
+        The variant of the metric, one of `GRITS_VARIANTS`.
+    similarities : dict of str to ndarray
+        By metric, the similarities of the entries at the aligned positions, of shape (aligned rows,
+        aligned columns).
+    """
+
+    scores: pd.DataFrame
+    rows: pd.DataFrame
+    columns: pd.DataFrame
+    true: Table
+    predicted: Table
+    variant: str
+    similarities: Mapping[str, Numbers]
+
+    def similarity(self, metric: str) -> Numbers:
+        """Return the similarities of the entries at the aligned positions.
+
+        Parameters
+        ----------
+        metric : str
+            A metric in `scores`.
+
+        Returns
+        -------
+        ndarray of shape (aligned rows, aligned columns)
+            0 to 1; lines in the order of `rows` and `columns`.
+
+        Raises
+        ------
+        InputError
+            The metric was not computed.
+        """
+        if metric not in self.similarities:
+            raise InputError(f"metric: no {metric!r}; {nearest(str(metric), self.similarities)}")
+        return self.similarities[metric]
+
+    def __repr__(self) -> str:
+        """Return the f-scores and the shapes of both tables."""
+        tables = (self.true, self.predicted)
+        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
+        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
+        return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
+
+    def _repr_html_(self) -> str:
+        return grits_html(self)
+
+
+class Line(NamedTuple):
+    """A row or column of both tables, or of one table only.
+
+    ``similarity`` is as in the frames of `GriTS`, 0 for a line of one table only. ``equal`` means
+    that both tables have the line and all its matched positions are alike.
+    """
+
+    true: int | None
+    predicted: int | None
+    similarity: float = 0.0
+    equal: bool = False
+
+    def at(self, side: int) -> int | None:
+        """Return the line's index in the true (0) or the predicted table (1)."""
+        return self.predicted if side else self.true
+
+
+class Patch(NamedTuple):
+    """A rectangle that one cell covers; all of the cell, unless others lie over it.
+
+    ``row`` and ``column`` are of its first position, ``height`` and ``width`` count lines as drawn.
+    ``state`` is ``alike``, ``unlike``, ``partly`` (some of the cell's positions have no partner),
+    ``alone`` (none has) or ``gap``; ``similarity`` is the mean over the cell's positions, 0 for
+    those without a partner.
+    """
+
+    cell: int
+    row: int
+    column: int
+    height: int
+    width: int
+    state: str
+    similarity: float
+
+
+class DrawnRow(NamedTuple):
+    """A row as drawn: its line, and the patches that begin on it."""
+
+    line: Line
+    patches: tuple[Patch, ...]
+
+
+class DrawnSide(NamedTuple):
+    """Some lines of one of the tables; rows that it lacks are there too, as gaps."""
+
+    columns: tuple[Line, ...]
+    rows: tuple[DrawnRow, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two tables, true and predicted, as one metric aligned them.
+
+    ``rows`` and ``columns`` are the lines of both tables in one order; between aligned ones the
+    true lines come first. ``common`` has the similarity of the pairs of positions, 0 to 1, in the
+    shape (aligned rows, aligned columns).
+    """
+
+    metric: str
+    tables: tuple[Table, Table]
+    rows: tuple[Line, ...]
+    columns: tuple[Line, ...]
+    common: Numbers
+
+    @cached_property
+    def positions(self) -> list[Numbers]:
+        """For each side the similarity at each position, NaN if it has no partner."""
+        positions = []
+        for side, table in enumerate(self.tables):
+            similarity = np.full(table.grid.shape, np.nan)
+            aligned = [[*self.partners(lines, side)] for lines in (self.rows, self.columns)]
+            similarity[np.ix_(*(np.array(n, dtype=np.intp) for n in aligned))] = self.common
+            positions.append(similarity)
+        return positions
+
+    def partners(self, lines: Sequence[Line], side: int) -> dict[int, int]:
+        """Map the indices of a side's aligned lines to those of their partners, in order."""
+        pairs = ((line.at(side), line.at(1 - side)) for line in lines)
+        return {index: other for index, other in pairs if index is not None and other is not None}
+
+    def partner(self, side: int, row: int, column: int) -> _Place | None:
+        """Return the position that a position is matched with; None if there is none."""
+        down = self.partners(self.rows, side).get(row)
+        across = self.partners(self.columns, side).get(column)
+        return None if down is None or across is None else (down, across)
+
+    def states(self, side: int) -> list[tuple[str, float]]:
+        """Return the state and similarity of each cell of a side, as in `Patch`."""
+        grid, values = self.tables[side].grid.ravel(), self.positions[side].ravel()
+        paired = ~np.isnan(values)
+        # by cell: its positions, the sum of their similarities, how many have a partner
+        weights = (np.ones(grid.size), np.where(paired, values, 0), paired)
+        count = len(self.tables[side].cells)
+        sums = (np.bincount(grid, w, minlength=count).tolist() for w in weights)
+        states = []
+        for size, total, partners in zip(*sums, strict=True):
+            if not partners:
+                states.append(("alone", 0.0))
+            elif partners < size:
+                states.append(("partly", total / size))
+            else:
+                is_alike = total >= size - _NEARLY
+                states.append(("alike", 1.0) if is_alike else ("unlike", total / size))
+        return states
+
+
+def compare(result: GriTS, metric: str) -> Comparison:
+    """Merge the lines of both tables into one order."""
+    common = result.similarity(metric)
+    tables = (result.true, result.predicted)
+    # an empty table has neither rows nor columns
+    shapes = [table.grid.shape if table.size else (0, 0) for table in tables]
+    rows, columns = (
+        _lines(
+            frame[frame["metric"] == metric],
+            common.min(axis=1 - axis, initial=1.0),
+            (shapes[0][axis], shapes[1][axis]),
+        )
+        for axis, frame in enumerate((result.rows, result.columns))
+    )
+    return Comparison(metric, tables, tuple(rows), tuple(columns), common)
+
+
+def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Iterator[Line]:
+    columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
+    aligned = [
+        Line(true, predicted, similarity, low >= 1 - _NEARLY)
+        for true, predicted, similarity, low in zip(*columns, least.tolist(), strict=True)
+    ]
+    true = predicted = 0
+    for line in (*aligned, Line(*sizes)):  # the last one stands behind both tables
+        stops = line.true or 0, line.predicted or 0
+        yield from (Line(n, None) for n in range(true, stops[0]))
+        yield from (Line(None, n) for n in range(predicted, stops[1]))
+        if stops != sizes:
+            yield line
+        true, predicted = stops[0] + 1, stops[1] + 1
+
+
+def drawn(
+    found: Comparison, rows: Sequence[Line], columns: Sequence[Line]
+) -> tuple[DrawnSide, DrawnSide]:
+    """Draw some lines of both tables, with aligned rows at the same height."""
+    return _side(found, 0, rows, columns), _side(found, 1, rows, columns)
+
+
+def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[Line]) -> DrawnSide:
+    present = [line for line in columns if line.at(side) is not None]
+    across = [number for line in present if (number := line.at(side)) is not None]
+    down = [line.at(side) for line in rows]
+    patches: list[list[Patch]] = [[] for _ in rows]
+    states = found.states(side)
+    for cell, top, left, height, width in rectangles(_shown(found.tables[side], down, across)):
+        row = next((number for number in down[top : top + height] if number is not None), GAP)
+        state = ("gap", 0.0) if cell == GAP else states[cell]
+        patches[top].append(Patch(cell, row, across[left], height, width, *state))
+    return DrawnSide(tuple(present), tuple(map(DrawnRow, rows, map(tuple, patches))))
+
+
+def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Indices:
+    """Return the cell at each drawn position; a cell on both sides of a gap covers the gap."""
+    shown = np.full((len(down), len(across)), GAP, dtype=np.intp)
+    present = [place for place, row in enumerate(down) if row is not None]
+    rows = [row for row in down if row is not None]
+    shown[present] = table.grid[np.ix_(rows, across)]
+    for above, below in pairwise(present):
+        through = shown[above] == shown[below]
+        shown[above + 1 : below] = np.where(through, shown[above], GAP)
+    return shown
+
+
+def rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
+    """Divide a grid into rectangles of one cell each: cell, top, left, height, width."""
+    taken = np.zeros(shown.shape, dtype=bool)
+    for top, left in np.ndindex(*shown.shape):
+        if not taken[top, left]:
+            cell = int(shown[top, left])
+            free = (shown == cell) & ~taken
+            width = leading(free[top, left:].tolist())
+            height = leading(free[top:, left : left + width].all(axis=1).tolist())
+            taken[top : top + height, left : left + width] = True
+            yield cell, top, left, height, width
+
+
+def notes_of(table: Table) -> list[str]:
+    """Return what the drawing of a table does not show: repairs, and cells under others."""
+    covered = len(table.cells) - len(np.unique(table.grid))
+    text = f"{covered:,} {'cells' if covered > 1 else 'cell'} covered by others, not drawn"
+    return [*table.notes, *([text] if covered else [])]
+
+
+def two_digits(similarity: float) -> str:
+    """Write a similarity with two digits; only 0 and 1 themselves become 0.00 and 1.00."""
+    inside = 0 < similarity < 1
+    return f"{min(0.99, max(0.01, similarity)) if inside else similarity:.2f}"
+
+
+_MOST_ROWS, _MOST_COLUMNS = 30, 15
+_MOST_NOTES = 5
+#: Characters of a cell, and of a cell that has a similarity beside its text.
+_LONGEST, _BESIDE = 80, 14
+#: By side: the sign of what has no partner.
+_ALONE = ("–", "+")
+LEGEND = (
+    "2 → 3: the true line 2 was matched with the predicted line 3. – lost: only in the true table. "
+    "+ extra: only in the predicted one. A number in a cell is its similarity where that is not "
+    "1: the mean over its positions, of which those without a partner count 0."
+)
+
+_STYLE = """<style>
+.xb-grits{display:flex;flex-wrap:wrap;gap:.4em 1.6em}
+.xb-grits>div{max-width:100%;min-width:0;overflow-x:auto}
+.xb-grits.xb-grits table{border-collapse:collapse;font-size:12px;margin:.2em 0;width:auto}
+.xb-grits.xb-grits th,.xb-grits.xb-grits td{border:1px solid var(--jp-border-color2,#8886);
+height:1.7em;max-width:13em;overflow:hidden;padding:.1em .5em;text-align:left;
+text-overflow:ellipsis;unicode-bidi:plaintext;vertical-align:middle;white-space:nowrap}
+.xb-grits.xb-grits .xb-gutter{border:0;font-size:11px;font-weight:400;
+font-variant-numeric:tabular-nums;opacity:.85;text-align:right}
+.xb-grits.xb-grits thead .xb-gutter{text-align:left}
+.xb-grits.xb-grits .xb-alone{background:repeating-linear-gradient(45deg,transparent 0 5px,
+#8884 5px 7px)}
+.xb-grits.xb-grits .xb-partly{border-style:dashed}
+.xb-grits.xb-grits .xb-gap{border:0}
+.xb-grits.xb-grits td.xb-header{border-bottom-width:2px;font-weight:600}
+.xb-grits.xb-grits td.xb-projected{font-style:italic;font-weight:600}
+.xb-grits .xb-cut{display:inline-block;max-width:9.5em;overflow:hidden;text-overflow:ellipsis;
+vertical-align:bottom}
+.xb-grits small{font-variant-numeric:tabular-nums;font-weight:400}
+</style>"""
+
+
+def grits_html(result: GriTS, metric: str | None = None) -> str:
+    """Write the scores and both grids, with each cell coloured by its similarity.
+
+    At most 30 rows and 15 columns are shown. By default the alignment of ``con`` is, or the first
+    one where that was not computed.
+    """
+    chosen = metric or default_metric(result)
+    parts = [scores_table(result, chosen)]
+    if chosen is not None:
+        found = compare(result, chosen)
+        rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
+        hidden = (len(found.rows) - len(rows), len(found.columns) - len(columns))
+        pairs = zip(hidden, ("rows", "columns"), strict=True)
+        beyond = ", ".join(f"{count:,} more {name}" for count, name in pairs if count)
+        parts += [
+            h("div", tables(found, rows, columns), cls="xb-grits"),
+            *([h("p", f"… {beyond}")] if beyond else []),
+            h("p", f"Alignment and colours by {METRICS[chosen]} ({chosen}). {LEGEND}"),
+        ]
+    return card_html(repr(result), _STYLE, *map(static_html, parts))
+
+
+def default_metric(result: GriTS) -> str | None:
+    """Return the metric to show at first; None if none was computed."""
+    names = [str(name) for name in result.scores.index]
+    return "con" if "con" in names else next(iter(names), None)
+
+
+def scores_table(result: GriTS, chosen: str | None) -> Node:
+    """Draw the scores of all metrics."""
+    names = [name.replace("_", " ") for name in result.scores.columns]
+    rows = []
+    for name, *numbers in result.scores.itertuples():
+        shown = " (shown)" if name == chosen else ""
+        cells = [h("td", f"{number:.3f}", cls="xb-num") for number in numbers]
+        rows.append(h("tr", h("th", f"{name}{shown}", scope="row"), cells))
+    heads = [h("th", name, scope="col", cls="xb-num") for name in names]
+    return h("table", h("thead", h("tr", h("th", "metric", scope="col"), heads)), h("tbody", rows))
+
+
+def tables(
+    found: Comparison,
+    rows: Sequence[Line],
+    columns: Sequence[Line],
+    chosen: tuple[_Place | None, _Place | None] = (None, None),
+    selected: int = 0,
+) -> list[Node]:
+    """Draw some lines of both tables.
+
+    `chosen` has by side the position that is chosen or matched with the chosen one, and `selected`
+    is the side that it was chosen on. Both, and what a cell does when it is chosen, are for a live
+    page: static HTML has only the tables.
+    """
+    parts = enumerate(drawn(found, rows, columns))
+    return [_table(found, side, part, chosen[side], side == selected) for side, part in parts]
+
+
+def _table(
+    found: Comparison, side: int, part: DrawnSide, chosen: _Place | None, selected: bool
+) -> Node:
+    table, name = found.tables[side], SIDES[side]
+    if not table.size:
+        return h("div", h("b", name), h("p", "An empty table."), key=name)
+    height, width = table.grid.shape
+    lefts = {line.at(side): left for left, line in enumerate(part.columns)}
+    tops = {line.at(side): top for top, (line, _) in enumerate(part.rows)}
+    row, column = chosen or (-1, -1)
+    here = tops.get(row, -1), lefts.get(column, -1)
+    partners = [found.partners(lines, side) for lines in (found.rows, found.columns)]
+
+    def live(patch: Patch, top: int) -> dict[str, Any]:
+        left = lefts[patch.column]
+        on = top <= here[0] < top + patch.height and left <= here[1] < left + patch.width
+        other = partners[0].get(patch.row), partners[1].get(patch.column)
+        if None in other:
+            pair = None
+        else:  # the number of the true cell
+            pair = patch.cell if side == 0 else int(found.tables[0].grid[other])
+        return {
+            "row": top,
+            "column": left,
+            "send": [name, patch.row, patch.column],
+            "pair": pair,
+            "aria_selected": "true" if on and selected else None,
+            "aria_current": "true" if on and not selected else None,
+            "reveal": f"{row} {column}" if on else None,
+        }
+
+    body = []
+    for top, (line, patches) in enumerate(part.rows):
+        cells = [
+            h("td", cls="xb-gap", key=f"gap {patch.column}", **_spans(patch))
+            if patch.state == "gap"
+            else _cell(table.cells[patch.cell], patch, side, live(patch, top))
+            for patch in patches
+        ]
+        head = _gutter(line, side, "row", on=line.at(side) == row)
+        body.append(h("tr", head, cells, key=f"{line.true} {line.predicted}"))
+    heads = [_gutter(line, side, "col", on=line.at(side) == column) for line in part.columns]
+    shape = f"{plural(height, 'row')} × {plural(width, 'column')}"
+    notes = [h("p", one_line(note, 200)) for note in notes_of(table)[:_MOST_NOTES]]
+    return boxed_grid(name, shape, heads, body, notes)
+
+
+def boxed_grid(
+    name: str, shape: str, heads: Sequence[Node], body: Sequence[Node], notes: Sequence[Node] = ()
+) -> Node:
+    """Draw one of two tables that stand side by side and scroll together; arrow keys move in it."""
+    grid = h(
+        "table",
+        h("thead", h("tr", h("td", cls="xb-gutter xb-corner"), heads)),
+        h("tbody", body),
+        role="grid",
+        aria_label=f"{name} table",
+        keys="grid",
+        follow=True,
+        edge="edge",
+    )
+    return h(
+        "div",
+        h("div", h("b", name), f", {shape}"),
+        h("div", grid, cls="xb-box", scroll="tables"),
+        notes,
+        key=name,
+    )
+
+
+def line_text(line: Line, side: int) -> str:
+    """Write what a line was matched with; nothing on a side that has no such line."""
+    if None in (line.true, line.predicted):
+        return "" if line.at(side) is None else f"{_ALONE[side]} {line.at(side)}"
+    return f"{line.true} → {line.predicted}"
+
+
+def _gutter(line: Line, side: int, scope: str, *, on: bool) -> Node:
+    text = line_text(line, side)
+    key = f"head {line.true} {line.predicted}"
+    if not text:
+        return h("td", cls="xb-gutter", key=key)
+    alone = None in (line.true, line.predicted)
+    kinds = f"xb-gutter{' xb-alone' if alone else ''}{' xb-on' if on else ''}"
+    says = "without a partner" if alone else f"similarity {two_digits(line.similarity)}"
+    return h("th", text, scope=scope, cls=kinds, title=says, key=key)
+
+
+def _spans(patch: Patch) -> dict[str, int | None]:
+    sizes = {"rowspan": patch.height, "colspan": patch.width}
+    return {name: size if size > 1 else None for name, size in sizes.items()}
+
+
+def _cell(cell: Cell, patch: Patch, side: int, live: Mapping[str, Any]) -> Node:
+    tint = None
+    if patch.state in ("unlike", "partly"):
+        # over whatever page there is; seen from the start
+        tint = f"background:rgba(200,74,38,{0.1 + 0.45 * (1 - patch.similarity):.2f})"
+    text, sign = one_line(cell.text, _LONGEST), mark_text(patch, side)
+    kinds = [patch.state if patch.state != "alike" else "", kind_of(cell)]
+    return h(
+        "td",
+        # of a long text the end is cut, not the number beside it
+        h("span", text, cls="xb-cut") if sign and len(text) > _BESIDE else text,
+        [" ", h("small", sign)] if sign else None,
+        cls=" ".join(f"xb-{kind}" for kind in kinds if kind) or None,
+        style=tint,
+        dir=None if text.isascii() else "auto",
+        key=f"{patch.row} {patch.column}",
+        title=_says(cell, text, patch, side),
+        item=True,
+        do="cell",
+        **_spans(patch),
+        **live,
+    )
+
+
+def _says(cell: Cell, text: str, patch: Patch, side: int) -> str | None:
+    """Describe a patch; one whose text and place say everything needs no description."""
+    spans, is_cut = patch.height * patch.width > 1, len(text) > _BESIDE
+    if patch.state == "alike" and not (spans or is_cut or kind_of(cell)):
+        return None
+    alike = "similarity 1" if patch.state == "alike" else f"similarity {mark_text(patch, side)}"
+    said = (
+        f"{SIDES[side]} row {patch.row}, column {patch.column}{f': {text}' if is_cut else ''}",
+        {"header": "column header", "projected": "row header"}.get(kind_of(cell)),
+        f"spans {patch.height} by {patch.width}" if spans else None,
+        "without a partner" if patch.state == "alone" else alike,
+        "partly without a partner" if patch.state == "partly" else None,
+    )
+    return "; ".join(text for text in said if text)
+
+
+def kind_of(cell: Cell) -> str:
+    """Return ``projected``, ``header``, or nothing."""
+    return "projected" if cell.is_projected else "header" if cell.is_header else ""
+
+
+def mark_text(patch: Patch, side: int) -> str:
+    """Write the mark of a patch: ``–`` or ``+``, or its similarity if it is not 1."""
+    if patch.state in ("alike", "gap"):
+        return ""
+    return _ALONE[side] if patch.state == "alone" else two_digits(patch.similarity)

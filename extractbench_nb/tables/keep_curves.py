@@ -1,0 +1,352 @@
+"""`keep_curves`: metrics against the share of a table kept; generated and published tables."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.errors import InputError
+from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole, table_of_cells
+from extractbench_nb.tables.compare_arrays import (
+    TABLE_METRICS,
+    checked_options,
+    compare_rows,
+    usual_metrics,
+)
+from extractbench_nb.tables.grid_similarity import checked_names
+from extractbench_nb.tables.quality import list_of_tables
+from extractbench_nb.tables.reading import read_table
+
+_TABLES: dict[int, list[tuple[Any, ...]]] = {
+    2: [
+        ("model", "task", "AP50", "AP75", "AP", "AR"),
+        ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
+        ("DETR-R18", "TSR + FA", 0.971, 0.948, 0.912, 0.942),
+    ],
+    3: [
+        ("split", "tables", "top", "con", "loc", "rawloc"),
+        ("simple", 44_355, 0.995, 0.995, 0.992, 0.947),
+        ("complex", 49_479, 0.975, 0.983, 0.966, 0.909),
+        ("all", 93_834, 0.985, 0.989, 0.978, 0.927),
+    ],
+}
+
+
+def pubtables(number: int) -> pd.DataFrame:
+    """Return a table of results of the GriTS paper.
+
+    Parameters
+    ----------
+    number : int
+        2: object detection of the paper's models; 3: their grid table similarity.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As printed, to three digits. Table 3 has a row for each split (simple, complex, all), and
+        below them ``all (from the parts)``: the mean of the two splits by their sizes, which needs
+        no model and is a check of the printed row.
+
+    Raises
+    ------
+    InputError
+        The number is neither 2 nor 3.
+
+    References
+    ----------
+    B. Smock, R. Pesala, R. Abraham, "PubTables-1M: Towards comprehensive table extraction from
+    unstructured documents" (2022), Tables 2 and 3.
+
+    Examples
+    --------
+    >>> pubtables(3).set_index("split")["top"].round(4).to_dict()
+    {'simple': 0.995, 'complex': 0.975, 'all': 0.985, 'all (from the parts)': 0.9845}
+    """
+    asked: Any = number
+    if not is_whole(asked) or asked not in _TABLES:
+        raise InputError(f"there is no table {number!r} of results; choose 2 or 3")
+    columns, *rows = _TABLES[number]
+    found = pd.DataFrame(rows, columns=list(columns))
+    if "split" in found:
+        parts = found.iloc[:2]
+        weights = parts["tables"] / parts["tables"].sum()
+        means = {name: float((parts[name] * weights).sum()) for name in columns[2:]}
+        both = {"split": "all (from the parts)", "tables": int(parts["tables"].sum()), **means}
+        found = pd.concat([found, pd.DataFrame([both])], ignore_index=True)
+    return found
+
+
+_SUBJECTS = (
+    *("Copper", "Maize", "Freight", "Rental", "Paper", "Cotton", "Timber", "Transit", "Licences"),
+    *("Repairs", "Fuel", "Salaries", "Insurance", "Training", "Printing", "Storage", "Research"),
+)
+_QUALITIES = ("gross", "net", "deferred", "domestic", "exported", "leased", "adjusted", "other")
+_GROUPS = ("First half", "Second half", "North", "South", "Group A", "Group B", "Audited", "Plan")
+_LEAVES = ("Units", "Price", "Share", "Change", "Mean", "SD", "Low", "High", "n", "Total")
+_SECTIONS = ("Continuing operations", "Discontinued operations", "Held for sale", "Not allocated")
+_ROW_HEIGHT, _LETTER, _GAP = 14.0, 4.6, 12.0
+_Value = Callable[[random.Random], str]
+
+
+def made_up_tables(
+    count: int = 1, *, seed: int = 0, rows: int = 20, columns: int = 8
+) -> list[Table]:
+    """Generate tables like those in reports, up to given numbers of rows and columns.
+
+    Half of them have a header of two rows with cells that span columns, a third have sections
+    (projected row headers); some positions are blank. Each cell has a box around its text, as a
+    page would have it. They are canonical: `canonicalize` has nothing to change.
+
+    Parameters
+    ----------
+    count : int, optional
+        Number of tables, 0 and up.
+    seed : int, optional
+        The same seed gives the same tables; the first tables are the same for every `count`.
+    rows, columns : int, optional
+        Maximum numbers of rows and columns, at least 4 and 3.
+
+    Returns
+    -------
+    list of Table
+        With headers, projected row headers and boxes.
+
+    Raises
+    ------
+    InputError
+        A number of rows or columns is too small, or the number of tables is negative.
+
+    Examples
+    --------
+    >>> made_up_tables(2, rows=6, columns=4)
+    [Table(5 x 4 positions, 17 cells), Table(6 x 4 positions, 21 cells)]
+    """
+    if count < 0 or rows < _FEWEST_ROWS or columns < _FEWEST_COLUMNS:
+        raise InputError(
+            f"count={count}, rows={rows}, columns={columns}; expected 0 or more tables of at least "
+            f"{_FEWEST_ROWS} rows and {_FEWEST_COLUMNS} columns"
+        )
+    tables = []
+    for n in range(count):
+        rng = random.Random(f"{seed}/{n}")
+        height, width = rng.randint(_FEWEST_ROWS, rows), rng.randint(_FEWEST_COLUMNS, columns)
+        cells = list(_head(rng, width))
+        first = max(cell.rows[-1] for cell in cells) + 1
+        cells += _body(rng, range(first, height), width)
+        tables.append(table_of_cells(_boxed(cells, width)))
+    return tables
+
+
+_FEWEST_ROWS, _FEWEST_COLUMNS = 4, 3
+#: Probability that a section begins, and that a row has a blank cell.
+_SELDOM = 0.15
+
+
+def _head(rng: random.Random, columns: int) -> Iterator[Cell]:
+    leaves = rng.sample(_LEAVES, len(_LEAVES)) + [f"Year {n}" for n in range(columns)]
+    if rng.random() < 0.5 or columns < 4:  # noqa: PLR2004 - two groups of two need four
+        yield Cell((0,), (0,), "Item", is_header=True)
+        for column in range(1, columns):
+            yield Cell((0,), (column,), leaves[column], is_header=True)
+        return
+    yield Cell((0, 1), (0,), "Item", is_header=True)
+    groups = rng.sample(_GROUPS, len(_GROUPS))
+    column = 1
+    while column < columns:
+        width = min(rng.choice((2, 2, 3)), columns - column)
+        covered = tuple(range(column, column + width))
+        if width == 1:
+            yield Cell((0, 1), covered, leaves[column], is_header=True)
+        else:
+            yield Cell((0,), covered, groups.pop(), is_header=True)
+            for n, leaf in enumerate(covered):
+                yield Cell((1,), (leaf,), leaves[n], is_header=True)
+        column += width
+
+
+def _body(rng: random.Random, rows: range, columns: int) -> Iterator[Cell]:
+    values: list[_Value] = [rng.choice(_VALUES) for _ in range(columns)]
+    sections = rng.sample(_SECTIONS, len(_SECTIONS)) if rng.random() < 1 / 3 else []
+    names = [f"{subject}, {quality}" for subject in _SUBJECTS for quality in _QUALITIES]
+    rng.shuffle(names)
+    before = False
+    for row in rows:
+        # a section is followed by a row of its own
+        begins = row == rows.start or (not before and rng.random() < _SELDOM)
+        if sections and begins and row < rows.stop - 1:
+            text, all_columns = sections.pop(), tuple(range(columns))
+            yield Cell((row,), all_columns, text, is_projected=True)
+            before = True
+            continue
+        before = False
+        yield Cell((row,), (0,), names.pop() if names else f"Item {row}")
+        blank = rng.randrange(2, columns) if rng.random() < _SELDOM else None
+        for column in range(1, columns):
+            yield Cell((row,), (column,), "" if column == blank else values[column](rng))
+
+
+_VALUES: tuple[_Value, ...] = (
+    lambda rng: f"{rng.randint(1, 99_999):,}",
+    lambda rng: f"{rng.uniform(0, 100):.1f}%",
+    lambda rng: f"{rng.uniform(-50, 500):.2f}",
+    lambda rng: f"{rng.uniform(1, 90):.1f} ± {rng.uniform(0.1, 9):.1f}",
+    lambda rng: f"({rng.randint(1, 999):,})",
+)
+
+
+def _boxed(cells: list[Cell], columns: int) -> Iterator[Cell]:
+    """Give each cell a box around its text, on a page with one width per column."""
+    widths = [0.0] * columns
+    for cell in cells:
+        if len(cell.columns) == 1:
+            widths[cell.columns[0]] = max(widths[cell.columns[0]], _LETTER * len(cell.text))
+    for cell in cells:
+        first = cell.columns[0]
+        left = sum(widths[:first]) + first * _GAP
+        right = left + max(_LETTER * len(cell.text), _LETTER)
+        top, bottom = _ROW_HEIGHT * cell.rows[0] + 2, _ROW_HEIGHT * (cell.rows[-1] + 1) - 2
+        yield cell._replace(box=(round(left, 1), top, round(right, 1), bottom))
+
+
+#: What is kept at random.
+KEEP_MODES = ("rows", "columns", "both")
+
+KEEP_COLUMNS = FrameSpec(
+    "keep_curves",
+    "one row per mode, probability and metric",
+    (
+        Column("mode", "string", "what is kept at random", ", ".join(KEEP_MODES)),
+        Column("x", "float64", "probability with which each row, or column, is kept", "0 to 1"),
+        Column("metric", "string", "metric, or ideal"),
+        Column("score", "Float64", "mean score", "0 to 1", nullable=True),
+        Column("precision", "Float64", "mean precision", "0 to 1", nullable=True),
+        Column("recall", "Float64", "mean recall", "0 to 1", nullable=True),
+        Column("tables", "int64", "tables that have a score", "0 and up"),
+    ),
+)
+
+_RATES = tuple(round(0.1 * n, 1) for n in range(11))
+
+
+def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-only
+    tables: Iterable[Any],
+    *,
+    metrics: str | Sequence[str] | None = None,
+    modes: str | Sequence[str] = KEEP_MODES,
+    rates: float | Sequence[float] = _RATES,
+    seed: int = 0,
+    rebuilt: bool = False,
+    variant: str = "paper",
+    max_teds_nodes: int | None = 20_000,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Score random parts of tables against the whole; each line is kept with probability x.
+
+    A meaningful metric gives a recall close to the share s that is kept (x for rows or for columns,
+    x squared for both), and the f-score 2s / (1 + s).
+
+    Parameters
+    ----------
+    tables : iterable
+        Tables in any form that `read_table` reads.
+    metrics : str or sequence of str, optional
+        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` if all
+        cells have boxes.
+    modes : str or sequence of str, optional
+        Lines that may be dropped: ``rows``, ``columns`` or ``both``.
+    rates : float or sequence of float, optional
+        Values of x, 0 to 1.
+    seed : int, optional
+        0 and up. One number is drawn for each row and column; a line is kept if it is below x, so
+        that the parts for a greater x contain those for a smaller one.
+    rebuilt : bool, optional
+        Whether a cell spans only its lines that are kept. By default GriTS scores a substructure,
+        in which each position keeps its cell with its full span; all other metrics get the rebuilt
+        table.
+    variant : str, optional
+        Variant of grid table similarity, as in `grits`.
+    max_teds_nodes : int or None, optional
+        As in `compare_tables`.
+    progress : bool, optional
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per mode, x and metric: mean score, precision and recall over tables. The metric
+        ``ideal`` has the scores for the share of positions that was actually kept. If nothing is
+        kept, the recall is 0 and the precision 1.
+
+    Raises
+    ------
+    InputError
+        A table cannot be read or is empty, a single table is given instead of a list, a name is
+        unknown, a rate is not between 0 and 1, or another number is invalid.
+
+    Notes
+    -----
+    Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    """
+    chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
+    checked_options(variant, max_teds_nodes)
+    if not is_whole(seed) or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected a whole number from 0")
+    originals = [
+        read_table(table, name=f"table {n}")
+        for n, table in enumerate(list_of_tables(tables, "tables"))
+    ]
+    if not originals:
+        raise InputError("tables is empty; expected at least one table")
+    for n, table in enumerate(originals):
+        if not table.size:
+            raise InputError(f"table {n} is empty; expected at least one row and one column")
+    names = usual_metrics(originals) if metrics is None else checked_names(metrics, TABLE_METRICS)
+    totals: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {
+        key: [] for key in product(chosen, shares, (*names, _IDEAL))
+    }
+    rng = np.random.default_rng(seed)
+    for table in progress_bar(originals, shown=progress, unit="table"):
+        drawn = [rng.random(size) for size in table.grid.shape]
+        for mode, x in product(chosen, shares):
+            masks = [
+                side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
+                for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
+            ]
+            lines = [np.flatnonzero(flags).tolist() for flags in masks]
+            anew = table.part(*lines)
+            part = anew if rebuilt else table.part(*lines, rebuilt=False)
+            for name in names:
+                predicted = part if name.startswith("grits_") else anew
+                (row,) = compare_rows(table, predicted, [name], variant, max_teds_nodes)
+                totals[mode, x, name].append(row[:3])
+            share = float(np.prod([flags.mean() for flags in masks]))
+            totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
+    return KEEP_COLUMNS.from_rows((*key, *_mean(rows)) for key, rows in totals.items())
+
+
+_IDEAL = "ideal"
+
+
+def _mean(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the means of score, precision and recall, and how many tables have a score."""
+    columns = [[v for v in values if v is not None] for values in zip(*rows, strict=True)]
+    return (*(sum(v) / len(v) if v else None for v in columns), len(columns[0]))
+
+
+def _checked_rates(rates: Any) -> list[float]:
+    """Return the rates, each once, in the order given."""
+    given = rates.tolist() if isinstance(rates, np.ndarray) else rates
+    given = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    for rate in given:
+        if not is_share(rate):
+            raise InputError(f"rates: {rate!r} is not within 0 and 1")
+    if not given:
+        raise InputError("rates is empty; expected numbers from 0 to 1")
+    return list(dict.fromkeys(map(float, given)))

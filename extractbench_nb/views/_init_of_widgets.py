@@ -1,0 +1,372 @@
+"""Views for the notebook: schemas, evaluations, tables, objects, evidence, with static twins.
+
+Each view is one widget. Its static twin is plain HTML without JavaScript, an output of its own that
+is shown where there is no kernel. `keep_static` drops the live parts from a saved notebook.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from extractbench_nb.core.frames import as_pandas
+from extractbench_nb.runs.results import Evaluations
+from extractbench_nb.errors import InputError
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.tables.batches import TableScores
+from extractbench_nb.tables.canonical import Canonical
+from extractbench_nb.tables.cells import Table
+from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.images import TableImage, TableImages
+from extractbench_nb.tables.resolution import ResolvedTable
+from extractbench_nb.views.static import keep_static, notebook_libraries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from extractbench_nb.runs.dataset import Dataset
+    from extractbench_nb.construction.table_dataset import TableDataset
+    from extractbench_nb.construction.retrieval import Documents, Retriever
+    from extractbench_nb.core.profiles import Profile
+    from extractbench_nb.gold.annotations import Annotations
+    from extractbench_nb.core.text.judging import Judge
+    from extractbench_nb.views.view import View
+
+__all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
+
+
+def show(  # noqa: PLR0913 - options, all but two by name
+    subject: Any,
+    evaluation: Any = None,
+    *,
+    name: str | None = None,
+    title: str = "",
+    pdf: str | Path | None = None,
+    annotations: Annotations | str | Path | None = None,
+    documents: Documents | None = None,
+    retriever: str | Retriever | None = None,
+    image: Any = None,
+    true: Any = None,
+) -> View:
+    """Show a schema, an evaluation, the evaluations of many runs, two tables, or detected objects.
+
+    Parameters
+    ----------
+    subject : Schema, dict, pathlib.Path, str, or a result
+        A schema as `evaluate` takes it is shown as a tree, with folding, search and keyboard
+        control; an Evaluation as this tree with its fields, gold and predicted; Evaluations and
+        TableEvaluations in the view of `explore`; results of `grits` and ``construction.compare``
+        as two aligned tables; a result of `from_objects` as the boxes of the objects with the
+        table; a TableImage as its picture with the true objects.
+    evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
+        Adds a mean score and a bar of outcomes to every node of a schema.
+    name : str, optional
+        Expression for an Evaluation, TableComparison or ResolvedTable in the notebook, such as
+        ``"results['quill']"``, used in the code to copy; by default ``"ev"``, ``"comparison"`` or
+        ``"found"``.
+    title : str, optional
+        Title of the view of an Evaluation. By default run and document if the Evaluation comes from
+        ``Evaluations.evaluation``, else `name`.
+    pdf : str or pathlib.Path, optional
+        The document of an Evaluation, to look up its fields on the page.
+    annotations : xb.gold.Annotations, str or pathlib.Path, optional
+        Store of people's decisions about fields of an Evaluation; a path is a JSON file, which is
+        read if it exists and written at each change. By default they are kept in the view only.
+    documents : TableTask, dict, list, str or pathlib.Path, optional
+        The documents of a TableComparison, to show the chunks that contain the selected value.
+    retriever : str or construction.Retriever, optional
+        The retriever for chunks of `documents`, such as ``"bm25"``, whose rank is shown with each
+        chunk. The query is that of a TableTask, else the names of gold's columns.
+    image : PIL.Image.Image, ndarray, PageImage, str or pathlib.Path, optional
+        The picture in which the objects of a ResolvedTable were detected. By default boxes and
+        words are shown on a white background.
+    true : Table, or an input of `read_table`, optional
+        The true table, for a comparison with the table of a ResolvedTable by `grits`.
+
+    Returns
+    -------
+    View
+        A widget, shown as the last value of a notebook cell. ``selected_path`` is the schema path
+        of the selected node; a schema path or a field can be assigned. The view of an Evaluation
+        has also ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
+        ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
+        it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
+        tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
+        ``only_differing`` and ``page``; that of a TableComparison ``threshold``, ``selected``
+        (``["gold", 0, "name"]``), ``only_lost`` and ``page``, and ``comparison`` at this threshold;
+        that of a ResolvedTable ``threshold``, ``selected`` (position of an object), ``labels`` and
+        ``boxes``, and ``result`` at this threshold.
+
+    Raises
+    ------
+    InputError
+        `subject` has no view; `evaluation` is given although `subject` is not a schema, has no
+        fields, or is of other schemas; `name` is not a Python expression for a variable; `image`
+        cannot be read, or has another size than the image of the objects.
+    SchemaError
+        `subject` is not a valid schema.
+    UnavailableError
+        ipywidgets or anywidget are not installed.
+    """
+    is_comparison = _is_of_construction(subject, "result", "TableComparison")
+    is_batch = _is_of_construction(subject, "evaluations", "TableEvaluations")
+    is_table = isinstance(subject, GriTS | ResolvedTable | TableImage) or is_comparison
+    is_result = isinstance(subject, Evaluation | Evaluations) or is_table or is_batch
+    if is_result and evaluation is not None:
+        raise InputError(
+            f"show() got a second argument beside {type(subject).__name__}; "
+            "show(schema, evaluation) colours a schema's tree"
+        )
+    if isinstance(subject, Evaluations) or is_batch:
+        return explore(subject)
+    notebook_libraries()
+    named: dict[str, Any] = {} if name is None else {"name": name}
+    if isinstance(subject, Evaluation):
+        from extractbench_nb.views.evaluation_view import EvaluationView
+
+        return EvaluationView(subject, title=title, pdf=pdf, annotations=annotations, **named)
+    if is_comparison:
+        from extractbench_nb.views.construction_view import ConstructionView
+
+        return ConstructionView(subject, documents=documents, retriever=retriever, **named)
+    if isinstance(subject, ResolvedTable | TableImage):
+        from extractbench_nb.views.objects_view import ObjectsView
+
+        return ObjectsView(subject, image=image, true=true, **named)
+    if isinstance(subject, GriTS):
+        from extractbench_nb.views.tables_view import TableView
+
+        return TableView(subject)
+    if isinstance(subject, Table | Canonical | TableScores):
+        raise InputError(
+            f"subject is of type {type(subject).__name__}, which shows itself as the last value of "
+            "a cell; show() takes what grits() or from_objects() returns"
+        )
+    if isinstance(as_pandas(subject), pd.DataFrame | TableImages | list | tuple):
+        raise InputError(
+            f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
+            "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "
+            "image of load_images(); explore() also takes frames of fields and lists"
+        )
+    from extractbench_nb.views.schema_view import SchemaExplorer
+
+    return SchemaExplorer(parse_schema(subject), evaluation)
+
+
+def _is_of_construction(subject: Any, module: str, kind: str) -> bool:
+    """Whether something is of a class of `construction`: who has one has imported its module."""
+    found = sys.modules.get(f"extractbench_nb.construction.{module}")
+    return found is not None and isinstance(subject, getattr(found, kind))
+
+
+def show_matches(
+    ev: Evaluation, path: str | None = None, *, name: str = "ev", pdf: str | Path | None = None
+) -> View:
+    """Show how the items of an array are paired: gold and predicted items side by side.
+
+    Parameters
+    ----------
+    ev : Evaluation
+        The evaluation.
+    path : str, optional
+        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``, if
+        the field has one array. Optional if the evaluation has one array.
+    name : str, optional
+        Variable of the Evaluation in the notebook, used in the code to copy.
+    pdf : str or pathlib.Path, optional
+        The PDF of the document, to show values of a pair on their page.
+
+    Returns
+    -------
+    View
+        A widget, shown as the last value of a notebook cell. ``path``, ``selected_pair``,
+        ``thresholds``, ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and
+        observed; ``matches`` and ``summary`` are for these thresholds. ``rows`` has the listed
+        matches, and ``code`` is a line of pandas that returns them.
+
+    Raises
+    ------
+    InputError
+        `ev` is not an Evaluation, `name` is not a valid name, or `path` does not identify one
+        array.
+    UnavailableError
+        ipywidgets or anywidget are not installed.
+
+    Notes
+    -----
+    The alignment does not depend on ``align_threshold`` and ``pass_threshold``: a change is applied
+    to the recorded pairs. At another threshold of a field the items are realigned with the offline
+    judge. If another judge, a custom alignment or an async metric was used, there are no new calls:
+    thresholds are applied to the recorded pairs and scores, with a note in the view. After pickling
+    there are no records, and thresholds are fixed.
+    """
+    notebook_libraries()
+    from extractbench_nb.views.matches_view import MatchesView
+
+    return MatchesView(ev, path, name=name, pdf=pdf)
+
+
+def explore(  # noqa: PLR0913 - keyword options
+    source: Any,
+    *,
+    rows: str = "field",
+    columns: str | None = None,
+    measure: str = "score",
+    dataset: Dataset | TableDataset | None = None,
+    name: str | None = None,
+    annotations: Annotations | str | Path | None = None,
+) -> View:
+    """Show where and how runs fail: a heatmap, the values of its cells, counts of reasons.
+
+    Parameters
+    ----------
+    source : Evaluations, Evaluation, TableEvaluations, pandas.DataFrame, mapping or list
+        Results with the frame `fields`, or this frame, as `breakdown` takes them. The outputs of a
+        frame cannot be opened; those of TableEvaluations open as a view of both tables.
+    rows : str, optional
+        Rows of the heatmap: ``field``, ``document`` or ``run``.
+    columns : str, optional
+        Columns of the heatmap. By default ``document``; ``run`` if the rows are documents, there is
+        only one document, or most schemas have only one; ``field`` if there is only one document
+        and one run.
+    measure : str, optional
+        Values of the cells: ``score``, the mean over documents, with the same weight for each as in
+        ``Evaluations.by_run``; ``pass_rate``; or ``outcome``, the most frequent one.
+    dataset : Dataset or TableDataset, optional
+        The dataset with the PDFs, to show a value on its page, or with the documents of tables, to
+        show the chunks that contain a value.
+    name : str, optional
+        Variable of `source` in the notebook, used in the code to copy; by default ``"evs"``, or
+        ``"fields"`` for a frame.
+    annotations : xb.gold.Annotations, str or pathlib.Path, optional
+        Store of people's decisions about fields of opened outputs, as in `show`.
+
+    Returns
+    -------
+    View
+        A widget, shown as the last value of a notebook cell. ``selection`` has the rows of the
+        selected cells, and ``code`` is a line of pandas that returns them; ``selected_cell``,
+        ``selected_block`` and all filters can be read, assigned and observed. ``location`` has all
+        of these as JSON values, with the views opened from this one; assign it to another view to
+        restore them. ``annotations`` is a frame of the decisions.
+
+    Raises
+    ------
+    InputError
+        The source has no fields, an axis or the measure is unknown, or `name` is not a valid name.
+    UnavailableError
+        ipywidgets or anywidget are not installed.
+    """
+    notebook_libraries()
+    from extractbench_nb.views.failures_view import FailureExplorer
+
+    return FailureExplorer(
+        source,
+        rows=rows,
+        columns=columns,
+        measure=measure,
+        dataset=dataset,
+        name=name,
+        annotations=annotations,
+    )
+
+
+def show_evidence(
+    ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
+) -> View:
+    """Show where values are found in a document: gold and predicted values next to the PDF page.
+
+    Parameters
+    ----------
+    ds : Dataset or None
+        As `load_dataset` returns it; None if `document` is a path.
+    document : str or pathlib.Path
+        The id of a document, or the path of any PDF.
+    subject : Evaluation, dict, list, str, int, float or None, optional
+        The values to find: those of gold and prediction of an Evaluation, or the leaves of a JSON
+        value. By default the gold of `document`.
+    side : {"predicted", "gold"}, optional
+        The side of an Evaluation that ``selected_path`` and ``values`` initially refer to.
+
+    Returns
+    -------
+    View
+        A widget, shown as the last value of a notebook cell. ``selected_path``, ``side``,
+        ``sought``, ``page``, ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``,
+        ``predicted_finding``) can be read, assigned and observed; ``values`` and ``evidence`` are
+        DataFrames, as `ground_values` and `find_evidence` return them; ``rows`` has the listed
+        pairs, and ``code`` is an expression for the selection. A selected gold value can be
+        corrected: ``edits`` has the corrections, which ``xb.gold.corrections(view)`` takes.
+
+    Raises
+    ------
+    InputError
+        There are no values to show, `side` is unknown, or the PDF cannot be read.
+    DatasetError
+        The document is not in the dataset.
+    MissingPdfError
+        The document has no PDF.
+    UnavailableError
+        ipywidgets or anywidget are not installed.
+    """
+    notebook_libraries()
+    from extractbench_nb.views.evidence_view import EvidenceView
+
+    return EvidenceView(ds, document, subject, side=side, editable=True)
+
+
+def workbench(
+    metric: str | Callable[..., Any] | Mapping[str, Any],
+    cases: Any,
+    *,
+    baseline: str | Callable[..., Any] | Mapping[str, Any] | None = None,
+    field: str | None = None,
+    judge: str | Judge = "offline",
+    profile: str | Profile = "paper",
+) -> View:
+    """Tune a metric on cases, with controls for its params, live scores and a threshold curve.
+
+    Parameters
+    ----------
+    metric : str, callable or dict
+        Name of a metric or preset, a function registered with `metric`, or an
+        ``evaluation_config``; its declared params become controls.
+    cases : pandas.DataFrame, list, Evaluation or Evaluations
+        A frame with the columns gold and predicted, optionally expected (bool: the verdict of
+        people), and any others, which are shown; a list of tuples ``(gold, predicted)`` or ``(gold,
+        predicted, expected)``; or an Evaluation, Evaluations or a frame of their fields, from which
+        the values of the metric's types are taken.
+    baseline : str, callable or dict, optional
+        A metric to compare with, in the same forms; by default `metric` with its initial params.
+    field : str, optional
+        For an Evaluation: the field whose values are the cases, such as ``authors[].name``.
+    judge : str or Judge, optional
+        See `evaluate`. It is called once per pair of texts, also if the params change.
+    profile : str or Profile, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    View
+        A widget, shown as the last value of a notebook cell. ``params`` can be read, assigned and
+        observed; ``results`` and ``curve`` are DataFrames, and ``config`` is the
+        ``evaluation_config`` for a schema.
+
+    Raises
+    ------
+    ConfigError
+        The metric is unknown, or its params are wrong.
+    UnavailableError
+        ipywidgets or anywidget are not installed.
+    InputError
+        The cases cannot be read, the field or the judge is unknown, or the function is not
+        registered.
+    """
+    notebook_libraries()
+    from extractbench_nb.views.workbench_view import Workbench
+
+    return Workbench(metric, cases, baseline=baseline, field=field, judge=judge, profile=profile)

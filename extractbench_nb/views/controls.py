@@ -1,0 +1,248 @@
+"""What views have in common on their pages: controls, pages of rows, scores, bars, marked texts."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from extractbench_nb.support.nodes import Child, Content, Node, h
+from extractbench_nb.views.sides import Segment, Side
+from extractbench_nb.support.wording import one_line, trimmed
+from extractbench_nb.views.static import MARKS, score_text
+
+#: Hits that are marked in one text.
+_MOST_MARKED = 50
+
+# --- controls: each sends an event, by default that which sets a trait of the view ----------------
+
+
+def menu(label: str, do: str, options: Mapping[Any, str] | Sequence[Any], value: Any) -> Node:
+    """Make a menu of values, with their texts in a mapping."""
+    texts = options.items() if isinstance(options, Mapping) else ((name, name) for name in options)
+    listed = [
+        h("option", trimmed(str(text), 60), value=json.dumps(name), selected=name == value, key=at)
+        for at, (name, text) in enumerate(texts)
+    ]
+    chosen = h("select", listed, do=do, value=json.dumps(value))
+    return h("label", f"{label} ", chosen, cls="xb-control", live=True)
+
+
+def check(label: str, do: str, value: bool) -> Node:
+    """Make a box to tick."""
+    box = h("input", type="checkbox", do=do, checked=value)
+    return h("label", box, f" {label}", cls="xb-control", live=True)
+
+
+def search(label: str, do: str, value: str, hint: str, controls: str = "") -> Node:
+    """Make a box to search with; Enter goes to the first hit in the element named `controls`."""
+    box = h(
+        "input",
+        type="search",
+        do=do,
+        value=value,
+        placeholder=hint,
+        aria_label=label,
+        aria_controls=controls or None,
+    )
+    return h("span", box, cls="xb-control xb-search", live=True)
+
+
+def button(label: Child, do: str, send: Any = None, **attributes: Any) -> Node:
+    """Make a button."""
+    return h("button", label, type="button", do=do, send=send, **attributes)
+
+
+def slider(label: str, do: str, value: float, bounds: tuple[float, float], step: float) -> Node:
+    """Make a slider that says its value."""
+    least, most = bounds
+    digits = 0 if step >= 1 else math.ceil(-math.log10(step) - 1e-9)
+    handle = h("input", type="range", do=do, min=least, max=most, step=step, value=value)
+    shown = h("output", f"{value:.{digits}f}", cls="xb-num")
+    return h("label", f"{label} ", handle, shown, cls="xb-control xb-slider", live=True)
+
+
+def copy(label: str, text: str) -> Node:
+    """Make a button that copies a text."""
+    status = h("span", role="status", cls="xb-quiet")
+    return h("span", h("button", label, type="button", copy=text), " ", status, live=True)
+
+
+def code(text: str, name: str = "") -> Node:
+    """Show code to be copied, folded; `name` is that of the evaluation in it."""
+    said = f"{name} stands for the evaluation of this view; set your own variable with name=."
+    note = h("p", said, cls="xb-quiet") if name else None
+    return h("details", h("summary", "Code"), h("pre", text), copy("Copy", text), note, live=True)
+
+
+def toolbar(*controls: Content) -> Node:
+    """Lay controls on one line, and on more where there is no room."""
+    return h("div", *controls, cls="xb-controls", live=True)
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+class Page(NamedTuple):
+    """A page, numbered from 0: the place of its first thing, and the place behind its last."""
+
+    number: int
+    first: int
+    last: int
+    total: int
+    pages: int
+
+    def of(self, items: Any) -> Any:
+        """Return the part of a list, array or frame that is on the page."""
+        rows = items.iloc if isinstance(items, pd.DataFrame) else items
+        return rows[self.first : self.last]
+
+
+def page_of(total: int, number: int, size: int) -> Page:
+    """Find a page of at most `size` things; one beyond the last is the last.
+
+    Examples
+    --------
+    >>> page_of(5, 7, 2)
+    Page(number=2, first=4, last=5, total=5, pages=3)
+    """
+    pages = max(1, -(-total // size))
+    number = max(0, min(number, pages - 1))
+    return Page(number, number * size, min(total, (number + 1) * size), total, pages)
+
+
+def pager(page: Page, do: str, noun: str) -> Node | None:
+    """Make buttons to turn the page; nothing where there is one page."""
+    if page.pages == 1:
+        return None
+
+    def turn(sign: str, name: str, to: int) -> Node:
+        label = f"{name} {noun}"
+        return button(sign, do, to, aria_label=label, disabled=not 0 <= to < page.pages)
+
+    shown = h("span", f"{noun} {page.first + 1:,} to {page.last:,} of {page.total:,}")
+    before, after = turn("◂", "Previous", page.number - 1), turn("▸", "Next", page.number + 1)
+    return h("span", before, shown, after, cls="xb-pager", live=True)
+
+
+def shown_text(page: Page, noun: str, most: int | None = None) -> str:
+    """Say which things of a page a twin has: ``rows 1 to 30 of 217``."""
+    last = page.last if most is None else min(page.last, page.first + most)
+    return f"{noun} {min(page.first + 1, last):,} to {last:,} of {page.total:,}"
+
+
+def rows_of(frame: pd.DataFrame) -> list[list[Any]]:
+    """Return the rows of a frame, with None for what is missing."""
+    rows: list[list[Any]] = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+    return rows
+
+
+def more(hidden: int, what: str, **attributes: Any) -> Node | None:
+    """Say how many things are not shown; nothing where all are."""
+    return h("p", f"… {hidden:,} more {what}", cls="xb-quiet", **attributes) if hidden > 0 else None
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+def table(heads: Iterable[Node | str], *body: Content, **attributes: Any) -> Node:
+    """Make a table: names of columns, or cells, above its body."""
+    cells = [name if isinstance(name, Node) else h("th", name, scope="col") for name in heads]
+    return h("table", h("thead", h("tr", cells)), *body, **attributes)
+
+
+def counts_text(counts: Iterable[tuple[str, int]]) -> str:
+    """Write counts in words: ``3 correct, 1 omission``."""
+    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
+
+
+def bar(counts: Sequence[tuple[str, int]]) -> list[Node]:
+    """Draw counts as a bar whose label says them; static HTML says them in words beside it."""
+    total = sum(n for _, n in counts)
+    if not total:
+        return []
+    parts = [
+        h("i", cls=f"xb-part xb-{name}", style=f"width:{100 * n / total:.1f}%", key=name)
+        for name, n in counts
+    ]
+    words = counts_text(counts)
+    drawn = h("span", parts, cls="xb-bar", role="img", aria_label=words, title=words)
+    return [drawn, h("span", f" {words}", cls="xb-quiet", static=True)]
+
+
+def mark(name: str) -> Node:
+    """Write an outcome or a status: its sign in its colour, and its name."""
+    sign = h("span", MARKS[name], cls=f"xb-mark xb-tint xb-t-{name}", aria_hidden="true")
+    return h("span", sign, f" {name.replace('_', ' ')}", cls="xb-outcome")
+
+
+def score(value: float | None) -> Node:
+    """Write a score."""
+    return h("span", score_text(value), cls="xb-num")
+
+
+def segments(side: Iterable[Segment], wanted: str = "") -> list[Node]:
+    """Write one side of a comparison, with what differs and what was searched for marked."""
+    kinds = {"changed": ("mark", "xb-changed"), "note": ("em", "xb-quiet")}
+    written = []
+    for at, piece in enumerate(side):
+        tag, kind = kinds.get(piece.kind, ("span", None))
+        text = trimmed(piece.text, 100_000)
+        written.append(h(tag, found(text, wanted), cls=kind, key=at))
+    return written
+
+
+def whole_sides(sides: Mapping[str, Side], wanted: str = "") -> Node:
+    """Write two values in full beside each other, by name."""
+    drawn = []
+    for name, side in sides.items():
+        shown = segments(side.segments, wanted)
+        value = h("div", shown, cls="xb-value xb-whole", dir="auto", tabindex=0)
+        drawn.append(h("div", h("b", name), value, more(side.hidden, "characters")))
+    return h("div", drawn, cls="xb-beside")
+
+
+def facts_list(facts: Iterable[tuple[str, Content]]) -> Node:
+    """List facts by name; those without a text are left out."""
+    rows = [h("div", h("dt", name), h("dd", text)) for name, text in facts if text]
+    return h("dl", rows)
+
+
+def found(text: str, wanted: str) -> list[Child]:
+    """Mark where a text has what was searched for, in any case of letters."""
+    wanted = wanted.strip()
+    if not wanted:
+        return [text]
+    parts = re.split(f"({re.escape(wanted)})", text, maxsplit=_MOST_MARKED, flags=re.IGNORECASE)
+    return [
+        h("mark", part, cls="xb-found", key=at) if at % 2 else part
+        for at, part in enumerate(parts)
+        if part
+    ]
+
+
+_LONGEST_PATH = 200
+
+
+def shown_path(path: str) -> str:
+    """Write a path on one line; the middle of a long one is left out."""
+    half = _LONGEST_PATH // 2
+    if len(path) <= 2 * half:
+        return one_line(path, 2 * half)
+    return f"{one_line(path[:half], half)} … {one_line(path[-half:], half)}"
+
+
+def breakable(path: str, wanted: str = "") -> Node:
+    """Write a path that may be broken before each of its steps, with hits marked."""
+
+    def steps(piece: Child) -> list[Child]:
+        if isinstance(piece, Node):
+            return [piece]
+        first, *others = piece.replace(".", "\0.").replace("[", "\0[").split("\0")
+        return [first, *(part for step in others for part in (h("wbr"), step))]
+
+    return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")

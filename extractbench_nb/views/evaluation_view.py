@@ -1,0 +1,806 @@
+"""`EvaluationView`: the schema's tree and the fields of the selected node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import reduce
+from operator import and_
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import traitlets
+
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.views.sides import MOST, Segment, excerpts, whole
+from extractbench_nb.support.wording import (
+    accepted_text,
+    clean,
+    one_line,
+    plural,
+    ratio_text,
+    trimmed,
+    value_text,
+)
+from extractbench_nb.errors import ExtractBenchError, nearest
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.core.result import Evaluation, outcome_counts
+from extractbench_nb.gold.annotations import DECISIONS, Annotations
+from extractbench_nb.views import controls as ui
+from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
+from extractbench_nb.views.static import MARKS, outcome_text, score_text
+from extractbench_nb.views.view import View, checked_name, known, part
+
+_LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
+#: Characters of code that a person may want to paste; longer code lists the rows instead.
+_LONGEST_CODE = 4000
+
+
+class Filters(NamedTuple):
+    """Conditions that a row must meet; ``text`` is looked for in path, gold and predicted value."""
+
+    node: str = ""
+    outcome: str = ""
+    reason: str = ""
+    metric: str = ""
+    text: str = ""
+    only_counted: bool = False
+    only_failed: bool = False
+    sort: str = "failures"
+
+
+#: The conditions that are traits of the view by the same name.
+_CONDITIONS = Filters._fields[1:]
+
+#: Orders of the rows: in words, and the column with the end at which missing values go.
+ORDERS = {
+    "failures": ("failures first", ("passed", "first")),
+    "document": ("order of the document", None),
+    "score": ("lowest score first", ("score", "first")),
+    "outcome": ("by outcome", ("outcome", "last")),
+    "path": ("by path", ("path", "last")),
+}
+
+
+def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[pd.DataFrame, str]:
+    """Return the rows that meet all conditions, with their labels, and code that selects them."""
+    source = f"{name}.fields"
+    terms: list[tuple[str | None, Any]] = []  # code, None where no short code exists, and mask
+    if filters.node not in ("", "$"):
+        paths, starts = fields["schema_path"], (f"{filters.node}.", f"{filters.node}[")
+        literals = ", ".join(map(_literal, starts))
+        code = (
+            f"({_equals(source, 'schema_path', filters.node)})\n"
+            f'        | {source}["schema_path"].str.startswith(({literals}))'
+        )
+        terms.append((code, (paths == filters.node) | paths.str.startswith(starts)))
+    for column in ("outcome", "reason", "metric"):
+        wanted = getattr(filters, column)
+        if wanted:
+            terms.append((_equals(source, column, wanted), fields[column] == wanted))
+    if filters.only_counted:
+        terms.append((f'{source}["counted"]', fields["counted"]))
+    if filters.only_failed:
+        terms.append((f'~{source}["passed"].fillna(False)', ~fields["passed"].fillna(False)))
+    if filters.text.strip():
+        terms.append(_containing(fields, filters.text.strip().lower(), source))
+    rows = fields[reduce(and_, (mask for _, mask in terms))] if terms else fields
+    codes = [code for code, _ in terms if code is not None]
+    code = _selection(source, codes)
+    order = ORDERS[filters.sort][1]
+    if order is not None:
+        column, end = order
+        at_end: Any = end
+        rows = rows.sort_values(column, kind="stable", na_position=at_end)
+        at_first = ', na_position="first"' if end == "first" else ""
+        code += f'.sort_values("{column}", kind="stable"{at_first})'
+    if len(codes) < len(terms) or len(code) > _LONGEST_CODE:
+        code = f"{source}.loc[{rows.index.tolist()}]"
+    return rows, code
+
+
+def row_code(fields: pd.DataFrame, label: int, name: str = "ev") -> str:
+    """Write an expression that selects one row of ``fields``."""
+    source = f"{name}.fields"
+    codes: list[str] = []
+    mask = pd.Series(data=True, index=fields.index)
+    for column in ("path", "metric"):
+        wanted = fields[column][label]
+        codes.append(_equals(source, column, wanted))
+        mask &= fields[column] == wanted
+        code = _selection(source, codes)
+        if mask.sum() == 1 and len(code) <= _LONGEST_CODE:
+            return code
+    return f"{source}.loc[[{label}]]"
+
+
+def _containing(fields: pd.DataFrame, wanted: str, source: str) -> tuple[str | None, Any]:
+    def holding(write: Callable[[Any], str]) -> Any:
+        cells = fields[["path", "gold", "predicted"]]
+        found = cells.map(lambda value: value is not None and wanted in write(value).lower())
+        return found.astype(bool).any(axis=1)
+
+    test = f"value is not None and {_literal(wanted)} in str(value).lower()"
+    code = (
+        f'{source}[["path", "gold", "predicted"]]\n'
+        f"        .map(lambda value: {test})\n"
+        "        .astype(bool).any(axis=1)"
+    )
+    try:
+        return code, holding(str)
+    except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
+        return None, holding(value_text)
+
+
+def _equals(source: str, column: str, wanted: str) -> str:
+    return f'{source}["{column}"] == {_literal(wanted)}'
+
+
+def _literal(text: str) -> str:
+    """Write a text as Python does, in double quotes where these need no escaping."""
+    written = repr(text)
+    return f'"{text}"' if written == f"'{text}'" and '"' not in text else written
+
+
+def _selection(source: str, codes: list[str]) -> str:
+    if not codes:
+        return source
+    if len(codes) == 1:
+        (code,) = codes
+        return f"{source}[\n    {code}\n]" if "\n" in code else f"{source}[{code}]"
+    lines = "\n    & ".join(f"({code})" if "==" in code or "\n" in code else code for code in codes)
+    return f"{source}[\n    {lines}\n]"
+
+
+#: Rows of a page, in a live page and in static HTML.
+PER_PAGE = 50
+_STATIC_ROWS = 30
+_LONGEST_PATH = 2_000
+_LONGEST_WORDS = 4_000
+_LONGEST_NAME, _LONGEST_TITLE = 60, 120
+_SCORES = ("overall_score", "field_score", "pass_rate")
+_MOST_GROUPS, _MOST_EXAMPLES = 30, 5
+_BEGINNING = 400
+#: Characters of a value before and behind a hit that its excerpt leaves out.
+_AROUND = 40
+#: Reasons that would contradict their outcome, in words that do not.
+_REASONS = {("correct", "items_differ"): "some items differ, the array passes"}
+_NONE = -1
+
+
+def why_empty(filters: Filters, in_all: int) -> str:
+    """Say why no row is shown, and what would help."""
+    if not in_all:
+        return (
+            "The schema scores no field of this document. "
+            "A field is scored where the schema declares it, and evaluation_config is not skip."
+        )
+    if filters._replace(node="", sort="failures", text=filters.text.strip()) != Filters():
+        return "No field matches; clear the filters."
+    return "No field is scored at this node or below it; choose another one, $ for all."
+
+
+def filters_text(filters: Filters) -> str:
+    """Describe the filters in words."""
+    parts = [
+        filters.node and f"at or below {one_line(filters.node, _LONGEST_SHOWN_PATH)}",
+        filters.outcome.replace("_", " "),
+        filters.reason and f"reason {one_line(filters.reason, _LONGEST_LINE)}",
+        filters.metric and f"metric {one_line(filters.metric, _LONGEST_LINE)}",
+        filters.text.strip() and f"with “{one_line(filters.text.strip(), _LONGEST_LINE)}”",
+        "counted only" if filters.only_counted else "",
+        "not passed only" if filters.only_failed else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def head(ev: Evaluation) -> Node:
+    """Draw scores, counts of counted rows, notes, and warnings: equal ones once, with a number."""
+    summary, counted = ev.summary, outcome_counts(ev)
+    evaluated = int(summary["evaluated"])
+    scores = [
+        h("span", f"{name.replace('_', ' ')} ", h("b", score, cls="xb-num"), " · ")
+        for name in _SCORES
+        for score in [ratio_text(summary[name]) if evaluated else "n/a"]
+    ]
+    passes = f"{summary['passed']:,.0f} of {evaluated:,} counted fields pass"
+    rows = sum(counted.values())
+    if rows > evaluated:
+        passes += f" ({rows:,} rows, one per metric)"
+    inside = len(ev.fields) - rows
+    if inside > 0:
+        passes += f"; {plural(inside, 'row')} inside arrays not counted"
+    if len(set(ev.fields.loc[ev.fields["counted"], "weight"])) > 1:
+        passes += "; the scores are weighted by field"
+    counts = [(name, counted[name]) for name in MARKS if name in counted]
+    words = [h("li", ui.mark(name), f" {number:,}") for name, number in counts]
+    problem, predicted = ev.inputs.problem, ev.inputs.predicted
+    text = predicted if isinstance(predicted, str) else ""
+    return h(
+        "div",
+        h("p", scores, passes),
+        h("div", ui.bar(counts)[:1], h("ul", words, cls="xb-legend"), cls="xb-counts"),
+        h(
+            "div",
+            h("b", f"The prediction is not JSON: {one_line(problem, _LONGEST_LINE)}"),
+            h("pre", trimmed(text, _BEGINNING)),
+            cls="xb-note xb-bad",
+        )
+        if problem
+        else None,
+        [h("p", note, cls="xb-note") for note in _notes(summary)],
+        _rules(ev.rules),
+        _warnings(ev.warnings),
+        cls="xb-head",
+    )
+
+
+def _notes(summary: pd.Series) -> list[str]:
+    notes = []
+    if not summary["evaluated"]:
+        notes.append("No field is scored: there is nothing to tell right from wrong.")
+    if summary["judge_errors"]:
+        errors, judged = int(summary["judge_errors"]), int(summary["judged"])
+        verdict = f"; {summary['pass_rate_judged']:.1%} of the judged fields pass" if judged else ""
+        notes.append(
+            f"{plural(errors, 'field')} {'has' if errors == 1 else 'have'} no verdict, because a "
+            f"judge or metric failed: the pass rate is a lower bound{verdict}."
+        )
+    if summary["gold_coverage"] < 1:
+        notes.append(f"The schema declares only {summary['gold_coverage']:.1%} of gold's values.")
+    return notes
+
+
+def _rules(rules: pd.DataFrame) -> Node | None:
+    """List the rules that a side breaks, and those without a verdict."""
+    found = rules[rules["finding"].notna()]
+    if found.empty:
+        return None
+    listed = []
+    for row in found.head(_MOST_GROUPS).to_dict("records"):
+        outcomes = [
+            f"{name} {'not JSON' if pd.isna(row[key]) else row[key].replace('_', ' ')}"
+            for name, key in (("gold", "outcome_gold"), ("predicted", "outcome_predicted"))
+        ]
+        paths = [
+            h("li", f"{side}: ", h("code", ui.shown_path(path)))
+            for side in ("gold", "predicted")
+            for path in row[f"paths_{side}"]
+        ]
+        message = (
+            "" if pd.isna(row["message"]) else f" ({one_line(row['message'], _LONGEST_WORDS)})"
+        )
+        words = f"{one_line(row['rule'], _LONGEST_LINE)}: {', '.join(outcomes)}{message}"
+        left = ui.more(len(paths) - _MOST_EXAMPLES, "paths; ev.rules has them all")
+        listed += [h("p", words), h("ul", paths[:_MOST_EXAMPLES]) if paths else None, left]
+    left = ui.more(len(found) - _MOST_GROUPS, "rules; ev.rules has them all")
+    return h(
+        "details", h("summary", f"{plural(len(found), 'rule')} broken or failed"), listed, left
+    )
+
+
+def _warnings(warnings: pd.DataFrame) -> Node | None:
+    if warnings.empty:
+        return None
+    listed = []
+    groups: list[Any] = list(warnings.groupby(["side", "kind"], sort=False))
+    for (side, kind), group in groups[:_MOST_GROUPS]:
+        alike = group.groupby("message", sort=False)["path"].agg(["size", "first"])
+        examples = [
+            h(
+                "li",
+                h("code", ui.shown_path(row.first)),
+                f" and {row.size - 1:,} more" if row.size > 1 else "",
+                f": {one_line(message, _LONGEST_WORDS)}",
+            )
+            for message, row in zip(alike.index, alike.itertuples(), strict=True)
+        ]
+        rest = len(examples) - _MOST_EXAMPLES
+        listed.append(h("p", f"{side}: {one_line(kind, _LONGEST_LINE)}, {len(group):,}"))
+        listed.append(h("ul", examples[:_MOST_EXAMPLES]))
+        if (left := ui.more(rest, "messages; ev.warnings has them all")) is not None:
+            listed.append(left)
+    return h("details", h("summary", plural(len(warnings), "warning")), listed)
+
+
+def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:
+    """Write where a value has what was searched for, if its excerpt leaves that out."""
+    wanted = wanted.strip().lower()
+    if not wanted or wanted in "".join(piece.text for piece in side).lower():
+        return None
+    text = "" if value is None else value_text(value)
+    at = text.lower().find(wanted)
+    if at < 0:
+        return None
+    start, end = max(0, at - _AROUND), at + len(wanted) + _AROUND
+    return h("div", "… ", ui.found(one_line(text[start:end], 4 * _LONGEST_LINE), wanted), " …")
+
+
+def reason_text(row: Any, replaced: tuple[str, ...] = ()) -> str:
+    """Write the reason of an outcome in words; a value may stand in place of `replaced` objects."""
+    reason: str = row.reason
+    if row.outcome == "structural" and row.path.startswith(replaced):
+        return "the value stands in place of an object or array above"
+    return one_line(_REASONS.get((row.outcome, reason), reason.replace("_", " ")), _LONGEST_LINE)
+
+
+def items_text(array: Any) -> str:
+    """Describe the numbers of items of an array, a row of ``arrays``."""
+    if array.matched is pd.NA:
+        return (
+            f"{array.gold_items:,} gold and {array.predicted_items:,} predicted items, not aligned"
+        )
+    ratios = ", ".join(
+        f"{name} {'n/a' if value is pd.NA else format(value, '.2f')}"
+        for name in ("precision", "recall", "F1")
+        for value in [getattr(array, name.lower())]
+    )
+    return (
+        f"{array.matched:,} matched, {array.partial:,} partial, {array.missed:,} missed, "
+        f"{array.spurious:,} spurious; {ratios}"
+    )
+
+
+class EvaluationView(View):
+    """An evaluation: the schema's tree beside the fields, gold against predicted.
+
+    Attributes
+    ----------
+    selected_path : str
+        Schema path of the chosen node; the fields at it and below it are listed. Empty for all.
+        A schema path or a field can be assigned.
+    selected_row : str
+        Instance path of the chosen field, which is shown in full; empty for none. A path or a field
+        can be assigned; filters that would hide it are cleared.
+    outcome, reason, metric : str
+        The only outcome, reason or metric to list; empty for all.
+    text : str
+        What path, gold or predicted value must contain, in any case of letters.
+    only_counted : bool
+        Whether to leave out the fields inside array items, which do not enter the scores.
+    only_failed : bool
+        Whether to leave out what passed. A field without a verdict stays.
+    sort : str
+        The order of the rows: ``failures`` first, as in the ``document``, by ``score`` (lowest
+        first), ``outcome`` or ``path``.
+    page : int
+        The page of rows that is shown, from 0.
+    rows : pandas.DataFrame
+        The rows of ``ev.fields`` that are left, in the order shown, with their labels.
+    code : str
+        An expression that gives `rows`.
+    annotations : pandas.DataFrame
+        What was decided about rows on the page, with notes; see `xb.gold.Annotations`.
+    """
+
+    kind = "evaluation"
+    styles = ("tree.css", "evaluation.css")
+    settable = frozenset({*_CONDITIONS, "page"})
+    selected_path = traitlets.Unicode("")
+    selected_row = traitlets.Unicode("")
+    outcome = traitlets.Unicode("")
+    reason = traitlets.Unicode("")
+    metric = traitlets.Unicode("")
+    text = traitlets.Unicode("")
+    only_counted = traitlets.Bool(False)
+    only_failed = traitlets.Bool(False)
+    sort = traitlets.Unicode("failures")
+    page = traitlets.Int(0)
+
+    def __init__(
+        self,
+        ev: Evaluation,
+        *,
+        name: str = "ev",
+        title: str = "",
+        pdf: str | Path | None = None,
+        annotations: Annotations | str | Path | None = None,
+    ) -> None:
+        self._ev, self._variable, self._fields = ev, checked_name(name), ev.fields
+        self._titled, self._pdf = title, pdf
+        if not isinstance(annotations, Annotations):
+            annotations = Annotations(annotations)
+        self._annotations = annotations
+        self._not_saved = ""
+        self._tree = SchemaTree(schema_tree(ev.schema, ev))
+        self._chosen, self._limit = _NONE, 2_000
+        self._filters = Filters()
+        self._rows, self._code = narrowed(self._fields, self._filters, name)
+        self._head = head(ev)
+        wrong = ev.warnings.query("side == 'predicted' and kind == 'type'")["path"]
+        self._replaced = tuple(path + step for path in wrong for step in ".[")
+        mismatches = ev.mismatches
+        self._kinds = dict(zip(mismatches["path"], mismatches["kind"], strict=True))
+        self._items = {array.path: items_text(array) for array in ev.arrays.itertuples()}
+        super().__init__()
+
+    # --- what can be assigned -------------------------------------------------------------------
+
+    @traitlets.validate("selected_path")
+    def _known_node(self, proposal: Any) -> str:
+        return resolved_path(self._tree.nodes, proposal["value"])
+
+    @traitlets.validate("selected_row")
+    def _known_row(self, proposal: Any) -> str:
+        wanted: str = proposal["value"]
+        paths, names = self._fields["path"], self._fields["field"]
+        if not wanted or (paths == wanted).any():
+            return wanted
+        if not (names == wanted).any():
+            raise traitlets.TraitError(f"there is no field {wanted!r}; {nearest(wanted, paths)}")
+        return str(paths[names == wanted].iloc[0])
+
+    @traitlets.validate("outcome", "reason", "metric", "sort")
+    def _known_word(self, proposal: Any) -> str:
+        trait, word = proposal["trait"].name, proposal["value"]
+        allowed = {"outcome": OUTCOMES, "sort": ORDERS}.get(trait)
+        return word and known(trait, word, allowed or self._fields[trait].unique())
+
+    @traitlets.validate("text")
+    def _sendable(self, proposal: Any) -> str:
+        text: str = proposal["value"]
+        if not text.isascii() and clean(text) != text:
+            raise traitlets.TraitError(
+                f"text is {text!r}; expected printable text, as it could be typed"
+            )
+        return text
+
+    @traitlets.validate("page")
+    def _existing_page(self, proposal: Any) -> int:
+        return ui.page_of(len(self._rows), proposal["value"], PER_PAGE).number
+
+    # --- what changes ---------------------------------------------------------------------------
+
+    @traitlets.observe("selected_path", *_CONDITIONS)
+    def _narrow(self, _: Any) -> None:
+        filters = Filters(self.selected_path, *(getattr(self, name) for name in _CONDITIONS))
+        if filters == self._filters:
+            return
+        self._filters = filters
+        with self.changing():
+            self._rows, self._code = narrowed(self._fields, filters, self._variable)
+            if self._chosen not in self._rows.index:
+                self._choose(_NONE)
+            self._turn_to(self._chosen)
+
+    @traitlets.observe("selected_row")
+    def _row_named(self, change: Any) -> None:
+        wanted = change["new"]
+        if wanted != self._path_of(self._chosen):
+            paths = self._fields["path"]
+            self._choose(int(paths.index[paths == wanted][0]) if wanted else _NONE)
+
+    def _choose(self, label: int) -> None:
+        with self.changing():
+            self._chosen, self._limit = label, 2_000
+            if label != _NONE and label not in self._rows.index:
+                self.clear()
+            self.selected_row = self._path_of(label)
+            if label != _NONE:
+                self._turn_to(label)
+
+    def _path_of(self, label: int) -> str:
+        return "" if label == _NONE else str(self._fields["path"][label])
+
+    def _turn_to(self, label: int) -> None:
+        """Go to the page of a row, or to the first page."""
+        self.page = 0 if label == _NONE else self._rows.index.tolist().index(label) // PER_PAGE
+
+    def clear(self) -> None:
+        """Remove all filters, the chosen node too."""
+        with self.changing(), self.hold_trait_notifications():
+            self.outcome = self.reason = self.metric = self.text = self.selected_path = ""
+            self.only_counted = self.only_failed = False
+
+    # --- events of the page ---------------------------------------------------------------------
+
+    def do_clear(self, _: Any) -> None:
+        """Remove all filters."""
+        self.clear()
+
+    def do_node(self, at: Any) -> None:
+        """Choose a node of the tree, or all where it is chosen already."""
+        if type(at) is int and 0 <= at < len(self._tree.nodes):
+            path = self._tree.nodes[at].path
+            self.selected_path = "" if path == self.selected_path else path
+
+    def do_row(self, label: Any) -> None:
+        """Open a row, or close it where it is open."""
+        if type(label) is int and label in self._fields.index:
+            self._choose(_NONE if label == self._chosen else label)
+
+    def do_close(self, _: Any) -> None:
+        """Close the open row."""
+        self._choose(_NONE)
+
+    def do_whole(self, _: Any) -> None:
+        """Show more of the values of the chosen row."""
+        self._limit = MOST
+
+    def do_matches(self, path: Any) -> None:
+        """Open the matches of an array."""
+        if isinstance(path, str) and path in self._items:
+            from extractbench_nb.views.matches_view import MatchesView
+
+            view = MatchesView(self._ev, path, name=self._variable, pdf=self._pdf)
+            self.open_view(view, path)
+
+    def do_page(self, label: Any) -> None:
+        """Open the PDF page where a value is."""
+        if self._pdf is not None and type(label) is int and label in self._fields.index:
+            from extractbench_nb.views.evidence_view import EvidenceView
+
+            row = self._fields.loc[label]
+            side = "predicted" if row["predicted_state"] == "present" else "gold"
+            view = EvidenceView(None, self._pdf, self._ev, side=side)
+            path = row["predicted_path"] if side == "predicted" else row["path"]
+            if isinstance(path, str) and path in set(view.values["path"]):
+                view.selected_path = path
+            elif isinstance(path, str):
+                view.text = path  # an array or object: the values in it
+            self.open_view(view, "PDF")
+
+    def do_decision(self, decision: Any) -> None:
+        """Annotate the chosen row, with the note that it has; empty removes the annotation."""
+        if self._chosen != _NONE and decision in ("", *DECISIONS):
+            self._annotate(decision, self._annotation(self._fields.loc[self._chosen])[1])
+
+    def do_note(self, note: Any) -> None:
+        """Write a note to the chosen row, which is marked as confirmed if nothing was decided."""
+        if self._chosen != _NONE and isinstance(note, str):
+            decision, _ = self._annotation(self._fields.loc[self._chosen])
+            self._annotate(decision or (note and "confirmed"), note)
+
+    def _annotate(self, decision: str, note: str) -> None:
+        row = self._fields.loc[self._chosen]
+        try:
+            self._annotations.mark(pd.Series({**row, **self._identity()}), decision, note)
+            self._not_saved = ""
+        except ExtractBenchError as error:
+            self._not_saved = str(error)
+
+    def _annotation(self, row: Any) -> tuple[str, str]:
+        of = self._identity()
+        return self._annotations.get(of["run"], of["document"], row.path, row.metric)
+
+    def _identity(self) -> dict[str, str]:
+        """Return run and document of the evaluation; empty where it has none."""
+        return {name: str(self._ev.meta.get(name, "")) for name in ("run", "document")}
+
+    # --- what is shown --------------------------------------------------------------------------
+
+    def draw(self) -> dict[str, Node]:
+        """Draw head, filters, tree and rows."""
+        texts = {name: [("", "all")] for name in ("reason", "metric")}
+        for column, options in texts.items():
+            counts = Counter(self._fields[column])
+            options += [
+                (name, f"{trimmed(name, _LONGEST_NAME)} ({counts[name]:,})") for name in counts
+            ]
+        outcomes = {"": "all"} | {name: outcome_text(name) for name in OUTCOMES}
+        tools = ui.toolbar(
+            ui.menu("Outcome", "set:outcome", outcomes, self.outcome),
+            ui.menu("Reason", "set:reason", dict(texts["reason"]), self.reason),
+            ui.menu("Metric", "set:metric", dict(texts["metric"]), self.metric),
+            ui.menu(
+                "Order", "set:sort", {name: words for name, (words, _) in ORDERS.items()}, self.sort
+            ),
+            ui.search("Find path or value", "set:text", self.text, "path or value", "rows"),
+            ui.check("counted only", "set:only_counted", self.only_counted),
+            ui.check("not passed only", "set:only_failed", self.only_failed),
+            ui.button("Clear filters", "clear"),
+        )
+        meta = self._ev.meta
+        about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
+        named = h("b", self.title, live=True)
+        title = h("p", named, h("span", " · ", live=True), h("span", about, cls="xb-quiet"))
+        tree = h(
+            "details",
+            h("summary", f"Schema, {plural(len(self._tree.nodes), 'node')}"),
+            part("tree"),
+            open=True,
+        )
+        body = h("div", tree, part("rows"), cls="xb-beside")
+        return {
+            "page": h("div", title, self._head, part("tools"), body),
+            "tools": tools,
+            "tree": self._tree.draw(self.selected_path),
+            "rows": self._list(),
+        }
+
+    def _list(self) -> Node:
+        cut = ui.page_of(len(self._rows), self.page, PER_PAGE)
+        words = filters_text(self._filters)
+        shown = f"{cut.total:,} of {plural(len(self._fields), 'row')}" + (
+            f": {words}" if words else ""
+        )
+        body: list[Node] = []
+        for at, row in enumerate(cut.of(self._rows).itertuples()):
+            chosen = row.Index == self._chosen
+            body.append(self._row(row, chosen=chosen, live=at >= _STATIC_ROWS and not chosen))
+            if chosen:
+                body.append(
+                    h("tr", h("td", self._detail(row), colspan=5), key=f"detail {row.Index}")
+                )
+        heads = [
+            h("th", self._head_of(name), scope="col", cls="xb-num" if name == "score" else None)
+            for name in ("outcome", "path", "gold", "predicted", "score")
+        ]
+        closes = "close" if self._chosen != _NONE else None
+        table = ui.table(heads, h("tbody", body, keys="list"), cls="xb-rows", escape=closes)
+        rest = max(0, cut.total - (cut.first + min(_STATIC_ROWS, cut.last - cut.first)))
+        twin = ui.shown_text(cut, "Rows", _STATIC_ROWS) + (f": {words}" if words else "")
+        return h(
+            "div",
+            h(
+                "p",
+                h("span", shown, role="status"),
+                " ",
+                ui.pager(cut, "set:page", "rows"),
+                live=True,
+            ),
+            h("p", twin, static=True),
+            h("div", table, cls="xb-scroll", scroll=True)
+            if cut.total
+            else h("p", why_empty(self._filters, len(self._fields)), cls="xb-empty"),
+            ui.more(rest, f"rows; {self._variable}.fields has them all", static=True),
+            ui.code(self._code, self._variable),
+            id="rows",
+        )
+
+    def _head_of(self, name: str) -> Node | str:
+        if name not in ORDERS:
+            return name
+        words, _ = ORDERS[name]
+        pressed = "true" if self.sort == name else "false"
+        order = "failures" if self.sort == name else name
+        return ui.button(
+            f"{name} ▾" if self.sort == name else name,
+            "set:sort",
+            order,
+            keep=True,
+            aria_pressed=pressed,
+            title=f"Sort {words}",
+        )
+
+    def _row(self, row: Any, *, chosen: bool, live: bool) -> Node:
+        gold, predicted = excerpts(row)
+        note = f" {one_line(row.metric, _LONGEST_LINE)}{'' if row.counted else ', not counted'}"
+        counts = self._items.get(row.path)
+        if counts:
+            hits = (_hit([], value, self.text) for value in (row.gold, row.predicted))
+            hit = next(filter(None, hits), None)
+            sides = [h("td", counts, hit, cls="xb-quiet", colspan=2)]
+        else:
+            sides = [
+                h("td", ui.segments(side, self.text), _hit(side, value, self.text), cls="xb-value")
+                for side, value in ((gold, row.gold), (predicted, row.predicted))
+            ]
+        score = None if row.score is pd.NA else float(row.score)
+        decision = self._annotation(row)[0].replace("_", " ")
+        accepted = accepted_text(row.accepted_as, _LONGEST_LINE)
+        return h(
+            "tr",
+            h(
+                "td",
+                ui.mark(row.outcome),
+                h("span", f" {reason_text(row, self._replaced)}", cls="xb-quiet"),
+                h("span", f" {accepted}", cls="xb-quiet xb-sub") if accepted else None,
+                h("span", f" reviewed: {decision}", cls="xb-quiet xb-sub") if decision else None,
+            ),
+            h("td", ui.breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
+            sides,
+            h("td", score_text(score), cls="xb-num"),
+            key=row.Index,
+            item=True,
+            found=bool(self.text.strip()),
+            do="row",
+            send=row.Index,
+            aria_current="true" if chosen else None,
+            reveal=str(row.Index) if chosen else None,
+            live=live,
+        )
+
+    def _detail(self, row: Any) -> Node:
+        """Draw one row in full."""
+        ev = self._ev
+        path = None if row.schema_path is pd.NA else row.schema_path
+        node = next((n for n in ev.schema.nodes() if n.schema_path == path), None)
+        specs = node.config.metrics if node is not None and node.config is not None else ()
+        params = next((dict(spec.params) for spec in specs if spec.metric_id == row.metric), {})
+        written = ", ".join(f"{key}={value!r}" for key, value in params.items())
+        score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
+        passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
+        counted = "counts toward the scores" if row.counted else "inside an array item, not counted"
+        items = self._items.get(row.path)
+        facts = {
+            "outcome": f"{outcome_text(row.outcome)}: {reason_text(row, self._replaced)}",
+            "read": accepted_text(row.accepted_as, _LONGEST_WORDS),
+            "score": f"{score}{passed}",
+            "metric": one_line(row.metric + (f" ({written})" if written else ""), _LONGEST_LINE),
+            "difference": self._kinds.get(row.path, "").replace("_", " "),
+            "reasoning": _text(row.reasoning, _LONGEST_WORDS),
+            "items": items,
+            "path": trimmed(row.path, _LONGEST_PATH),
+            "predicted at": _text(row.predicted_path, _LONGEST_PATH),
+            "type": node
+            if node is None
+            else one_line(node.label + ", required" * row.required, _LONGEST_LINE),
+            "schema path": _text(row.schema_path, _LONGEST_PATH),
+            "weight": f"{row.weight:g}, {counted}",
+        }
+        gold, predicted = whole(row, self._limit)
+        hidden = gold.hidden or predicted.hidden
+        sides = {
+            name if side.state == "present" else f"{name} ({side.state})": side
+            for name, side in (("gold", gold), ("predicted", predicted))
+        }
+        about = trimmed((node and node.description) or "", _LONGEST_WORDS)
+        code = row_code(self._fields, row.Index, self._variable)
+        return h(
+            "div",
+            h("p", about, cls="xb-quiet") if about else None,
+            ui.whole_sides(sides, self.text),
+            ui.toolbar(
+                ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
+                ui.button("Show matches", "matches", row.path) if items else None,
+                ui.button("Show on the page", "page", row.Index) if self._pdf is not None else None,
+                ui.copy("Copy code", code),
+            ),
+            self._decision(row),
+            ui.facts_list(facts.items()),
+            h("pre", code),
+            cls="xb-detail",
+        )
+
+    def _decision(self, row: Any) -> list[Node]:
+        """Draw what a person decided about a row, to be changed on the page."""
+        decision, note = self._annotation(row)
+        names = {"": "not reviewed"} | {name: name.replace("_", " ") for name in DECISIONS}
+        box = h("input", type="text", do="note", value=note, placeholder="note", aria_label="Note")
+        failed = h("p", f"Not saved: {self._not_saved}", cls="xb-note xb-bad", role="alert")
+        text = (
+            f"Reviewed: {names[decision]}{f' ({one_line(note, _LONGEST_WORDS)})' if note else ''}"
+        )
+        return [
+            ui.toolbar(ui.menu("Review", "decision", names, decision), box),
+            *([failed] if self._not_saved else []),
+            *([h("p", text, static=True)] if decision else []),
+        ]
+
+    @property
+    def annotations(self) -> pd.DataFrame:
+        """What was decided about rows, as a frame; see `xb.gold.Annotations`."""
+        return self._annotations.frame
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The filtered rows of ``fields`` in the order shown, with their labels."""
+        return self._rows.copy()
+
+    @property
+    def code(self) -> str:
+        """An expression that evaluates to `rows`, using the evaluation's variable name."""
+        return self._code
+
+    @property
+    def title(self) -> str:
+        """The title that was given, else run and document where known, else the variable."""
+        meta = self._ev.meta
+        known = [f"{key} {meta[key]}" for key in ("run", "document") if key in meta]
+        return one_line(self._titled or ", ".join(known) or self._variable, _LONGEST_TITLE)
+
+    def __repr__(self) -> str:
+        """Summarise the evaluation and the number of rows shown in one line."""
+        s = self._ev.summary
+        left, everything = len(self._rows), len(self._fields)
+        return (
+            f"Evaluation of {self.title} · "
+            f"{s['passed']:,.0f} of {s['evaluated']:,.0f} counted fields pass · "
+            f"{left:,} of {everything:,} rows shown"
+        )
+
+
+def _text(cell: Any, limit: int) -> str:
+    return "" if cell is pd.NA else trimmed(cell, limit)

@@ -1,0 +1,920 @@
+"""State of the failure explorer: choices, the rows they select, the heatmap's sums, and bars."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import traitlets
+
+from extractbench_nb.core.frames import TEXT, as_pandas
+from extractbench_nb.benchmark.display_names import display_name
+from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.support.wording import clean, one_line, value_text
+from extractbench_nb.errors import InputError
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.core.mismatches import mismatch_kinds
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
+from extractbench_nb.views.controls import Page, page_of
+
+if TYPE_CHECKING:
+    from extractbench_nb.construction.table_comparison import TableComparison
+
+#: What can be the rows or the columns of a heatmap.
+AXES = ("field", "document", "run")
+
+Numbers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Marked = npt.NDArray[np.bool_]
+
+#: Reasons of rows whose whole output is not JSON.
+INVALID_REASONS = ("invalid_output", "unparsable_json")
+_NEEDED = (
+    *("field", "path", "metric", "score", "passed", "outcome", "reason", "reasoning", "counted"),
+    *("gold", "predicted", "gold_state", "predicted_state"),
+)
+NOT_GIVEN = "(none)"
+#: Where a text is searched.
+SEARCHED = ("path", "gold", "predicted")
+#: What became of the items of an array.
+ITEMS = ("matched", "partial", "missed", "spurious")
+_HASH = re.compile(r"[0-9a-f]{8}")
+
+
+class Axis(NamedTuple):
+    """What a row of `fields` belongs to: ``names[codes[i]]``, by its `labels` on the page."""
+
+    names: list[str]
+    codes: Numbers
+    labels: list[str]
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return len(self.names)
+
+    @property
+    def given(self) -> bool:
+        """Whether any row has a name on this axis."""
+        return self.names not in ([], [NOT_GIVEN])
+
+
+class Outputs(NamedTuple):
+    """The number of each row's output; the first row of each output, and whether it is invalid."""
+
+    codes: Numbers
+    firsts: Numbers
+    invalid: Marked
+
+
+class Nodes(NamedTuple):
+    """What each row adds to the scores of its output: its share of its node, or of its weight.
+
+    A node has one row per metric, and passes if all of them pass.
+    """
+
+    share: Reals
+    weight: Reals
+    score: Reals
+    passed: Marked
+
+
+class Coded:
+    """The rows of a source as arrays, for fast counts; a row without a verdict scores 0."""
+
+    def __init__(self, source: object) -> None:
+        self.source = as_pandas(source)
+        self.given = gather(source, "fields")
+        refuse_missing(self.given, _NEEDED)
+        chosen_rows(self.given, counted=False)
+        frame = self.frame = _with_kinds(self.given)
+        schemas, documents = _axis(frame, "schema"), _axis(frame, "document")
+        self.schemas = schemas._replace(labels=_schema_labels(schemas, documents))
+        self.domains = _axis(frame, "domain")
+        self.axes = {
+            "field": _fields(_axis(frame, "field"), self.schemas),
+            "document": documents,
+            "run": _axis(frame, "run"),
+        }
+        self.score = frame["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
+        passed = frame["passed"].astype("boolean").fillna(value=False)
+        self.passed = passed.to_numpy(dtype=bool)
+        self.counted = frame["counted"].to_numpy(dtype=bool)
+        self.asked = frame["gold_state"].eq("present").fillna(value=False).to_numpy(dtype=bool)
+        self.invalid = frame["reason"].isin(INVALID_REASONS).to_numpy(dtype=bool)
+        codes = pd.Categorical(frame["outcome"], categories=list(OUTCOMES)).codes
+        self.outcome = np.asarray(codes, dtype=np.int64)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.frame)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs: one per run and document."""
+        runs, documents = self.axes["run"], self.axes["document"]
+        codes = _renumbered(runs.codes * documents.size + documents.codes)
+        firsts = _first_rows(codes)
+        invalid = np.bincount(codes[self.invalid], minlength=len(firsts)) > 0
+        return Outputs(codes, firsts, invalid)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """What the rows add to the scores of their outputs, counted as in `Evaluation.summary`."""
+        fields = self.axes["field"]
+        places = _renumbered(self.outputs.codes * fields.size + fields.codes)
+        codes = self._by_path(places)
+        sizes = np.bincount(codes)
+        unjudged = np.bincount(codes[self.frame["passed"].isna().to_numpy()], minlength=len(sizes))
+        passes = np.bincount(codes[self.passed], minlength=len(sizes))
+        share = 1.0 / sizes[codes]
+        score = np.where(unjudged[codes] > 0, 0.0, self.score)
+        weights = np.ones(len(codes))
+        if "weight" in self.frame.columns:
+            declared = self.frame["weight"].astype("Float64").fillna(1.0)
+            weights = np.maximum(declared.to_numpy(dtype=np.float64), 0.0)
+        return Nodes(share, share * weights, score, (passes == sizes)[codes])
+
+    @cached_property
+    def firsts(self) -> dict[str, Numbers]:
+        """For each axis the first row of each item."""
+        return {name: _first_rows(axis.codes) for name, axis in self.axes.items()}
+
+    def _by_path(self, places: Numbers) -> Numbers:
+        """Give each path within `places` a number; a row without a path has its own."""
+        at = np.asarray(pd.factorize(self.frame["path"])[0], dtype=np.int64)
+        alone = -1 - np.arange(len(at))
+        return _renumbered(np.where(at < 0, alone, places * (at.max(initial=0) + 1) + at))
+
+    @cached_property
+    def keys(self) -> Numbers:
+        """The number of each row's document and path: what several runs have a value of."""
+        return self._by_path(self.axes["document"].codes)
+
+    @cached_property
+    def columns(self) -> dict[str, Axis]:
+        """The columns of `fields` whose values can be asked for, and the axes, by name."""
+        asked = {name: _axis(self.frame, name) for name in ASKED}
+        return {**asked, **self.axes, "schema": self.schemas, "domain": self.domains}
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """What can be searched in each row: path, gold and predicted value, in small letters."""
+        cells = zip(*(self.frame[name] for name in SEARCHED), strict=True)
+        return ["\n".join(_written(c) for c in row if c is not None).lower() for row in cells]
+
+    @cached_property
+    def arrays(self) -> dict[tuple[str, str, str], list[int]]:
+        """Items matched, partial, missed and spurious, by run, document and path of an array."""
+        try:
+            frame = None if isinstance(self.source, pd.DataFrame) else gather(self.source, "arrays")
+        except InputError:
+            frame = None
+        if frame is None:
+            return {}
+        frame = frame[frame["matched"].notna()]
+        absent = [NOT_GIVEN] * len(frame)
+        ids = (frame[name].astype(str) if name in frame else absent for name in ("run", "document"))
+        keys = zip(*ids, frame["path"], strict=True)
+        return dict(zip(keys, frame[list(ITEMS)].to_numpy(dtype=int).tolist(), strict=True))
+
+    @cached_property
+    def places(self) -> dict[str, dict[str, int]]:
+        """For each axis the code of each name."""
+        return {
+            name: {item: code for code, item in enumerate(axis.names)}
+            for name, axis in self.axes.items()
+        }
+
+
+def _with_kinds(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the kind of mismatch of each row; cells of tables have it in their column ``kind``."""
+    if "mismatch" in frame.columns or not {"gold", "predicted"} <= {*frame.columns}:
+        return frame
+    kinds = frame["kind"].tolist() if "kind" in frame.columns else mismatch_kinds(frame)
+    return frame.assign(mismatch=pd.Series(kinds, index=frame.index, dtype=TEXT))
+
+
+def _axis(frame: pd.DataFrame, name: str) -> Axis:
+    if name not in frame.columns:
+        names = [NOT_GIVEN] * min(1, len(frame))
+        return Axis(names, np.zeros(len(frame), dtype=np.int64), names)
+    codes, items = pd.factorize(frame[name], use_na_sentinel=False)
+    absent = pd.isna(items)
+    texts = [NOT_GIVEN if no else str(item) for item, no in zip(items, absent, strict=True)]
+    labels = [
+        display_name(None if no else text, name) for text, no in zip(texts, absent, strict=True)
+    ]
+    return Axis(_told_apart(texts), np.asarray(codes, dtype=np.int64), labels)
+
+
+def _schema_labels(schemas: Axis, documents: Axis) -> list[str]:
+    """Name schemas; one that has only a hash, by its first document."""
+    firsts = documents.codes[_first_rows(schemas.codes)]
+    return [
+        f"schema of {documents.names[first]}" if _HASH.fullmatch(name) else label
+        for name, label, first in zip(schemas.names, schemas.labels, firsts, strict=True)
+    ]
+
+
+def _fields(fields: Axis, schemas: Axis) -> Axis:
+    """Separate the fields of each schema; a name in several schemas gets its schema as prefix."""
+    both = schemas.codes * max(1, fields.size) + fields.codes
+    codes = _renumbered(both)
+    firsts = _first_rows(codes)
+    groups = schemas.codes[firsts]
+    plain = [fields.names[code] for code in fields.codes[firsts]]
+    often = Counter(plain)
+    names = [
+        f"{schemas.names[group]}: {name}" if often[name] > 1 else name
+        for name, group in zip(plain, groups, strict=True)
+    ]
+    return Axis(_told_apart(names), codes, plain)
+
+
+def _written(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
+        return value_text(value)
+
+
+def _renumbered(codes: Numbers) -> Numbers:
+    """Renumber codes by first appearance."""
+    return np.asarray(pd.factorize(codes)[0], dtype=np.int64)
+
+
+def _first_rows(codes: Numbers) -> Numbers:
+    """Return the first row of each code; codes must be numbered by appearance."""
+    return np.asarray(np.unique(codes, return_index=True)[1], dtype=np.int64)
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Make names unique: ``a``, ``a (2)``."""
+    taken: dict[str, None] = {}
+    for name in names:
+        free, number = name, 2
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        taken[free] = None
+    return list(taken)
+
+
+_LONGEST_FILTER = 80
+
+#: What the cells show, and its words on the page.
+MEASURES: Final = {
+    "score": "mean score",
+    "pass_rate": "pass rate",
+    "outcome": "most frequent outcome",
+}
+#: How rows and columns are sorted, and its words on the page.
+ORDERS: Final = {
+    "worst": "worst first",
+    "name": "by name",
+    "document": "document order",
+}
+
+
+#: What can head groups of rows and of columns, and its words on the page.
+GROUPS: Final = {"": "no groups", "schema": "by schema", "domain": "by domain"}
+#: Which paths are listed by what runs make of them, and its words on the page.
+COMPARISONS: Final = {"": "all", "disagree": "runs disagree", "all_wrong": "all runs wrong"}
+#: How the values are sorted, and its words on the page.
+VALUE_ORDERS: Final = {"failures": "most failures first", "document": "document order"}
+#: What one column of the failure modes can be about, and its words on the page.
+MODES: Final = {
+    "run": "run",
+    "mismatch": "kind of mismatch",
+    "field": "field",
+    "document": "document",
+    "schema": "schema",
+    "domain": "domain",
+    "outcome": "outcome",
+}
+#: The columns of `fields` whose values can be asked for, by the traits of the same names.
+ASKED = ("outcome", "metric", "reason", "mismatch")
+
+
+class Choice(traitlets.HasTraits):
+    """What to show; None is every schema or run, `find` a part of the names of fields."""
+
+    rows = traitlets.Unicode("field")
+    columns = traitlets.Unicode("document")
+    measure = traitlets.Unicode("score")
+    row_order = traitlets.Unicode("worst")
+    column_order = traitlets.Unicode("worst")
+    group = traitlets.Unicode("")
+    schema = traitlets.Unicode(None, allow_none=True)
+    run = traitlets.Unicode(None, allow_none=True)
+    find = traitlets.Unicode("")
+    failed_by_every_run = traitlets.Bool(False)
+    inside_arrays = traitlets.Bool(False)
+    valid_only = traitlets.Bool(False)
+    outcome = traitlets.Unicode("")
+    metric = traitlets.Unicode("")
+    reason = traitlets.Unicode("")
+    mismatch = traitlets.Unicode("")
+    among = traitlets.Tuple()
+    text = traitlets.Unicode("")
+    failures_only = traitlets.Bool(False)
+    compare = traitlets.Unicode("")
+    wrong_in = traitlets.Unicode(None, allow_none=True)
+    right_in = traitlets.Unicode(None, allow_none=True)
+    value_order = traitlets.Unicode("failures")
+    modes_by = traitlets.Unicode("run")
+
+
+def filters_in_words(choice: Choice) -> list[str]:
+    """Describe the active filters."""
+    filters = [
+        (choice.schema is not None, f"schema {choice.schema}"),
+        (choice.run is not None, f"run {choice.run}"),
+        (bool(choice.find.strip()), f"fields with {choice.find.strip()!r} in their name"),
+        (choice.failed_by_every_run, "fields failed by every run"),
+        (choice.valid_only, "without invalid outputs"),
+    ]
+    return [one_line(text, _LONGEST_FILTER) for is_active, text in filters if is_active]
+
+
+def kept(rows: Coded, choice: Choice) -> Numbers:
+    """Return the positions of the rows that pass the filters."""
+    selected = np.ones(len(rows), dtype=bool) if choice.inside_arrays else rows.counted.copy()
+    for axis, name in ((rows.schemas, choice.schema), (rows.axes["run"], choice.run)):
+        if name is not None:
+            selected &= axis.codes == (axis.names.index(name) if name in axis.names else -1)
+    if choice.valid_only:
+        selected &= ~rows.invalid
+    fields = rows.axes["field"]
+    part = choice.find.strip().casefold()
+    if part:
+        is_match = np.array([part in name.casefold() for name in fields.names])
+        selected &= is_match[fields.codes]
+    places = np.flatnonzero(selected)
+    if choice.failed_by_every_run:
+        places = places[failed_by_every_run(rows, places)[fields.codes[places]]]
+    return places
+
+
+def failed_by_every_run(rows: Coded, places: Numbers) -> Marked:
+    """Mark the fields that gold has at least once and that no run gets right in any row."""
+    fields = rows.axes["field"]
+    asked = places[rows.asked[places]]
+    right = asked[rows.passed[asked]]
+    rows_asked = np.bincount(fields.codes[asked], minlength=fields.size)
+    rows_right = np.bincount(fields.codes[right], minlength=fields.size)
+    return np.asarray((rows_asked > 0) & (rows_right == 0))
+
+
+def within(rows: Coded, places: Numbers, choice: Choice, block: tuple[Numbers, Numbers]) -> Numbers:
+    """Return those of `places` that are in a block of the heatmap."""
+    for name, codes in zip((choice.rows, choice.columns), block, strict=True):
+        axis = rows.axes[name]
+        wanted = np.zeros(axis.size, dtype=bool)
+        wanted[codes] = True
+        places = places[wanted[axis.codes[places]]]
+    return places
+
+
+def listed(rows: Coded, kept: Numbers, places: Numbers, choice: Choice) -> Numbers:
+    """Return those of `places` that the filters of the values leave; runs are those of `kept`."""
+    asked = [(name, getattr(choice, name)) for name in ASKED]
+    for name, wanted in [*asked, *([choice.among] if choice.among else [])]:
+        if wanted:
+            axis = rows.columns[name]
+            code = axis.names.index(wanted) if wanted in axis.names else -1
+            places = places[axis.codes[places] == code]
+    if choice.failures_only:
+        places = places[~rows.passed[places]]
+    text = choice.text.strip().lower()
+    if text:
+        places = places[[text in rows.texts[at] for at in places]]
+    if choice.compare or choice.wrong_in is not None or choice.right_in is not None:
+        places = places[_compared(rows, kept, choice)[rows.keys[places]]]
+    return places
+
+
+def _compared(rows: Coded, kept: Numbers, choice: Choice) -> Marked:
+    """Mark the paths that some runs get right and others not, as is asked for."""
+    runs = rows.axes["run"]
+    keys = rows.keys.max(initial=-1) + 1
+    pairs = rows.keys[kept] * runs.size + runs.codes[kept]
+    there = np.bincount(pairs, minlength=keys * runs.size).reshape(keys, runs.size)
+    passes = np.bincount(pairs[rows.passed[kept]], minlength=keys * runs.size)
+    right = (there > 0) & (passes.reshape(there.shape) == there)
+    wrong = (there > 0) & ~right
+    fitting = {
+        "": np.ones(keys, dtype=bool),
+        "disagree": right.any(axis=1) & wrong.any(axis=1),
+        "all_wrong": wrong.any(axis=1) & ~right.any(axis=1),
+    }[choice.compare]
+    for run, verdict in ((choice.wrong_in, wrong), (choice.right_in, right)):
+        if run is not None:
+            fitting = fitting & verdict[:, runs.names.index(run)]
+    return np.asarray(fitting)
+
+
+def ordered_keys(rows: Coded, kept: Numbers, places: Numbers, order: str) -> Numbers:
+    """Return the keys of `places`, in document order or those with the most failures first."""
+    keys, firsts = np.unique(rows.keys[places], return_index=True)
+    if order == "document":
+        return np.asarray(keys[np.argsort(firsts)])
+    size = rows.keys.max(initial=-1) + 1
+    own, every = (
+        np.bincount(rows.keys[at[~rows.passed[at]]], minlength=size)[keys] for at in (places, kept)
+    )
+    return np.asarray(keys[np.lexsort((firsts, -every, -own))])
+
+
+class Modes(NamedTuple):
+    """How often rows fail, and why: one line per reason and metric, one column per item.
+
+    Names are codes; the first total and the first count of a line are of all columns.
+    """
+
+    columns: list[int]
+    totals: list[int]
+    lines: list[tuple[int, int, list[int]]]
+    more_lines: int
+    more_columns: int
+
+
+def modes(rows: Coded, places: Numbers, by: str, most: tuple[int, int] = (14, 6)) -> Modes:
+    """Count the rows that do not pass; the first column has all of them."""
+    failing = places[~rows.passed[places]]
+    reasons, metrics, axis = (rows.columns[name] for name in ("reason", "metric", by))
+    kinds, pairs = pd.factorize(reasons.codes[failing] * metrics.size + metrics.codes[failing])
+    counts = np.zeros((len(pairs), axis.size), dtype=np.int64)
+    np.add.at(counts, (kinds, axis.codes[failing]), 1)
+    lines = np.argsort(-counts.sum(axis=1), kind="stable")
+    columns = np.argsort(-counts.sum(axis=0), kind="stable")
+    columns = columns[counts.sum(axis=0)[columns] > 0]
+    shown = columns[: most[1]]
+    listed_lines = [
+        (
+            int(pairs[line] // metrics.size),
+            int(pairs[line] % metrics.size),
+            [int(counts[line].sum()), *counts[line][shown].tolist()],
+        )
+        for line in lines[: most[0]]
+    ]
+    totals = [len(failing), *counts.sum(axis=0)[shown].tolist()]
+    hidden = max(0, len(lines) - most[0]), max(0, len(columns) - most[1])
+    return Modes(shown.tolist(), totals, listed_lines, *hidden)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Write a name on one line, with its middle left out if it is too long.
+
+    Examples
+    --------
+    >>> shortened("balance.deferred_tax_assets.before", 20)
+    'balance.de…ts.before'
+    """
+    ends = text if len(text) <= 4 * limit else text[: 2 * limit] + text[-2 * limit :]
+    line = " ".join(clean(ends).split())
+    if len(line) <= limit:
+        return line
+    last = (limit - 1) // 2
+    return f"{line[: limit - 1 - last]}…{line[-last:]}"
+
+
+class Sums(NamedTuple):
+    """Per group: rows, those that pass, those of invalid outputs; means, 0 where no rows are."""
+
+    rows: Numbers
+    passed: Numbers
+    invalid: Numbers
+    mean_score: Reals
+    pass_rate: Reals
+
+
+def counted(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Sums:
+    """Sum rows by group."""
+    outputs, nodes = rows.outputs, rows.nodes
+    keys, pairs = pd.factorize(groups * len(outputs.firsts) + outputs.codes[places])
+    owners = pairs // max(1, len(outputs.firsts))
+    weighed = np.bincount(keys, weights=nodes.weight[places], minlength=len(pairs)) > 0
+    weights = np.where(weighed[keys], nodes.weight[places], nodes.share[places])
+    whole = np.bincount(keys, weights=weights, minlength=len(pairs))
+    several = np.maximum(1, np.bincount(owners, minlength=size))
+
+    def mean(values: Reals) -> Reals:
+        per_output = np.bincount(keys, weights=weights * values, minlength=len(pairs)) / whole
+        means = np.bincount(owners, weights=per_output, minlength=size) / several
+        return np.asarray(np.round(means, 12))
+
+    return Sums(
+        np.bincount(groups, minlength=size),
+        np.bincount(groups[rows.passed[places]], minlength=size),
+        np.bincount(groups[rows.invalid[places]], minlength=size),
+        mean(nodes.score[places]),
+        mean(nodes.passed[places].astype(np.float64)),
+    )
+
+
+def rounded(values: Reals | float) -> Reals:
+    """Round to four digits; only an exact 0 and an exact 1 become 0 and 1.
+
+    Examples
+    --------
+    >>> rounded(np.array([0.0, 0.00001, 0.12345, 0.99999, 1.0])).tolist()
+    [0.0, 0.0001, 0.1234, 0.9999, 1.0]
+    """
+    exact = np.asarray(values, dtype=np.float64)
+    ends = (exact <= 0) | (exact >= 1)
+    return np.where(ends, exact, np.clip(np.round(exact, 4), 0.0001, 0.9999))
+
+
+#: Characters of a name in a row, in one of many columns, in one of few.
+_ROW_NAME, _NARROW_NAME, _WIDE_NAME = 34, 24, 60
+#: Up to this number, columns are wide.
+FEW_COLUMNS = 8
+ROWS_A_PAGE, COLUMNS_A_PAGE = 60, 40
+_LONGEST_TITLE = 300
+#: Of two outcomes that are as frequent, the one that is more of a fault is shown.
+_GRAVEST_FIRST = (
+    *("structural", "hallucination", "omission", "incorrect", "judge_error"),
+    *("correct", "both_absent"),
+)
+
+
+class Line(NamedTuple):
+    """A row or a column: its item, and what its rows of `fields` sum up to, over its outputs."""
+
+    code: int
+    name: str
+    title: str
+    schema: str
+    group: str
+    rows: int
+    score: float
+    pass_rate: float
+    failed: bool
+    outputs: int
+    invalid: int
+
+
+class Side(NamedTuple):
+    """One page of an axis: `codes` are the items of all pages; `known` the filters leave."""
+
+    lines: tuple[Line, ...]
+    codes: Numbers
+    page: Page
+    most: int
+    known: int
+    grouped: bool
+
+
+def _side(
+    rows: Coded, places: Numbers, choice: Choice, *, down: bool, number: int, present: Numbers
+) -> Side:
+    """Sort the items of one axis that have a row among those present, and describe a page."""
+    name = choice.rows if down else choice.columns
+    most = ROWS_A_PAGE if down else COLUMNS_A_PAGE
+    axis = rows.axes[name]
+    sums = counted(rows, places, axis.codes[places], axis.size)
+    order = choice.row_order if down else choice.column_order
+    ranks = _ranks(axis.names, sums, order, choice.measure)
+    group_ranks, groups = np.zeros(axis.size, dtype=np.int64), None
+    heads = {"schema": rows.schemas, "domain": rows.domains}.get(choice.group)
+    if heads is not None and name != "run":
+        groups = heads.codes[rows.firsts[name]]
+        by_group = counted(rows, places, groups[axis.codes[places]], heads.size)
+        group_ranks = _ranks(heads.names, by_group, order, choice.measure)[groups]
+    items = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
+    codes = items[np.lexsort((ranks[items], group_ranks[items]))]
+    page = page_of(len(codes), number, most)
+    shown = page.of(codes)
+    wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
+    lines = _lines(rows, places, name, sums, shown, _ROW_NAME if down else wide)
+    if heads is not None and groups is not None:
+        lines = [line._replace(group=heads.labels[groups[line.code]]) for line in lines]
+    known = int(np.count_nonzero(sums.rows))
+    return Side(tuple(lines), codes, page, most, known, groups is not None)
+
+
+def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
+    """Return the rank of each item in an order."""
+    size = len(names)
+    if order == "document":
+        return np.arange(size)
+    if order == "name":
+        items = np.array(sorted(range(size), key=lambda code: (names[code].casefold(), code)), int)
+    else:
+        value = sums.mean_score if measure == "score" else sums.pass_rate
+        items = np.lexsort((np.arange(size), -sums.rows, sums.pass_rate, value))
+    ranks = np.empty(size, dtype=np.int64)
+    ranks[items] = np.arange(size)
+    return ranks
+
+
+def _lines(
+    rows: Coded, places: Numbers, name: str, sums: Sums, shown: Numbers, limit: int
+) -> list[Line]:
+    axis, outputs = rows.axes[name], rows.outputs
+    schemas = (
+        rows.schemas.codes[rows.firsts[name]] if name == "field" and rows.schemas.size > 1 else None
+    )
+    if name == "field":
+        failed = failed_by_every_run(rows, places)
+        produced = invalid = np.zeros(axis.size, dtype=np.int64)
+    else:
+        failed = np.zeros(axis.size, dtype=bool)
+        is_shown = np.bincount(outputs.codes[places], minlength=len(outputs.firsts)) > 0
+        owners = axis.codes[outputs.firsts]
+        produced = np.bincount(owners[is_shown], minlength=axis.size)
+        invalid = np.bincount(owners[is_shown & outputs.invalid], minlength=axis.size)
+    return [
+        Line(
+            int(code),
+            shortened(axis.labels[code], limit),
+            one_line(axis.names[code], _LONGEST_TITLE),
+            "" if schemas is None else one_line(rows.schemas.labels[schemas[code]], _WIDE_NAME),
+            "",
+            int(sums.rows[code]),
+            float(rounded(sums.mean_score[code])),
+            float(rounded(sums.pass_rate[code])),
+            bool(failed[code]),
+            int(produced[code]),
+            int(invalid[code]),
+        )
+        for code in shown
+    ]
+
+
+class Cell(NamedTuple):
+    """Statistics of a cell's rows: ``most`` of them have `outcome`; means are over outputs."""
+
+    rows: int
+    passed: int
+    score: float
+    pass_rate: float
+    outcome: str
+    most: int
+    invalid: int
+
+
+class Grid(NamedTuple):
+    """One page of the heatmap; a cell without rows of `fields` is None."""
+
+    rows: Side
+    columns: Side
+    cells: tuple[tuple[Cell | None, ...], ...]
+
+
+def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = (0, 0)) -> Grid:
+    """Return one page of the heatmap."""
+    found: dict[bool, Side] = {}
+    on_page: dict[bool, Numbers] = {}  # the place on the page of each item, -1 if it is not there
+    axes = {True: rows.axes[choice.rows], False: rows.axes[choice.columns]}
+    present = places
+    for down in (False, True) if choice.columns == "field" else (True, False):
+        number, axis = pages[0 if down else 1], axes[down]
+        found[down] = _side(rows, places, choice, down=down, number=number, present=present)
+        on_page[down] = np.full(axis.size, -1, dtype=np.int64)
+        lines = [line.code for line in found[down].lines]
+        on_page[down][lines] = np.arange(len(lines))
+        present = present[on_page[down][axis.codes[present]] >= 0]
+    height, width = len(found[True].lines), len(found[False].lines)
+    at, across = (on_page[down][axes[down].codes[present]] for down in (True, False))
+    cells = _cells(rows, present, at * width + across, height * width)
+    table = tuple(tuple(cells[n * width : (n + 1) * width]) for n in range(height))
+    return Grid(found[True], found[False], table)
+
+
+def _outcomes(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Numbers:
+    """Count rows by group and outcome."""
+    kinds = len(OUTCOMES)
+    found = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
+    return found.reshape(size, kinds)
+
+
+def _cells(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cell | None]:
+    sums = counted(rows, places, groups, size)
+    order = [OUTCOMES.index(name) for name in _GRAVEST_FIRST]
+    by_gravity = _outcomes(rows, places, groups, size)[:, order]
+    table = zip(
+        sums.rows.tolist(),
+        sums.passed.tolist(),
+        rounded(sums.mean_score).tolist(),
+        rounded(sums.pass_rate).tolist(),
+        [_GRAVEST_FIRST[at] for at in by_gravity.argmax(axis=1)],
+        by_gravity.max(axis=1).tolist(),
+        sums.invalid.tolist(),
+        strict=True,
+    )
+    return [Cell(*values) if values[0] else None for values in table]
+
+
+_MOST_BARS = 12
+_LONGEST_NAME = 26
+
+
+class Bar(NamedTuple):
+    """One group; ``counts`` has the outcomes that occur, ``rate`` is what `Bars.measure` says."""
+
+    name: str
+    title: str
+    rows: int
+    passed: int
+    rate: float
+    counts: tuple[tuple[str, int], ...]
+
+
+class Bars(NamedTuple):
+    """The groups of one breakdown, what their rates are, and how many groups there are beyond."""
+
+    by: str
+    measure: str
+    more: int
+    bars: tuple[Bar, ...]
+
+
+def bars(rows: Coded, places: Numbers) -> list[Bars]:
+    """Return the bars of one breakdown."""
+    axes = {"domain": rows.domains, "schema": rows.schemas, "run": rows.axes["run"]}
+    given = [name for name, axis in axes.items() if axis.given]
+    shown = [name for name in given if name != "schema" or "domain" not in given]
+    numbers = np.bincount(rows.outcome[places], minlength=len(OUTCOMES)).tolist()
+    right = np.bincount(rows.outcome[places[rows.passed[places]]], minlength=len(OUTCOMES)).tolist()
+    outcomes = tuple(
+        Bar(name.replace("_", " "), name, n, passed, n / len(places), ((name, n),))
+        for name, n, passed in zip(OUTCOMES, numbers, right, strict=True)
+        if n
+    )
+    first = Bars("outcome", "share of rows", 0, outcomes)
+    return [first, *(_by_axis(rows, places, n, axes[n]) for n in shown)]
+
+
+def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
+    codes = axis.codes[places]
+    sums = counted(rows, places, codes, axis.size)
+    outcomes = _outcomes(rows, places, codes, axis.size)
+    there = np.flatnonzero(sums.rows)
+    rates = sums.pass_rate if by == "run" else sums.passed / np.maximum(1, sums.rows)
+    worst = there[np.lexsort((there, sums.mean_score[there], rates[there]))]
+    found = tuple(
+        Bar(
+            shortened(axis.labels[code], _LONGEST_NAME),
+            one_line(axis.names[code], _LONGEST_TITLE),
+            int(sums.rows[code]),
+            int(sums.passed[code]),
+            float(rounded(rates[code])),
+            tuple((name, int(n)) for name, n in zip(OUTCOMES, outcomes[code], strict=True) if n),
+        )
+        for code in worst[:_MOST_BARS]
+    )
+    measure = "pass rate, mean over documents" if by == "run" else "share of rows that pass"
+    return Bars(by, measure, len(worst) - len(found), found)
+
+
+#: Characters of a value: at first, and where all of it is asked for.
+_SHOWN, LONGEST = 300, 100_000
+#: Longer arrays are shown as numbers of items.
+_LONGEST_ARRAY = 120
+#: Characters of code that a person may want to paste.
+_LONGEST_CODE = 4000
+#: Names of rows and names of columns; nothing where no cell is chosen.
+Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
+
+
+def text_of(value: Any) -> str:
+    """Return a text, or an empty one for a missing value."""
+    return value if isinstance(value, str) else ""
+
+
+def is_array(value: Any) -> bool:
+    """Say whether a value is an array."""
+    return isinstance(value, list | tuple)
+
+
+def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
+    """Return gold and predicted value with what differs marked, and whether that is all of them.
+
+    A long array is a number of items until all of it is asked for.
+    """
+    values = [row["gold"], row["predicted"]]
+    states = [text_of(row["gold_state"]), text_of(row["predicted_state"])]
+    limit = LONGEST if long else _SHOWN
+    texts = [value_text(value) for value in values]
+    longest = max(map(len, texts))
+    many = any(is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True))
+    if many and not long:
+        gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
+        return gold, predicted, False
+    # objects and arrays as JSON, so that two of them can be compared
+    values = [
+        text if isinstance(v, dict | list | tuple) else v
+        for v, text in zip(values, texts, strict=True)
+    ]
+    if states == ["present", "present"]:
+        return *compared(*values, limit=limit), longest <= 2 * limit
+    gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
+    return gold, predicted, longest <= limit
+
+
+def evaluation_of(source: Any, run: str, document: str) -> Evaluation | TableComparison | None:
+    """Find or rebuild the result for one output in what `gather` reads; None without one."""
+    if isinstance(source, Evaluation):
+        return source
+    if isinstance(source, Mapping):
+        named = {str(key): value for key, value in source.items()}
+        inner = named.get(run, named.get(document))
+        return evaluation_of(inner, run, document)
+    if isinstance(source, list | tuple):
+        at = int(document) if document.isdecimal() else -1
+        if 0 <= at < len(source) and isinstance(source[at], Evaluation):
+            return evaluation_of(source[at], run, document)
+        found = (evaluation_of(part, run, document) for part in source if _has(part, document))
+        return next((ev for ev in found if ev is not None), None)
+    rebuild = getattr(source, "evaluation", getattr(source, "comparison", None))
+    return rebuild(run, document) if callable(rebuild) else None
+
+
+def cell_of(row: Mapping[str, Any] | pd.Series[Any]) -> list[Any] | None:
+    """Return side, row and column of a cell of two tables; None for any other row of `fields`."""
+    for side, names in (
+        ("gold", ("gold_row", "column")),
+        ("predicted", ("predicted_row", "predicted_column")),
+    ):
+        at, column = (row.get(name) for name in names)
+        if not (pd.isna(at) or pd.isna(column)):
+            return [side, int(at), str(column)]
+    return None
+
+
+def _has(source: Any, document: str) -> bool:
+    summary = getattr(source, "summary", None)
+    if isinstance(summary, pd.DataFrame) and "document" in summary.columns:
+        return document in summary["document"].tolist()
+    return not isinstance(source, Evaluation | pd.DataFrame)
+
+
+def _equal(frame: pd.DataFrame, column: str, names: Sequence[str]) -> tuple[str, Any]:
+    """Write and compute the condition that a column has one of the names."""
+    if len(names) == 1:
+        return f'(f["{column}"] == {names[0]!r})', frame[column] == names[0]
+    return f'f["{column}"].isin({list(names)!r})', frame[column].isin(names)
+
+
+def selection_code(rows: Coded, choice: Choice, block: Block, found: Numbers, name: str) -> str:
+    """Write an expression of one line that gives the rows `found` of a frame called `name`."""
+    terms = [*_cells_terms(rows, choice, block), *_other_terms(rows, choice)]
+    kept = np.ones(len(rows), dtype=bool)
+    for _, mask in terms:
+        kept &= np.asarray(pd.array(mask, dtype="boolean").fillna(value=False), dtype=bool)
+    code = f"{name}[lambda f: {' & '.join(code for code, _ in terms)}]" if terms else name
+    found = np.sort(found)
+    is_same = len(code) <= _LONGEST_CODE and np.array_equal(np.flatnonzero(kept), found)
+    return code if is_same else f"{name}.iloc[{found.tolist()}]"
+
+
+def _cells_terms(rows: Coded, choice: Choice, block: Block) -> Iterator[tuple[str, Any]]:
+    """Write the conditions that columns have the names asked for, and compute them."""
+    frame, fields = rows.frame, rows.axes["field"]
+    if not choice.inside_arrays:
+        yield 'f["counted"]', frame["counted"]
+    asked: list[tuple[str, Sequence[str]]] = [
+        (column, [wanted])
+        for column, wanted in (
+            *((trait, getattr(choice, trait)) for trait in ("schema", "run", *ASKED)),
+            *([choice.among] if choice.among else []),
+        )
+        if wanted
+    ]
+    for column, names in [*asked, *zip((choice.rows, choice.columns), block, strict=False)]:
+        if column == "field":
+            codes = [rows.places["field"][field] for field in names]
+            of_schema = rows.schemas.codes[rows.firsts["field"][codes]]
+            schemas = {rows.schemas.names[code] for code in of_schema}
+            plain = [fields.labels[code] for code in codes]
+            if list(names) != plain and len(schemas) == 1:
+                yield _equal(frame, "schema", list(schemas))
+            yield _equal(frame, column, plain)
+        elif column in frame.columns:
+            yield _equal(frame, column, names)
+
+
+def _other_terms(rows: Coded, choice: Choice) -> Iterator[tuple[str, Any]]:
+    """Write and compute the conditions of the other filters that one line can say."""
+    frame = rows.frame
+    if choice.valid_only:
+        invalid = list(INVALID_REASONS)
+        yield f'~f["reason"].isin({invalid!r})', ~frame["reason"].isin(invalid)
+    if choice.failures_only:
+        yield '~f["passed"].fillna(False)', ~frame["passed"].fillna(value=False)
+    if part := choice.find.strip():
+        contains = frame["field"].str.contains(part, case=False, regex=False)
+        yield f'f["field"].str.contains({part!r}, case=False, regex=False)', contains
+    if text := choice.text.strip().lower():
+        test = f"lambda v: v is not None and {text!r} in str(v).lower()"
+        holds = np.array([text in cells for cells in rows.texts], dtype=bool)
+        yield f"f[{list(SEARCHED)!r}].map({test}).any(axis=1)", holds

@@ -1,0 +1,626 @@
+"""`MatchesView`: the items of one array, gold beside predicted, and thresholds to try."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import traitlets
+
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.views.sides import Segment
+from extractbench_nb.support.wording import fitted, plural
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.core.similarity import MapItem
+from extractbench_nb.core.evaluation_frames import chosen_array
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.core.thresholds import ALIGN, PASS
+from extractbench_nb.views import controls as ui
+from extractbench_nb.views import matches_model as model
+from extractbench_nb.views.view import View, checked_name, known, part
+
+_PARTIAL = "A partial pair counts as one missed and one spurious item."
+#: What stands in the place of an item that no other is paired with, and what its side is called.
+_ALONE = {"missed": "not in the prediction", "spurious": "not in gold"}
+_SIDES = ("gold", "predicted")
+_WIDEST = 60
+#: A name may be broken behind each underscore.
+_WORDS = re.compile(r"[^_]*_|[^_]+")
+
+
+# --- the pairs as a picture -----------------------------------------------------------------------
+
+#: Width and height of the picture, the margins for titles, and the places along a side.
+_SIZE, _MARGIN = 132, 18
+_DOTS = _SIZE - 2 * _MARGIN
+
+
+def in_order(partners: Sequence[int]) -> int:
+    """Count the items that can stay where the others keep their order.
+
+    The longest increasing subsequence, by patience sorting.
+
+    Examples
+    --------
+    >>> in_order([2, 0, 1, 3])
+    3
+    """
+    ends: list[int] = []
+    for at in partners:
+        place = bisect_left(ends, at)
+        ends[place : place + 1] = [at]
+    return len(ends)
+
+
+def overview(rows: Sequence[model.Row], chosen: model.Row | None) -> Node | None:
+    """Draw a dot per pair, gold index to the right and predicted index down, and say its order."""
+    sizes = [1 + max((row.pair[side] or 0 for row in rows), default=0) for side in (0, 1)]
+    pairs = [row for row in rows if row.is_pair]
+    if max(sizes) == 1 or not rows:
+        return None
+
+    def place(row: model.Row) -> tuple[int, int]:
+        x, y = (
+            0 if at is None else _MARGIN + 4 + int(_DOTS * (at + 0.5) / size)
+            for at, size in zip(row.pair, sizes, strict=True)
+        )
+        return x or _MARGIN, y or _MARGIN
+
+    dots = [
+        h("path", d="".join(f"M{x} {y}h.1" for x, y in places), cls=f"xb-dots xb-{status}")
+        for status in reversed(model.STATUSES)
+        for places in [dict.fromkeys(place(row) for row in rows if row.status == status)]
+        if places
+    ]
+    kept = in_order([row.predicted_index or 0 for row in model.ordered(pairs, "pairs")])
+    words = f"{kept:,} of {len(pairs):,} pairs are in the same order on both sides."
+    x, y = place(chosen) if chosen else (0, 0)
+    drawing = h(
+        "svg",
+        h("path", d=f"M{_MARGIN} {_SIZE}V{_MARGIN}H{_SIZE}", cls="xb-axis"),
+        h("text", "gold →", x=_MARGIN + 4, y=_MARGIN - 7),
+        h("text", "predicted →", x=_MARGIN + 4, y=15, transform=f"translate({_MARGIN}) rotate(90)"),
+        dots,
+        h("circle", cx=x, cy=y, r=5, cls="xb-here") if chosen else None,
+        viewBox=f"0 0 {_SIZE} {_SIZE}",
+        width=_SIZE,
+        height=_SIZE,
+        role="img",
+        aria_label=f"Pairs by gold index and predicted index. {words}",
+    )
+    return h("div", drawing, h("p", words if pairs else "No pairs.", cls="xb-quiet"), cls="xb-map")
+
+
+# --- the view -------------------------------------------------------------------------------------
+
+
+class MatchesView(View):
+    """The items of an array in pairs: gold and predicted side by side.
+
+    Attributes
+    ----------
+    path : str
+        Instance path of the array. Another array can be assigned.
+    selected_pair : tuple of (int or None, int or None) or None
+        Gold index and predicted index of the chosen pair; None beside the index of an item without
+        a partner, and None alone where nothing is chosen. A pair can be assigned; one index with
+        None is enough. Filters that would hide it are cleared.
+    thresholds : dict of str to float
+        The thresholds that differ from the declared ones: ``align_threshold`` and
+        ``pass_threshold`` of the array, and those of its items' fields by field. Others can be
+        assigned, each from 0 to 1; see `show_matches`.
+    status : str
+        The only status to list: ``matched``, ``partial``, ``missed`` or ``spurious``; empty for
+        all.
+    text : str
+        What one of the two items must contain, in any case of letters.
+    sort : str
+        The order: ``pairs`` in gold's order and spurious items last, ``gold`` with spurious items
+        where they are in the prediction, ``predicted``, ``similarity`` with the least alike pair
+        first, ``failing`` first.
+    page : int
+        The page of rows that is shown, from 0.
+    """
+
+    kind = "matches"
+    styles = ("matches.css",)
+    settable = frozenset({"status", "text", "sort", "page"})
+    path = traitlets.Unicode("")
+    selected_pair = traitlets.Any(None, allow_none=True)
+    thresholds = traitlets.Dict()
+    status = traitlets.Unicode("")
+    text = traitlets.Unicode("")
+    sort = traitlets.Unicode("pairs")
+    page = traitlets.Int(0)
+
+    def __init__(
+        self,
+        ev: Evaluation,
+        path: str | None = None,
+        *,
+        name: str = "ev",
+        pdf: str | Path | None = None,
+    ) -> None:
+        if not isinstance(ev, Evaluation):
+            raise InputError(
+                f"ev is of type {type(ev).__name__}; expected one Evaluation, as evaluate() or "
+                "Evaluations.evaluation(run, document) returns"
+            )
+        self._ev, self._arrays = ev, ev.arrays
+        self._variable, self._pdf = checked_name(name), pdf
+        self._use(model.Board(ev, chosen_array(self._arrays, path)))
+        super().__init__(path=self._board.path)
+
+    def _use(self, board: model.Board) -> None:
+        self._board, self._whole = board, set[int]()
+        self._knob = next((key for key in board.knobs if key not in (ALIGN, PASS)), "")
+        self._listed = self._left()
+
+    def _left(self) -> list[model.Row]:
+        """List the rows that the filters leave, in the chosen order."""
+        rows = model.ordered(self._board.rows, self.sort)
+        return model.filtered(rows, self.status, self.text)
+
+    # --- what Python code sets ---------------------------------------------------------------
+
+    @traitlets.validate("path")
+    def _known_array(self, proposal: Any) -> str:
+        try:
+            return chosen_array(self._arrays, proposal["value"])
+        except InputError as error:
+            raise traitlets.TraitError(str(error)) from None
+
+    @traitlets.observe("path")
+    def _array_changed(self, change: Any) -> None:
+        if change["new"] != self._board.path:
+            with self.changing():
+                self.selected_pair = None
+                self._use(model.Board(self._ev, change["new"]))
+                self.thresholds, self.page = {}, 0
+
+    @traitlets.validate("status", "sort")
+    def _known_word(self, proposal: Any) -> str:
+        trait, word = proposal["trait"].name, proposal["value"]
+        return known(trait, word, ("", *model.STATUSES) if trait == "status" else model.ORDERS)
+
+    @traitlets.validate("page")
+    def _existing_page(self, proposal: Any) -> int:
+        return ui.page_of(len(self._listed), proposal["value"], model.PAGE).number
+
+    @traitlets.validate("thresholds")
+    def _known_thresholds(self, proposal: Any) -> dict[str, float]:
+        values: Mapping[Any, Any] = proposal["value"]
+        knobs = self._board.knobs
+        for key, value in values.items():
+            if key not in knobs:
+                raise traitlets.TraitError(f"there is no threshold {key!r}; {nearest(key, knobs)}")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0.0 <= value <= 1.0:
+                raise traitlets.TraitError(f"{key} is {value!r}; expected a number from 0 to 1")
+        return {key: float(v) for key, v in values.items() if v != knobs[key].declared}
+
+    @traitlets.observe("thresholds")
+    def _thresholds_changed(self, change: Any) -> None:
+        if change["new"] == self._board.values:
+            return
+        self._board.try_thresholds(change["new"])
+        with self.changing():
+            self._listed = self._left()
+            self.page = self.page
+            if self.selected_pair is not None:  # stay with the item, whatever its pair is now
+                ours, theirs = self.selected_pair
+                row = self._board.row_of((ours, None) if ours is not None else (None, theirs))
+                self.selected_pair = row.pair if row in self._listed else None
+
+    @traitlets.observe("status", "text", "sort")
+    def _filters_changed(self, _: Any) -> None:
+        with self.changing():
+            self._listed = self._left()
+            row = self._chosen
+            if row not in self._listed:
+                self.selected_pair = row = None
+            self.page = 0 if row is None else self._listed.index(row) // model.PAGE
+
+    @traitlets.validate("selected_pair")
+    def _known_pair(self, proposal: Any) -> model.Pair | None:
+        value = proposal["value"]
+        if value is None:
+            return None
+        pair = isinstance(value, tuple | list) and len(value) == len(("gold", "predicted"))
+        if not pair or not all(part is None or type(part) is int for part in value):
+            raise traitlets.TraitError(
+                f"selected_pair is {value!r}; expected (gold index, predicted index), "
+                "one of them may be None, or None"
+            )
+        row = self._board.row_of(tuple(value))
+        if row is None:
+            raise traitlets.TraitError(f"there is no pair {tuple(value)!r}; {self._near(*value)}")
+        return row.pair
+
+    def _near(self, gold_index: int | None, predicted_index: int | None) -> str:
+        rows = map(self._board.row_of, ((gold_index, None), (None, predicted_index)))
+        found = dict.fromkeys(repr(near.pair) for near in rows if near is not None)
+        if found:
+            return f"there is {' and '.join(found)}"
+        sizes = self._board.outcome.summary
+        counts = f"{sizes['gold_items']} gold and {sizes['predicted_items']} predicted items"
+        return f"there are {counts}, counted from 0"
+
+    @traitlets.observe("selected_pair")
+    def _pair_changed(self, _: Any) -> None:
+        self._whole = set()
+        row = self._chosen
+        if row is not None:
+            with self.changing():
+                if row not in self._listed:
+                    with self.hold_trait_notifications():
+                        self.status = self.text = ""
+                self.page = self._listed.index(row) // model.PAGE
+
+    @property
+    def _chosen(self) -> model.Row | None:
+        return None if self.selected_pair is None else self._board.row_of(self.selected_pair)
+
+    # --- what the page asks ------------------------------------------------------------------
+
+    def do_array(self, at: Any) -> None:
+        """Show another array."""
+        if type(at) is int and 0 <= at < len(self._arrays):
+            self.path = str(self._arrays["path"].iloc[at])
+
+    def do_pair(self, pair: Any) -> None:
+        """Open a pair, or close it where it is open."""
+        if isinstance(pair, list) and tuple(pair) in [row.pair for row in self._listed]:
+            self.selected_pair = None if tuple(pair) == self.selected_pair else pair
+
+    def do_close(self, _: Any) -> None:
+        """Close the chosen pair."""
+        self.selected_pair = None
+
+    def do_clear(self, _: Any) -> None:
+        """Remove the filters."""
+        with self.hold_trait_notifications():
+            self.status = self.text = ""
+
+    def do_whole(self, at: Any) -> None:
+        """Show all of the values in a row of the chosen pair."""
+        if type(at) is int:
+            self._whole.add(at)
+
+    def do_align(self, value: Any) -> None:
+        """Set ``align_threshold``."""
+        self._try(ALIGN, value)
+
+    def do_pass(self, value: Any) -> None:
+        """Set ``pass_threshold``."""
+        self._try(PASS, value)
+
+    def do_knob(self, at: Any) -> None:
+        """Choose the field whose threshold the last slider moves."""
+        if type(at) is int and 0 <= at < len(self._board.knobs):
+            self._knob = list(self._board.knobs)[at]
+
+    def do_field(self, value: Any) -> None:
+        """Set the threshold of the chosen field."""
+        self._try(self._knob, value)
+
+    def do_declared(self, _: Any) -> None:
+        """Set all thresholds back."""
+        self.thresholds = {}
+
+    def _try(self, key: str, value: Any) -> None:
+        if key in self._board.knobs and type(value) in (int, float) and 0 <= value <= 1:
+            self.thresholds = {**self.thresholds, key: value}
+
+    def do_page(self, asked: Any) -> None:
+        """Open the PDF page where a value of the chosen pair is: its row, and the side."""
+        if self._chosen is None or self._pdf is None:
+            return
+        for line in self._board.detail(self._chosen, set())["rows"]:
+            for side, path in line["paths"].items():
+                if asked == [line["at"], side]:
+                    self._open_page(self._pdf, side, model.plain(path))
+
+    def _open_page(self, pdf: str | Path, side: str, wanted: str) -> None:
+        from extractbench_nb.views.evidence_view import EvidenceView
+
+        view = EvidenceView(None, pdf, self._ev, side=side)
+        below = (f"{wanted}.", f"{wanted}[")  # of an array, the first value
+        for path in view.values["path"]:
+            if model.plain(path) == wanted or model.plain(path).startswith(below):
+                view.selected_path = path
+                break
+        self.open_view(view, f"PDF, {side}")
+
+    # --- what is shown -----------------------------------------------------------------------
+
+    def draw(self) -> dict[str, Node]:
+        """Draw the controls, the counts, and the rows."""
+        title = h("p", self.title, cls="xb-title", live=True)
+        sums = h("div", self._counts(), self._sliders())
+        return {
+            "page": h("div", title, part("tools"), part("sums"), part("rows")),
+            "tools": self._tools(),
+            "sums": h("div", sums, overview(self._board.rows, self._chosen), cls="xb-sums"),
+            "rows": self._rows(),
+        }
+
+    def _tools(self) -> Node:
+        counts = model.counted(self._board.rows)
+        statuses = {"": f"all ({len(self._board.rows):,})"}
+        statuses |= {name: f"{name} ({n:,})" for name, n in counts.items()}
+        arrays = model.offered_arrays(self._arrays, self._board.path)
+        at = self._arrays["path"].tolist().index(self._board.path)
+        hint = "text in the items"
+        return ui.toolbar(
+            ui.menu("Array", "array", arrays, at),
+            ui.menu("Show", "set:status", statuses, self.status),
+            ui.menu("Order", "set:sort", model.ORDERS, self.sort),
+            ui.search("Find a text in the items", "set:text", self.text, hint, "rows"),
+            ui.button("Clear filters", "clear") if self.status or self.text.strip() else None,
+        )
+
+    def _sliders(self) -> Node | None:
+        knobs, level = self._board.knobs, self._board.threshold
+        controls = [
+            ui.slider(f"{key} ({knobs[key].declared:.2f})", do, level(key), (0, 1), 0.01)
+            for key, do in ((ALIGN, "align"), (PASS, "pass"))
+            if key in knobs
+        ]
+        if self._knob:
+            fields = {
+                at: f"{fitted(knob.field, 30)}: {fitted(knob.metric, 20)} ({knob.declared:.2f})"
+                for at, knob in enumerate(knobs.values())
+                if knob.key not in (ALIGN, PASS)
+            }
+            controls += [
+                ui.menu("Field threshold", "knob", fields, list(knobs).index(self._knob)),
+                ui.slider("Value", "field", level(self._knob), (0, 1), 0.01),
+            ]
+        reset = ui.button("As declared", "declared", disabled=not self._board.values)
+        return ui.toolbar(controls, reset) if knobs else None
+
+    def _counts(self) -> Node:
+        counts = self._board.counts()
+        heads = [h("th", name, scope="col", cls="xb-num") for name in counts["heads"]]
+        rows = []
+        for name, texts, changed in counts["rows"]:
+            shown = [
+                h("mark", text, cls="xb-changed") if is_new else text
+                for text, is_new in zip(texts, changed, strict=True)
+            ]
+            cells = [h("td", text, cls="xb-num") for text in shown]
+            rows.append(h("tr", h("th", name, scope="row"), cells, key=name))
+        values = f"Changed: {counts['values']}." if counts["values"] else ""
+        told = " ".join(filter(None, (values, _PARTIAL, self._board.array.note)))
+        said = h("p", told, cls="xb-quiet", role="status")
+        return h("div", ui.table((h("td"), *heads), h("tbody", rows), cls="xb-counts"), said)
+
+    def _rows(self) -> Node:
+        board, cut = self._board, ui.page_of(len(self._listed), self.page, model.PAGE)
+        shown = [
+            (row, *model.lines(row, board.failed(row), self.text)) for row in cut.of(self._listed)
+        ]
+        is_named = any(place for _, lines, _ in shown for place, *_ in lines)
+        bodies: list[Node] = []
+        for row, lines, hidden in shown:
+            is_open = row is self._chosen
+            bodies.append(self._pair(row, [] if is_open else lines, hidden, named=is_named))
+            if is_open:
+                line = h("tr", h("td", self._detail(row), colspan=5 + is_named))
+                shown_at = f"{row.pair}"
+                bodies.append(h("tbody", line, key="detail", cls="xb-detail", reveal=shown_at))
+        heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
+        table = ui.table(
+            [h("th", name, scope="col", key=name) for name in heads],
+            bodies,
+            cls="xb-rows",
+            keys="list",
+            escape="close" if self._chosen else None,
+        )
+        parts = [f"Items: {model.ORDERS[self.sort]}"]
+        parts += [f"only {self.status}"] if self.status else []
+        parts += [f"with {fitted(self.text, _WIDEST)!r}"] if self.text.strip() else []
+        which = ", ".join(parts)
+        said = f"{which}: {cut.total:,} of {plural(len(board.rows), 'row')}"
+        return h(
+            "div",
+            h(
+                "p",
+                h("span", said, role="status"),
+                " ",
+                ui.pager(cut, "set:page", "rows"),
+                live=True,
+            ),
+            h("p", f"{which}: {ui.shown_text(cut, 'rows')}", static=True),
+            h("div", table, cls="xb-scroll", scroll=True)
+            if cut.total
+            else h("p", self._why_empty(), cls="xb-empty"),
+            ui.more(cut.total - cut.last, "rows", static=True),
+            ui.code(self.code, self._variable),
+            id="rows",
+        )
+
+    def _why_empty(self) -> str:
+        """Say why no row is shown."""
+        if self._board.rows:
+            return "No item matches; clear the filters."
+        if self._board.outcome.summary[["gold_items", "predicted_items"]].sum():
+            return "The items were not aligned: the model that was asked gave no answer of use."
+        return "Both arrays are empty: there is nothing to match."
+
+    def _pair(
+        self,
+        row: model.Row,
+        lines: list[tuple[str, list[Segment], list[Segment], bool]],
+        hidden: int,
+        *,
+        named: bool,
+    ) -> Node:
+        """Draw a pair, or an item without a partner: a line per field, or none where it is open."""
+        span = max(1, len(lines) + bool(lines and hidden))
+        failed = [model.label(place) or "value" for place in sorted(self._board.failed(row))]
+        told = f"failed: {fitted(', '.join(failed), 200)}" if failed else ""
+        others = [model.label(place) or "value" for place in sorted(self._board.accepted(row))]
+        read = f"accepted: {fitted(', '.join(others), 200)}" if others else ""
+        items = [item for item in (row.gold, row.predicted) if isinstance(item, MapItem)]
+        keys = " → ".join(dict.fromkeys(fitted(item.key, _WIDEST) for item in items))
+        places = " → ".join("–" if at is None else str(at) for at in row.pair)
+        status = ui.mark(row.status)
+        first = [_noted(status, told, read, rowspan=span), _noted(places, keys, rowspan=span)]
+        alike: Node | str = "–" if row.similarity is None else ui.score(row.similarity)
+        last = h("td", alike, cls="xb-num", rowspan=span)
+        alone = _ALONE.get(row.status)
+        trs = []
+        for at, (place, gold, predicted, is_bad) in enumerate(lines):
+            sides: list[Node] = [
+                h("td", self._value(side), cls="xb-value", dir="auto", key=name)
+                for name, side in zip(_SIDES, (gold, predicted), strict=True)
+            ]
+            if alone:
+                empty = h("td", alone, cls="xb-quiet xb-alone", rowspan=span, key="alone")
+                kept = row.gold_index is None
+                sides = [sides[kept]] if at else [empty, sides[1]] if kept else [sides[0], empty]
+            name = [h("th", "≠ " if is_bad else "", place, scope="row")] if named else []
+            opens, closes = (first, [last]) if not at else ([], [])
+            trs.append(h("tr", opens, name, sides, closes, cls="xb-failed" if is_bad else None))
+        if not lines:
+            trs = [h("tr", first, h("td", model.title(row), colspan=2 + named), last)]
+        elif hidden:
+            trs.append(h("tr", h("th", f"… {hidden:,} more", scope="row")))
+        return h(
+            "tbody",
+            trs,
+            key=f"{row.pair}",
+            item=True,
+            do="pair",
+            send=list(row.pair),
+            aria_current="true" if row is self._chosen else None,
+            found=bool(self.text.strip()),
+            cls=f"xb-row xb-t-{row.status}",
+        )
+
+    def _value(self, side: list[Segment]) -> list[Node]:
+        """Write one side of a comparison, with what differs and what was searched for marked."""
+        return [
+            h("span", ui.found(piece.text, self.text), key=at) if piece.kind == "same" else node
+            for at, (piece, node) in enumerate(zip(side, ui.segments(side), strict=True))
+        ]
+
+    def _detail(self, row: model.Row) -> Node:
+        """Draw the chosen pair field by field."""
+        shown = self._board.detail(row, self._whole)
+        scored = ("metric", "score", "outcome") if shown["scored"] else ()
+        on_page = self._pdf is not None
+        heads = [
+            h("th", name, scope="col", key=name, cls="xb-num" if name == "score" else None)
+            for name in ("field", *shown["sides"], *scored)
+        ] + [h("th", "PDF", scope="col", live=True)] * on_page
+        rows = []
+        for line in shown["rows"]:
+            verdict = line["verdict"]
+            pages = [
+                ui.button(
+                    side, "page", [line["at"], side], aria_label=f"Show {side} {name} on its page"
+                )
+                for name in [line["place"] or "value"]
+                for side in line["paths"]
+            ]
+            cells = [
+                h("th", line["place"], scope="row"),
+                [self._whole_value(line, side) for side in shown["sides"]],
+                _verdict(verdict) if scored else None,
+                h("td", pages, live=True) if on_page else None,
+            ]
+            is_bad = verdict is not None and verdict["outcome"] != "correct"
+            rows.append(h("tr", cells, cls="xb-failed" if is_bad else None, key=line["at"]))
+        left_out = (f"… {shown['more']:,} more fields. " if shown["more"] else "") + (
+            f"Absent on both sides: {shown['absent']:,}." if shown["absent"] else ""
+        )
+        code = self._code("", {}, [row])
+        return h(
+            "div",
+            h("p", shown["note"]) if shown["note"] else None,
+            ui.table(heads, h("tbody", rows)),
+            h("p", left_out, cls="xb-quiet") if left_out else None,
+            ui.toolbar(ui.copy("Copy code", code), h("code", code)),
+        )
+
+    def _whole_value(self, line: dict[str, Any], side: str) -> Node:
+        length = line["more"].get(side)
+        label = f"Show all of {line['place'] or 'the value'}, {side}"
+        rest = length and [
+            h("em", f" ({length:,} characters) ", cls="xb-quiet"),
+            ui.button("show all", "whole", line["at"], aria_label=label),
+        ]
+        return h("td", ui.segments(line[side]), rest, cls="xb-value", dir="auto")
+
+    # --- results -----------------------------------------------------------------------------
+
+    @property
+    def matches(self) -> pd.DataFrame:
+        """The rows of ``Evaluation.matches`` of the array, at the present thresholds."""
+        return self._board.outcome.matches.copy()
+
+    @property
+    def summary(self) -> pd.Series:
+        """The row of ``Evaluation.arrays`` of the array, at the present thresholds."""
+        return self._board.outcome.summary.rename("summary").copy()
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of `matches` that the filters leave, in the order shown, on all pages."""
+        return self._board.outcome.matches.iloc[self._places(self._listed)].reset_index(drop=True)
+
+    @property
+    def code(self) -> str:
+        """A line of pandas that gives `rows`: of ``ev.matches``, or of ``view.matches``.
+
+        At other thresholds than those declared, `matches` of this view has the rows.
+        """
+        sort = "gold" if self.text.strip() else self.sort  # these rows are known by their labels
+        return self._code(sort, {"status": self.status} if self.status else {}, self._listed)
+
+    def _code(self, sort: str, conditions: dict[str, str], rows: Sequence[model.Row]) -> str:
+        places = self._places(rows)
+        if self._board.values:
+            return model.selection_code("view.matches", conditions, sort, places)
+        own = self._ev.matches["path"] == self._board.path
+        labels = own.index[own].tolist()
+        conditions = {"path": self._board.path, **conditions}
+        source = f"{self._variable}.matches"
+        return model.selection_code(source, conditions, sort, [labels[at] for at in places])
+
+    def _places(self, rows: Iterable[model.Row]) -> list[int]:
+        places = {row.pair: at for at, row in enumerate(self._board.rows)}
+        return [places[row.pair] for row in rows]
+
+    @property
+    def title(self) -> str:
+        """The array."""
+        return f"Array matches · {fitted(self._board.path, 90)}"
+
+    def __repr__(self) -> str:
+        """Say which array is shown, and what became of its items."""
+        return f"Array matches · {self._board}"
+
+
+def _noted(content: Node | str, *notes: str, **attributes: Any) -> Node:
+    """Make a cell with notes below its content; an empty one is left out."""
+    below = [h("div", note, cls="xb-quiet xb-value") for note in notes if note]
+    return h("td", content, below, **attributes)
+
+
+def _verdict(verdict: dict[str, Any] | None) -> list[Node]:
+    if verdict is None:
+        return [h("td", "not scored", cls="xb-quiet"), h("td"), h("td")]
+    metric = [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])]
+    return [
+        h("td", metric, cls="xb-word"),
+        h("td", ui.score(verdict["score"]), cls="xb-num xb-word"),
+        _noted(ui.mark(verdict["outcome"]), verdict["reason"], verdict["reasoning"], cls="xb-word"),
+    ]

@@ -1,0 +1,692 @@
+"""Figures of evaluations, attempts and score curves."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.benchmark.display_names import display_name
+from extractbench_nb.views.palette import ENDINGS, LIGHT
+from extractbench_nb.errors import InputError
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.stats.failures import LENGTH_COLUMNS, count_failures, group_attempts
+from extractbench_nb.runs.parsing import FAILURES
+from extractbench_nb.views.plots import axes as drawing
+from extractbench_nb.views.plots.axes import BLUE, GREY, INK, PALE, PALETTE, words
+from extractbench_nb.stats.breakdowns import breakdown, gather, label
+from extractbench_nb.stats.breakdowns import difficulty as ranked
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from extractbench_nb.stats.compare import Comparison
+
+#: Outcomes of fields that pass.
+_PASSED = ("correct", "both_absent")
+
+
+def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes:
+    """Draw how the scored fields of each run fail.
+
+    Parameters
+    ----------
+    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
+        Rows of `fields`, or objects that have them, as ``xb.breakdown`` takes them.
+    by : str, optional
+        The column whose values are the bars: ``run``, ``domain``, ``schema``, ``document``,
+        ``metric`` or another one.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar per group, the best on top: the failures in percent of its scored fields, stacked
+        by outcome. The end of a bar states the failed and all scored fields, and the counts by
+        outcome if they do not fit into the bar. Outcomes without rows are left out.
+
+    Raises
+    ------
+    InputError
+        The source holds no fields, or has no such column.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> runs = ds.runs[ds.runs["document"].str.startswith("cv_")]
+    >>> ax = xb.plots.outcomes(xb.evaluate_runs(runs, dataset=ds, progress=False))
+    >>> ax.get_title(loc="left")
+    'How fields fail, by run'
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['quill-large', 'quill-mini', 'osprey-7b', 'heron-vision']
+    """
+    table = drawing.checked(breakdown(source, by), (by, *OUTCOMES), "source")
+    table = table.iloc[::-1].set_index(by)
+    failed = [name for name in LIGHT.outcomes if name not in _PASSED and table[name].any()]
+    ends = []
+    for counts, rows in zip(table[failed].to_numpy().tolist(), table["rows"], strict=True):
+        parts = [f"{n:,} {display_name(name)}" for name, n in zip(failed, counts, strict=True) if n]
+        short = f"{sum(counts):,} of {rows:,}"
+        ends.append((short, f"{short}: {', '.join(parts)}"))
+    bars = 100 * table[failed].div(table["rows"], axis=0)
+    bars.columns = pd.Index([display_name(name, "outcome") for name in failed])
+    colours = [LIGHT.outcomes[name] for name in failed]
+    ax = drawing.new_axes(ax, 1.3 + 0.4 * len(bars))
+    title = f"How fields fail, by {words(by)}"
+    drawing.stack(ax, bars, colours, title, column=by, ends=ends)
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
+    drawing.titled(ax, x="fields that do not pass (% of scored fields)")
+    return ax
+
+
+#: The stages at which built tables lose points, in the colours of outcomes, the last stage first.
+_STAGES = {
+    "right": "correct",
+    "cells": "incorrect",
+    "rows": "omission",
+    "keys": "hallucination",
+    "columns": "structural",
+    "retrieval": "both_absent",
+    "answer": "judge_error",
+}
+
+
+def losses(
+    frame: pd.DataFrame,
+    *,
+    by: Sequence[str] = ("run", "document"),
+    side: str = "recall",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the points that constructed tables lost at each stage.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The result of ``losses()`` of a TableComparison or of TableEvaluations.
+    by : sequence of str, optional
+        Columns whose values are the bars; those that the frame lacks are ignored.
+    side : {"recall", "precision"}, optional
+        Whether to draw the points of gold's cells or of the predicted ones.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar per group, in percent of its cells: the score, then the points lost at each stage,
+        the last stage first. Groups without cells are left out.
+
+    Raises
+    ------
+    InputError
+        A column is missing, the frame has no cells, or `side` is unknown.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> gold = [{"name": "a", "n": 1}, {"name": "b", "n": 2}]
+    >>> found = xb.construction.compare(gold, [{"name": "a", "n": 7}], keys="name")
+    >>> ax = xb.plots.losses(found.losses())
+    >>> ax.get_title(loc="left")
+    'Where points were lost: recall'
+    """
+    table = drawing.checked(frame, ("side", "stage", "lost", "left"), "frame")
+    drawing.known(side, ("recall", "precision"), "side")
+    table = table[table["side"] == side].reset_index(drop=True)
+    groups = [name for name in by if name in table.columns]
+    names = table[groups].astype(str).agg(" · ".join, axis=1) if groups else table["side"]
+    right = table.assign(stage="right", lost=table["left"])[table["stage"] == "cells"]
+    points = pd.concat([table, right]).assign(bar=names)
+    wide = points.pivot_table("lost", "bar", "stage", aggfunc="sum", sort=False).fillna(0.0)
+    cells = wide.sum(axis=1)
+    shares = 100 * wide.div(cells, axis=0)[cells > 0]
+    if shares.empty:
+        raise InputError(f"frame has no cells on the side of {side}")
+    stages = [name for name in _STAGES if name in shares and shares[name].any()]
+    ax = drawing.new_axes(ax, 1.3 + 0.4 * len(shares))
+    colours = [LIGHT.outcomes[_STAGES[name]] for name in stages]
+    title = f"Where points were lost: {side}"
+    drawing.stack(ax, shares[stages], colours, title, column=" · ".join(groups))
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
+    drawing.titled(ax, x=f"{'gold' if side == 'recall' else 'predicted'} cells (%)")
+    return ax
+
+
+def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes:
+    """Draw a heatmap of how often the hardest fields pass in each run.
+
+    Parameters
+    ----------
+    source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
+        Rows of `fields`, or objects that have them, as ``xb.difficulty`` takes them.
+    top : int, optional
+        Number of fields, 1 or more.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row per field, the hardest on top, and one column per run. Only rows in which gold has a
+        value count. A cell shows passed and all rows, such as ``3/5``, if they fit; the lower the
+        ratio, the stronger the colour. It is grey if the run has no such rows.
+
+    Raises
+    ------
+    InputError
+        The source holds no fields, or `top` is less than 1.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> runs = ds.runs[ds.runs["document"].str.startswith("cv_")]
+    >>> evs = xb.evaluate_runs(runs, dataset=ds, progress=False)
+    >>> ax = xb.plots.difficulty(evs, top=3)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['notice_weeks', 'abilities', 'writings']
+    """
+    if top < 1:
+        raise InputError(f"top={top!r}: expected 1 or more")
+    hardest = drawing.checked(ranked(source), (), "source").head(top)
+    fields = gather(source, "fields")
+    asked = fields[fields["gold_state"].eq("present")]
+    names = [name for name in ("schema", "field") if name in asked.columns]
+    by_run = "run" in asked.columns
+    table = breakdown(asked, [*names, "run"] if by_run else names)
+    table = table if by_run else table.assign(run="all rows")
+    labels = hardest["field"].tolist()
+    if len(set(labels)) < len(labels):  # two schemas have a field of the same name
+        schemas = [display_name(name, "schema") for name in hardest["schema"]]
+        labels = [f"{s}: {f}" for s, f in zip(schemas, labels, strict=True)]
+    keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
+    passed, rows = (
+        keyed[column].unstack("run").reindex(order).set_axis(labels, axis=0)  # noqa: PD010
+        for column in ("passed", "rows")
+    )
+    ax = drawing.new_axes(ax, 1.2 + 0.3 * len(labels))
+    drawing.heat_of_shares(ax, passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}")
+    x_label = "run; passed rows of those in which gold has a value"
+    drawing.titled(ax, f"The {len(labels)} hardest fields", x=x_label)
+    return ax
+
+
+def differences(
+    comparison: Comparison, measure: str | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the differences between runs with their intervals.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The result of ``xb.compare_runs``.
+    measure : str, optional
+        One of its measures; the first by default.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row per pair, the largest difference on top: the mean difference over documents, better
+        run first, and its interval. The mark is filled if the difference is significant after
+        Holm's correction, else hollow. A pair with one document has no interval.
+
+    Raises
+    ------
+    InputError
+        There is no such measure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> scores = pd.DataFrame({"run": [*"aaabbb"], "document": [*"xyz"] * 2,
+    ...     "pass_rate": [.9, .8, .7, .6, .5, .7]})
+    >>> ax = xb.plots.differences(xb.compare_runs(scores, measures="pass_rate"))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['a − b']
+    """
+    name = comparison.measures[0] if measure is None else measure
+    drawing.known(name, comparison.measures, "measure")
+    rows = comparison.differences
+    rows = drawing.checked(rows[rows["measure"] == name], (), "comparison")
+    b_minus_a = rows["b_minus_a"].astype("float64")
+    turned = b_minus_a < 0  # each pair so that its difference is not negative
+    ends = rows[["low", "high"]].astype("float64").mul(np.where(turned, -1.0, 1.0), axis=0)
+    better, other = rows["b"].mask(turned, rows["a"]), rows["a"].mask(turned, rows["b"])
+    significant = rows["significant"].fillna(value=False).astype(bool)
+    bars = pd.DataFrame({"mean": b_minus_a.abs(), "significant": significant})
+    bars = bars.assign(low=ends.min(axis=1), high=ends.max(axis=1), better=better, other=other)
+    bars = bars.sort_values("mean", ascending=False, kind="stable")
+    ax = drawing.new_axes(ax, 1.1 + 0.36 * len(bars))
+    places = np.arange(len(bars))
+    colours = np.where(bars["significant"], BLUE, GREY)
+    ax.axvline(0, color=INK, linewidth=1)
+    drawing.segments(ax, bars["low"], bars["high"], colours)
+    fills = np.where(bars["significant"], BLUE, "white")
+    style: dict[str, Any] = {"edgecolors": colours.tolist(), "linewidth": 1.6, "zorder": 3}
+    ax.scatter(bars["mean"], places, s=52, color=fills, **style)
+    ax.set_yticks(places, _pairs(ax, bars["better"].tolist(), bars["other"].tolist()), fontsize=8.5)
+    ax.set_ylim(len(bars) - 0.5, -0.5)
+    interval = f"{100 * comparison.drawing.confidence:g}% interval"
+    about = f"difference in {words(display_name(name))} (mean over documents, {interval})"
+    drawing.titled(ax, "Filled: more than noise (Holm)", x=about, grid="x")
+    return ax
+
+
+def _pairs(ax: Axes, better: list[str], other: list[str]) -> list[str]:
+    """Name pairs on one line, or on two where that is too long and the rows are high enough."""
+    runs = list(dict.fromkeys([*better, *other]))
+    longest = max(map(len, runs))
+    width, height = drawing.room(ax)
+    line = drawing.fitting(_PAIRS_SHARE * width, 8.5)
+    two = 2 * longest + 3 > line and (height - _BELOW) / len(better) > _TWO_LINES
+    names = dict(zip(runs, drawing.distinct(runs, line - 2 if two else line // 2 - 1), strict=True))
+    between = "\n− " if two else " − "
+    return [names[b] + between + names[a] for b, a in zip(better, other, strict=True)]
+
+
+_UNITS = {
+    "gold_tokens": "GPT-2 tokens of gold",
+    "gold_values": "values of gold",
+    "array_items": "array items of gold",
+    "fields": "fields of gold outside of arrays",
+    "pages": "pages of the PDF",
+    "pdf_tokens": "GPT-2 tokens of the PDF's text",
+    "output_tokens": "GPT-2 tokens of the output",
+    "output_characters": "characters of the output",
+}
+
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+_DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
+
+#: Width that names of pairs may take, as a share; height in points of a row with two lines, and of
+#: what is above and below the rows.
+_PAIRS_SHARE, _TWO_LINES, _BELOW = 0.5, 22.0, 80.0
+_POINTS_PER_INCH = 72
+
+#: Distance of two groups at one length, in points.
+_APART = 4.0
+
+
+def attempts(
+    frame: pd.DataFrame, *, by: str | Iterable[str] = "run", ax: Axes | None = None
+) -> Axes:
+    """Draw the outcomes of the outputs of runs: valid, or how they failed.
+
+    Table 7 of the ExtractBench paper as a figure, with the valid outputs added.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        From `read_outputs`.
+    by : str or iterable of str, optional
+        The column, or columns, whose values are the bars; see `failure_modes`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar per group, in order of first occurrence: valid outputs first, then each kind of
+        failure that occurs, in its own colour.
+
+    Raises
+    ------
+    InputError
+        The frame has no rows, no column ``failure``, or no column that `by` names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> frame = pd.DataFrame({"run": [*"aab"], "failure": ["none", "truncated_json", "none"]})
+    >>> ax = xb.plots.attempts(frame)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['a', 'b']
+    """
+    rows = drawing.checked(frame, ("failure",), "frame")
+    groups = group_attempts(rows, by)
+    names = [_group_name(key, groups.names) for key in groups.labels]
+    counts = pd.DataFrame(count_failures(rows, groups).T, names, list(FAILURES))
+    bars = counts[[name for name in ENDINGS if counts[name].any()]]
+    colours = [ENDINGS[name] for name in bars.columns]
+    titles = ("valid" if name == "none" else display_name(name) for name in bars.columns)
+    bars.columns = pd.Index(list(titles))
+    ax = drawing.new_axes(ax, 1.4 + 0.4 * len(bars))
+    drawing.stack(
+        ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}"
+    )
+    drawing.titled(ax, x="outputs")
+    return ax
+
+
+def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the share of valid outputs by length.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        From `validity_by_length`, of one measure.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One point per bin, at the median of its lengths, with the interval; one colour and shape per
+        group. A single group also has its counts (valid/all) and a line from its shortest to its
+        longest output; points of several groups are moved apart. The axis is logarithmic if no
+        length is 0. The title states how many attempts have no length.
+
+    Raises
+    ------
+    InputError
+        A column is missing, the frame is empty or has several measures, or no attempt has a length.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> attempts = xb.read_outputs(ds.runs, ds)
+    >>> ax = xb.plots.validity(xb.extraction.validity_by_length(attempts, ds))
+    >>> ax.get_title(loc="left"), ax.get_xlabel()
+    ('Validity by length', 'GPT-2 tokens of gold')
+    """
+    rows = drawing.checked(frame, LENGTH_COLUMNS.names, "frame")
+    measures = rows["measure"].unique().tolist()
+    if len(measures) > 1:
+        raise InputError(f"frame: of {len(measures)} measures ({', '.join(measures)}); draw one")
+    left_out = int(rows.loc[rows["bin"].isna(), "attempts"].sum())
+    rows = rows[rows["bin"].notna()]
+    if rows.empty:
+        raise InputError(f"frame: none of {left_out:,} attempts has a length, nothing to draw")
+    names = frame.columns[: frame.columns.get_loc("measure")].tolist()
+    groups = group_attempts(rows, names or None)
+    ax = drawing.new_axes(ax, 3.6)
+    _set_axes(ax, rows, measures[0])
+    group_names = drawing.distinct([_group_name(key, groups.names) for key in groups.labels])
+    for number, name in enumerate(group_names):
+        own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
+        _draw_group(ax, own, number, len(group_names), name)
+    more = f"; {left_out:,} without a length left out" if left_out else ""
+    drawing.titled(ax, f"Validity by length{more}")
+    if groups.names:
+        drawing.legend_above(ax, ax.get_title(loc="left"))
+    return ax
+
+
+def _group_name(key: object, columns: Sequence[str]) -> str:
+    """Write the key of a group by several columns."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return " / ".join(map(display_name, parts, columns)) if columns else label(key)
+
+
+def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
+    """Set the scale and the limits, with room for numbers on the right."""
+    low, high = float(rows["shortest"].min()), float(rows["longest"].max())
+    if low > 0:
+        ax.set_xscale("log")
+        ax.set_xlim(low / 1.6, high * 2.2)
+    else:
+        room = 0.1 * (high - low) or 1.0
+        ax.set_xlim(low - 0.5 * room, high + 1.5 * room)
+    drawing.log_numbers(ax.xaxis)
+    ax.set_ylim(-6, 106)
+    drawing.titled(ax, x=_UNITS.get(measure, words(measure)), y="valid outputs (%)", grid="y")
+
+
+def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str) -> None:
+    from matplotlib.transforms import offset_copy
+
+    apart = _APART * (number - (groups - 1) / 2)
+    moved = offset_copy(ax.transData, fig=ax.get_figure(root=True), x=apart, units="points")
+    colour, marker = PALETTE[number % len(PALETTE)], _MARKERS[number % len(_MARKERS)]
+    at, share = own["median"], 100 * own["share"]
+    style: dict[str, Any] = {"color": colour, "transform": moved}
+    ax.vlines(at, 100 * own["low"], 100 * own["high"], linewidth=1.6, **style)
+    ax.plot(at, share, label=name, linewidth=0.9, marker=marker, markersize=6, **style)
+    if groups == 1:
+        ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
+        for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
+            drawing.note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
+
+
+_SCORED_COLUMNS = ("metric", "corruption", "rate", "score")
+#: Columns that a frame of scores may lack, and what they hold then.
+_OPTIONAL_COLUMNS = {"profile": None, "measure": "score", "low": None, "high": None}
+_STYLES = ("-", "--", ":", "-.")
+_MOST = len(PALETTE) * len(_STYLES)
+
+#: More lines than this are drawn without the bands of their intervals.
+_MOST_WITH_BANDS = 8
+
+#: Distance of two names in points, and how far below 0 a name may go, as a share of the score.
+_NAMES_APART, _LOWEST = 13.0, 0.01
+
+
+def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the score against the rate of corruption, one line per corruption and metric or profile.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The result of ``xb.sensitivity``, or some of its rows; or any frame with the columns
+        metric, corruption, rate (x, from 0) and score (y, 0 to 1), and optionally profile,
+        measure (names y), low and high (ends of an interval).
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One line per corruption and metric or profile, with its name at the right end; up to eight
+        lines have their intervals as bands. With several corruptions and several metrics or
+        profiles, the colour shows the corruption. Rows without a score are left out. If the frame
+        is about documents (column ``document``), a dotted line shows 1 - rate: the score if
+        exactly the corrupted places were lost.
+
+    Raises
+    ------
+    InputError
+        Columns or scores are missing, or there are more than 32 lines.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> curve = xb.sensitivity("string_fuzzy", ["Oak Street", "Elm Road"], "typo")
+    >>> ax = xb.plots.sensitivity(curve)
+    >>> own = {"metric": "mine", "corruption": "blur", "rate": [0, 0.5, 1], "score": [1, 0.8, 0.6]}
+    >>> xb.plots.sensitivity(pd.DataFrame(own)).get_title(loc="left")
+    'Score under corruption: blur, mine'
+    """
+    table = drawing.checked(frame, _SCORED_COLUMNS, "frame")
+    table = table.assign(**{n: v for n, v in _OPTIONAL_COLUMNS.items() if n not in table})
+    scored = table[table["score"].notna()]
+    if scored.empty:
+        raise InputError("frame: no row has a score")
+    positions = defaultdict(list)  # not groupby, which cannot hold a lone surrogate
+    for position, key in enumerate(zip(scored["corruption"], _subjects(scored), strict=True)):
+        positions[key].append(position)
+    lines = {key: scored.iloc[rows].sort_values("rate") for key, rows in positions.items()}
+    if len(lines) > _MOST:
+        raise InputError(f"frame has {len(lines)} lines; choose rows of at most {_MOST}")
+    ax = drawing.new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
+    last = float(scored["rate"].max()) or 1.0
+    ax.set(xlim=(0, last), ylim=(0, 1.03))
+    of_documents = "document" in table and table["document"].notna().any()
+    if of_documents:
+        ax.plot([0, last], [1, 1 - last], color=GREY, linewidth=0.9, linestyle=(0, (1, 3)))
+    ends = []
+    for (key, rows), style in zip(lines.items(), _styles(list(lines)), strict=True):
+        numbers = rows[["rate", "score", "low", "high"]].astype("float64")
+        rate, score = numbers["rate"].to_numpy(), numbers["score"].to_numpy()
+        ax.plot(rate, score, linewidth=1.8, marker="o", markersize=3.5, zorder=3, **style)
+        band = numbers.dropna()
+        if len(lines) <= _MOST_WITH_BANDS and len(band):
+            rate, low, high = (band[name].to_numpy() for name in ("rate", "low", "high"))
+            colour = style["color"]
+            ax.fill_between(rate, low, high, color=colour, alpha=0.1, linewidth=0, zorder=2)
+        # what all lines share is in the title
+        distinct = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
+        ends.append((words(" · ".join(distinct or key[:1])), float(score[-1]), style["color"]))
+    if of_documents:
+        ends.append(("1 − rate", 1 - last, GREY))
+    name_lines(ax, ends)
+    x = "rate"
+    if "document" in table:
+        of_places = "of the places that are corrupted"
+        x += f": share {of_places if of_documents else 'of each value that is changed'}"
+    measures = words(" or ".join(map(display_name, table["measure"].unique())))
+    shared = [set(names) for names in (table["corruption"], _subjects(table))]
+    parts = [words(next(iter(names))) for names in shared if len(names) == 1]
+    title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
+    drawing.titled(ax, title, x=x, y=measures, grid="y")
+    return ax
+
+
+def _subjects(table: pd.DataFrame) -> list[str]:
+    """Return the metric or profile of each row; a metric with its profile if it has several."""
+    pairs = list(zip(table["metric"], table["profile"], strict=True))
+    profiles = Counter(metric for metric, _ in set(pairs) if not pd.isna(metric))
+    return [
+        profile if pd.isna(metric) else f"{metric}, {profile}" if profiles[metric] > 1 else metric
+        for metric, profile in pairs
+    ]
+
+
+def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return colour and dashes of each line, by its corruption and its metric or profile.
+
+    The colour is that of the corruption if there are several, else of the metric or profile; the
+    dashes distinguish the other. Once all colours are used, they are repeated with other dashes.
+    """
+    by_colour, by_dashes = (0, 1) if len({corruption for corruption, _ in lines}) > 1 else (1, 0)
+    colour_names = list(dict.fromkeys(key[by_colour] for key in lines))
+    dash_names = list(dict.fromkeys(key[by_dashes] for key in lines))
+    styles = []
+    for key in lines:
+        n = colour_names.index(key[by_colour])
+        dashes = n // len(PALETTE)
+        dashes += dash_names.index(key[by_dashes]) if len(dash_names) > 1 else n
+        colour = PALETTE[n % len(PALETTE)]
+        styles.append({"color": colour, "linestyle": _STYLES[dashes % len(_STYLES)]})
+    return styles
+
+
+def name_lines(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
+    """Label the lines at their right ends without overlaps."""
+    height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
+    gap = _NAMES_APART / height
+    lowest = [max(end, _LOWEST) for _, end, _ in ends]  # not over the numbers of the axis
+    places = drawing.apart(lowest, gap, top=ax.get_ylim()[1])
+    right = ax.get_xlim()[1]
+    arrow = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+    style: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": INK}
+    for (name, end, colour), place in zip(ends, places, strict=True):
+        ax.annotate(
+            name,
+            xy=(right, end),
+            xytext=(10, place),
+            textcoords=("offset points", "data"),
+            annotation_clip=False,
+            arrowprops={**arrow, "color": colour},
+            **style,
+        )
+
+
+_CURVE_COLUMNS = ("mode", "x", "metric", "score", "tables")
+_IDEAL = "ideal"
+#: Curves that are closer than this at every share cannot be told apart.
+_COINCIDE = 0.005
+_LINE_STYLES = ("-", "--", ":")
+#: Distance of two names, as a share of the score.
+_LABELS_APART = 0.06
+#: Length of the line beside a name, in points.
+_SWATCH = 24.0
+_WHAT = {"rows": "each row", "columns": "each column", "both": "each row and column"}
+
+
+def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = None) -> Axes:
+    """Draw the mean score against the probability of keeping rows or columns.
+
+    Figure 6 of the PubTables-1M paper, for any metrics.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The result of ``xb.tables.keep_curves``, or some of its rows.
+    mode : str, optional
+        ``rows``, ``columns`` or ``both``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One line per metric, named at the right in the order of their middles. Metrics whose
+        scores differ by less than 0.005 everywhere share a line, and their names are joined by an
+        equals sign. The thick pale line is the ideal score, see ``xb.tables.keep_curves``.
+
+    Raises
+    ------
+    InputError
+        Columns are missing, or the frame has no rows of that mode.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> curves = xb.tables.keep_curves(xb.tables.made_up_tables(3), rates=[0, 0.5, 1])
+    >>> ax = xb.plots.keep_curves(curves, "rows")
+    >>> ax.get_xlabel()
+    'x: probability of keeping each row'
+    """
+    table = drawing.checked(frame, _CURVE_COLUMNS, "frame")
+    drawing.known(mode, dict.fromkeys(table["mode"]), "mode")
+    rows = table[(table["mode"] == mode) & table["score"].notna()].sort_values("x")
+    if rows.empty:
+        raise InputError(f"frame: no row of mode {mode!r} has a score")
+    ax = drawing.new_axes(ax, 3.8)
+    ideal = rows[rows["metric"] == _IDEAL]
+    ax.plot(ideal["x"], ideal["score"], color=PALE, linewidth=6, solid_capstyle="round")
+    lines = rows[rows["metric"] != _IDEAL].pivot_table(index="x", columns="metric", values="score")
+    lines = lines[[name for name in dict.fromkeys(rows["metric"]) if name != _IDEAL]]
+    groups: list[list[Any]] = []
+    for name in lines:
+        gaps = [(lines[group[0]] - lines[name]).abs().max() for group in groups]
+        same = [group for group, gap in zip(groups, gaps, strict=True) if gap < _COINCIDE]
+        if same:
+            same[0].append(name)
+        else:
+            groups.append([name])
+    ends = []
+    for n, group in enumerate(groups):
+        line = lines[group[0]].dropna()
+        style: dict[str, Any] = {
+            "color": PALETTE[n % len(PALETTE)],
+            "ls": _LINE_STYLES[n // len(PALETTE) % len(_LINE_STYLES)],
+        }
+        ax.plot(line.index, line, linewidth=1.6, **style)
+        half_way = float(line.iloc[len(line) // 2])
+        ends += [(half_way, name, name != group[0], style) for name in reversed(group)]
+    ends.sort(key=lambda end: end[0])  # stable: the names of a line stay together
+    heights = drawing.apart([score for score, *_ in ends], _LABELS_APART, top=1.0)
+    step = _SWATCH / drawing.room(ax)[0]
+    for (_, name, equal, style), up in zip(ends, heights, strict=True):
+        text = f"= {words(name)}" if equal else words(name)
+        ax.plot([1 + 0.2 * step, 1 + step], [up, up], linewidth=2, clip_on=False, **style)
+        drawing.note(ax, text, (1 + step, up), (5, 0), fontsize=8, va="center")
+    ax.set(xlim=(0, 1), ylim=(0, 1.02))
+    x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
+    y = f"mean score of {rows['tables'].max():,} tables"
+    title = f"{words(mode)} kept; grey: 2s/(1+s) for a share s"
+    drawing.titled(ax, title, x=x, y=y, grid="y")
+    return ax

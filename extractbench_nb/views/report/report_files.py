@@ -1,0 +1,422 @@
+"""The files of a report as text: JSON, a summary of one page, CSV and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import pandas as pd
+
+from extractbench_nb.support.files import make_folder, write_texts
+from extractbench_nb.support.wording import (
+    accepted_text,
+    cut,
+    document_json,
+    dollars,
+    fitted,
+    markdown_cell,
+    one_line,
+    plural,
+    value_text,
+)
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.views.report import report_pages as pages
+from extractbench_nb.views.report.report_contents import (
+    COUNTS,
+    Record,
+    by_status,
+    report_content,
+    table_sections,
+    tables_content,
+    warning_groups,
+    wrong_values,
+)
+
+_WIDTH, _TABLE_WIDTH = 80, 120
+#: Most entries of a section in summary.txt.
+_MOST_ARRAYS, _MOST_FAILED, _MOST_METRICS, _MOST_WARNINGS, _MOST_MODELS = 10, 10, 8, 6, 4
+_MOST_LINES = 20
+_LONGEST_CELL, _LONGEST_TABLE_CELL = 80, 160
+
+
+def write_report(result: Any, folder: str | Path, *, losses: pd.DataFrame | None = None) -> Path:
+    r"""Write a report into a folder; existing files of its names are replaced.
+
+    Parameters
+    ----------
+    result : Evaluation, TableComparison or TableEvaluations
+        What was evaluated.
+    folder : str or pathlib.Path
+        The folder; created if it does not exist. Its name is the title of the report.
+    losses : pandas.DataFrame, optional
+        For tables: what ``result.losses(...)`` returned, with the evidence recall of the documents
+        as points lost by retrieval; by default ``result.losses()``.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder. An evaluation gives report.json, summary.txt, fields.csv, fields.md and
+        report.html; tables give cells.csv and cells.md instead of fields.
+
+    Raises
+    ------
+    OutputError
+        A file cannot be written; then no file is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from extractbench_nb.construction import compare
+    >>> tables = compare("k,a,b\nx,1,2\n", "k,a\nx,3\n", keys="k")
+    >>> sorted(path.name for path in write_report(tables, tempfile.mkdtemp()).iterdir())
+    ['cells.csv', 'cells.md', 'report.html', 'report.json', 'summary.txt']
+    """
+    folder = Path(folder)
+    name = folder.resolve().name or None
+    if isinstance(result, Evaluation):
+        files = evaluation_files(report_content(result, name))
+    else:
+        files = _table_files(tables_content(result, losses, name))
+    return write_files(folder, {name: text() for name, text in files.items()})
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> Path:
+    """Write all files into a folder, or none if one of them fails."""
+    make_folder(folder)
+    write_texts({folder / name: text for name, text in texts.items()})
+    return folder
+
+
+def evaluation_files(content: Record, limit: int = 200) -> dict[str, Callable[[], str]]:
+    """Return what writes each file of a report on an evaluation."""
+    rows = content["field_outcomes"]
+    return {
+        "report.json": lambda: _json_text(content),
+        "summary.txt": lambda: _summary_text(content),
+        "fields.csv": lambda: _csv_text(CSV_COLUMNS, map(_csv_row, rows)),
+        "fields.md": lambda: _fields_table(rows, limit),
+        "report.html": lambda: pages.evaluation_page(content),
+    }
+
+
+def _table_files(content: Record) -> dict[str, Callable[[], str]]:
+    cells = _without_na(content["cells"])
+    frames = {
+        name: [document_json(row) for row in _without_na(value).to_dict("records")]
+        for name, value in content.items()
+        if isinstance(value, pd.DataFrame)
+    }
+    sections = [
+        (title, about, frame.astype(object).map(_cell_text), frame)
+        for title, about, frame in table_sections(content)
+    ]
+    return {
+        "report.json": lambda: _json_text({**content, **frames}),
+        "summary.txt": lambda: _tables_summary(content, sections),
+        "cells.csv": lambda: _csv_text(cells.columns, cells.to_numpy().tolist()),
+        "cells.md": lambda: _cells_table(sections),
+        "report.html": lambda: pages.tables_page(content, sections),
+    }
+
+
+def _json_text(content: Record) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _without_na(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.astype(object).where(frame.notna(), None)
+
+
+# --- CSV and Markdown -------------------------------------------------------------------------
+
+#: The columns of extract-bench, in its order.
+CSV_COLUMNS = (
+    *("path", "normalized_path", "metric_id", "score", "passed", "gold_value", "extracted_value"),
+    *("reasoning", *COUNTS),
+)
+#: What begins a formula, full-width forms included, behind any number of apostrophes.
+_RISKY = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
+
+
+def _csv_row(row: Record) -> list[Any]:
+    counts = row["array_breakdown"] or {}
+    return [row[name] if name in row else counts.get(name) for name in CSV_COLUMNS]
+
+
+def _csv_text(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(columns)
+    writer.writerows([_escaped_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _escaped_cell(value: Any) -> str:
+    """Write a cell of a CSV file so that no spreadsheet takes it for a formula."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = value_text(value)
+    if not isinstance(value, str):
+        return text
+    text = text.replace("\0", "\ufffd")
+    return "'" + text if _RISKY.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _fields_table(rows: Iterable[Record], limit: int) -> str:
+    """Write ``fields.md``: a Markdown table of the counted fields."""
+    lines = [
+        "| Path | Metric | Score | Passed | Outcome | Gold | Extracted | Reason |",
+        "|---|---|---:|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = (
+            markdown_cell(row["normalized_path"], 2 * _LONGEST_CELL),
+            markdown_cell(row["metric_id"], _LONGEST_CELL),
+            "" if row["score"] is None else f"{row['score']:.3f}",
+            "Yes" if row["passed"] else "No",
+            row["outcome"],
+            markdown_cell(value_text(row["gold_value"]), _LONGEST_CELL),
+            markdown_cell(value_text(row["extracted_value"]), _LONGEST_CELL),
+            markdown_cell(_why(row), max(limit, 1)),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _why(row: Record) -> str:
+    parts = (row["reason"], accepted_text(row["accepted_as"]), row["reasoning"])
+    return ": ".join(text for text in parts if text)
+
+
+# --- summary.txt ------------------------------------------------------------------------------
+
+
+#: A section ends at a blank line; names in braces are entries of the content or sections below.
+_SUMMARY = """\
+{rule}
+{title}
+Timestamp: {timestamp}
+{settings}
+{rule}
+
+OVERALL RESULTS
+----------------------------------------
+  Overall Score: {overall_score:.3f} (item-weighted)
+  Field Score: {field_score:.3f} (flat average)
+  Pass Rate: {overall_pass_rate:.1%}
+  Evaluated: {evaluated} ({outcomes[total_passed]} passed, {outcomes[total_failed]} failed)
+{notes}{arrays_text}{failed}
+WHAT WENT WRONG
+----------------------------------------
+  Omissions: {summary[omissions]:.0f} (gold has a value, the extraction none)
+  Hallucinations: {summary[hallucinations]:.0f} (the extraction has one, gold none)
+  Wrong Values: {wrong_values}
+  Structural: {summary[structural]:.0f} (a type that neither schema nor gold has)
+  Judge Errors: {summary[judge_errors]:.0f} (no verdict)
+{metrics}{judged}
+CONFUSION MATRIX (fields and metrics)
+----------------------------------------
+  True Positive: {confusion[true_positive]}, False Positive: {confusion[false_positive]}, \
+False Negative: {confusion[false_negative]}, True Negative: {confusion[true_negative]}
+  P={confusion[precision]:.3f} R={confusion[recall]:.3f} F1={confusion[f1]:.3f}
+
+COVERAGE (leaves)
+----------------------------------------
+  Present in Both: {coverage[present_in_both]}
+  Missing in Extracted: {coverage[missing_in_extracted]}
+  Spurious in Extracted: {coverage[spurious_in_extracted]}
+  Required Missing: {coverage[required_missing]}
+
+SCHEMA STATISTICS
+----------------------------------------
+  Total Nodes: {schema_stats[total_nodes]}, Required Keys: {schema_stats[required_keys_count]}, \
+Optional Keys: {schema_stats[optional_keys_count]}
+{types}{rules_text}{warnings_text}
+{rule}
+"""
+
+
+def _summary_text(content: Record) -> str:
+    """Write ``summary.txt``: one page, at most 80 columns wide."""
+    meta, by_type = content["meta"], sorted(content["schema_stats"]["counts_by_type"].items())
+    settings = f"Profile: {meta['profile']}, judge: {meta['judge']}, alignment: {meta['alignment']}"
+    types = wrap("By Type: " + ", ".join(f"{name}: {n}" for name, n in by_type), _WIDTH - 2)
+    return _SUMMARY.format_map(
+        {
+            **content,
+            "rule": "=" * _WIDTH,
+            "title": fitted(f"EVALUATION REPORT: {content['output_name']}", _WIDTH),
+            "settings": fitted(settings, _WIDTH),
+            "evaluated": plural(content["outcomes"]["total_evaluated"], "field"),
+            "wrong_values": wrong_values(content),
+            "confusion": content["outcomes"]["confusion"],
+            "notes": _indented(_notes(content)),
+            "types": _indented(types),
+            "arrays_text": _section("ARRAY BREAKDOWN", _array_lines(content)),
+            "failed": _section("FAILED FIELDS (first 10)", _failed(content)),
+            "metrics": _section("PASS RATE BY METRIC", _metrics(content)),
+            "judged": _section("JUDGED FIELDS", _llm(content)),
+            "rules_text": _section("CROSS-FIELD RULES", _rules(content)),
+            "warnings_text": _section("WARNINGS", _warnings(content)),
+        }
+    )
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _section(title: str, lines: Iterator[str]) -> str:
+    text = _indented(lines)
+    return f"\n{title}\n{'-' * 40}\n{text}" if text else ""
+
+
+def _line(name: str, rest: str = "", width: int = _WIDTH - 2) -> str:
+    """Write a text of a document and a text of ours on one line."""
+    return fitted(name, width - len(rest)) + rest
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
+
+
+def _more(hidden: int, what: str) -> Iterable[str]:
+    return [f"… {hidden} {what}"] if hidden > 0 else []
+
+
+def _notes(content: Record) -> Iterator[str]:
+    summary = content["summary"]
+    if not content["outcomes"]["total_evaluated"]:
+        yield "No field is scored: the scores are meaningless."
+    if content["problem"] is not None:
+        yield _line(f"The extracted text is not JSON: {content['problem']}")
+    if summary["judge_errors"]:
+        judged = summary["pass_rate_judged"]
+        rate = "none" if judged is None else f"{judged:.1%}"
+        yield f"The pass rate is a lower bound; of the fields with a verdict: {rate}"
+    if summary["gold_coverage"] < 1:
+        yield f"The schema declares only {summary['gold_coverage']:.1%} of gold's values"
+
+
+def _array_lines(content: Record) -> Iterator[str]:
+    """Describe the arrays with the lowest F1, in the order of the report."""
+    arrays = [array for array in content["arrays"] if array["matches"]]
+    ranked = sorted(arrays, key=lambda array: array["f1"] or 0.0)
+    lowest = {array["path"] for array in ranked[:_MOST_ARRAYS]}
+    for array in arrays:
+        if array["path"] not in lowest:
+            continue
+        verdict = {True: "PASS", False: "FAIL", None: "OPEN"}[array["passed"]]
+        name = array["path"].removeprefix("$").removeprefix(".") or "$"
+        yield _line(name, f" [{verdict}] score={_number(array['score'])}")
+        matched = array["matched"]
+        if matched is None:
+            yield "  Items: not aligned"
+            continue
+        missed, spurious = array["gold_items"] - matched, array["predicted_items"] - matched
+        partial = len(by_status(array)["partial"])
+        note = f" ({partial} of them partial pairs)" if partial else ""
+        yield f"  Items: {matched} matched, {missed} missed, {spurious} spurious{note}"
+        precision, recall, f1 = (_number(array[name]) for name in ("precision", "recall", "f1"))
+        yield f"  P={precision} R={recall} F1={f1}"
+    yield from _more(len(arrays) - len(lowest), "more arrays with better F1")
+
+
+def _failed(content: Record) -> Iterator[str]:
+    failed = [row for row in content["field_outcomes"] if not row["passed"]]
+    for row in failed[:_MOST_FAILED]:
+        yield _line(row["normalized_path"])
+        yield "  Metric: " + _line(
+            row["metric_id"], f", Score: {_number(row['score'])}", _WIDTH - 12
+        )
+        if reason := _why(row):
+            yield "  " + _line("Reason: " + reason, width=_WIDTH - 4)
+    yield from _more(len(failed) - _MOST_FAILED, "more in fields.csv")
+
+
+def _metrics(content: Record) -> Iterator[str]:
+    by_metric = sorted(content["outcomes"]["pass_by_metric"].items())
+    for name, counts in by_metric[:_MOST_METRICS]:
+        passed, total = counts["passed"], sum(counts.values())
+        yield _line(name, f": {passed / total:.1%} ({passed}/{total})")
+    yield from _more(len(by_metric) - _MOST_METRICS, "more metrics")
+
+
+def _llm(content: Record) -> Iterator[str]:
+    stats = content["outcomes"]["llm_stats"]
+    if stats is None:
+        return
+    yield (
+        f"Judged Fields: {stats['judged_fields']}, LLM Calls: {stats['call_count']}, "
+        f"Cost: {dollars(stats['cost_usd'])}"
+    )
+    mean, middle = _number(stats["avg_score"]), _number(stats["median_score"])
+    yield f"Avg Score: {mean}, Median Score: {middle}"
+    models = list(stats["by_model"].items())
+    for name, calls in models[:_MOST_MODELS]:
+        counts = f"{calls['calls']} calls ({calls['cached']} cached, {calls['failed']} failed)"
+        yield _line(name, f": {counts}, {calls['requests']} requests")
+    yield from _more(len(models) - _MOST_MODELS, "more models in report.json")
+
+
+def _rules(content: Record) -> Iterator[str]:
+    for row in content["rules"]:
+        paths = ", ".join([*row["paths_gold"], *row["paths_predicted"]][:3])
+        detail = "; ".join(filter(None, [paths, row["message"]]))
+        extracted = row["outcome_predicted"] or "not JSON"
+        outcome = f"gold {row['outcome_gold']}, extracted {extracted}"
+        yield _line(f"{row['rule']}: {outcome}{f' ({detail})' if detail else ''}")
+
+
+def _warnings(content: Record) -> Iterator[str]:
+    groups = warning_groups(content)
+    for (side, kind), warnings in groups[:_MOST_WARNINGS]:
+        paths = ", ".join([w["path"] for w in warnings[:3]] + ["…"] * (len(warnings) > 3))  # noqa: PLR2004
+        yield _line(f"{side} {kind}: {len(warnings)} ({paths})")
+    yield from _more(len(groups) - _MOST_WARNINGS, "more kinds in report.json")
+
+
+# --- built tables -----------------------------------------------------------------------------
+
+#: Title, explanation, cells as text, and the frame itself.
+Section = tuple[str, str, pd.DataFrame, pd.DataFrame]
+
+
+def _cell_text(cell: Any) -> str:
+    if cell is None or cell is pd.NA or (isinstance(cell, float) and pd.isna(cell)):
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.3f}".rstrip("0").rstrip(".")
+    return one_line(value_text(cell), _LONGEST_TABLE_CELL)
+
+
+def _tables_summary(content: Record, sections: Iterable[Section]) -> str:
+    lines = [
+        fitted(f"TABLES BUILT FROM DOCUMENTS: {content['output_name']}", _TABLE_WIDTH),
+        f"{content['timestamp']}, profile {content['profile']}, judge {content['judge']}",
+    ]
+    for title, about, cells, _ in sections:
+        lines += ["", f"{title.upper()} ({len(cells)})", about]
+        if len(cells):
+            text = cells.head(_MOST_LINES).to_string(index=False)
+            lines += [cut(line, _TABLE_WIDTH) for line in text.split("\n")]
+        lines += _more(len(cells) - _MOST_LINES, "more in report.json")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _cells_table(sections: Iterable[Section]) -> str:
+    """Write ``cells.md``: a Markdown table of the cells that are not right."""
+    cells = next(texts for title, _, texts, _ in sections if title == "Cells")
+    lines = [f"| {' | '.join(cells.columns)} |", "|---" * len(cells.columns) + "|"]
+    lines += [
+        f"| {' | '.join(markdown_cell(text, _LONGEST_TABLE_CELL) for text in row)} |"
+        for row in cells.to_numpy().tolist()
+    ]
+    return "\n".join(lines) + "\n"

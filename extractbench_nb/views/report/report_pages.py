@@ -1,0 +1,558 @@
+"""``report.html``: one file without network access and scripts, made of a tree of elements."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from extractbench_nb.core.values.json_values import canonical_unordered
+from extractbench_nb.support.nodes import Content, Node, h, static_html
+from extractbench_nb.views.palette import DARK, LIGHT, css_variables
+from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.support.wording import accepted_text, clean, cut, dollars, plural
+from extractbench_nb.views.report.report_contents import Record, by_status, warning_groups, wrong_values
+
+#: Attributes of a page that views in a notebook do without.
+_KEPT = frozenset(
+    "id href tabindex role aria-label aria-labelledby aria-hidden datetime data-label".split()
+)
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+style-src 'sha256-{policy}'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+"""
+_OUTCOMES = {
+    "correct": ("Correct", "the values agree"),
+    "both_absent": ("Both absent", "neither side has a value"),
+    "incorrect": ("Wrong value", "both have one, they differ"),
+    "omission": ("Omission", "gold has one, the extraction none"),
+    "hallucination": ("Hallucination", "the extraction has one, gold none"),
+    "structural": ("Structural", "a type neither schema nor gold has"),
+    "judge_error": ("No verdict", "a judge or metric failed"),
+}
+_GROUPS = {
+    "partial": "Partial pairs",
+    "missed": "Missed gold items",
+    "spurious": "Spurious items",
+    "matched": "Matched items",
+}
+_RULE_DOTS = {"broken": "incorrect", "holds": "correct", "error": "judge_error"}
+_FIELD_COLUMNS = {"Field": "", "Score": "num", "Outcome": "", "Gold": "value", "Extracted": "value"}
+
+_LONGEST_PATH, _LONGEST_WHY, _LONGEST_MESSAGE = 200, 560, 300
+#: Characters of a value under a key of an item.
+_IN_ITEM = 160
+_MOST_ITEMS, _MOST_ITEMS_IN_ALL, _MOST_KEYS = 20, 400, 8
+_MOST_ARRAYS, _OPEN_ARRAYS = 60, 3
+_SHOWN_FAILED, _MOST_FAILED, _MOST_FIELDS = 25, 200, 1_000
+_MOST_PATHS, _MOST_WARNINGS, _MOST_ROWS = 100, 25, 500
+
+
+# --- parts ------------------------------------------------------------------------------------
+
+
+def _e(kind: str, *children: Content, **attributes: Any) -> Node:
+    """Make an element: ``p.quiet`` is a ``p`` of class ``quiet``."""
+    tag, _, cls = kind.partition(".")
+    return h(tag, *children, cls=cls or None, **attributes)
+
+
+def _page(content: Record, meta: Record, kind: str, sections: Sequence[Node | None]) -> str:
+    """Write a page with the style of reports, which is the only one that it may have."""
+    style, name, time = _style(), content["output_name"], content["timestamp"]
+    policy = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    shown = [section for section in sections if section is not None]
+    anchors = [section.attributes.get("aria-labelledby") for section in shown]
+    links = [h("a", a.replace("-", " ").capitalize(), href=f"#{a}") for a in anchors if a]
+    facts = [
+        h("span", "profile ", h("b", meta["profile"])),
+        h("span", "judge ", h("b", meta["judge"])),
+        h("span", h("time", time[:16].replace("T", " "), datetime=time)),
+    ]
+    body = h(
+        "body",
+        _e("a.skip", "Skip to the results", href="#main"),
+        _e(
+            "header.top",
+            [_e("p.eyebrow", kind), h("h1", name, dir="auto"), _e("p.meta", facts)],
+            h("nav", links, aria_label="Sections"),
+        ),
+        h("main", shown, id="main", tabindex="-1"),
+    )
+    title = f"{escape(clean(name))} · {kind.lower()}"
+    head = _HEAD.format(policy=policy, title=title, style=style)
+    return f"{head}{static_html(body, also=_KEPT)}\n</html>\n"
+
+
+@cache
+def _style() -> str:
+    style = files("extractbench_nb.views.report").joinpath("report.css").read_text("utf-8")
+    for name, theme in (("light", LIGHT), ("dark", DARK)):
+        style = style.replace(f"/* {name} */", css_variables(theme))
+    return style
+
+
+def _section(title: str, *children: Content, count: int | None = None) -> Node:
+    anchor = title.lower().replace(" ", "-")
+    counted = None if count is None else [" ", _e("span.count", str(count))]
+    return h("section", h("h2", title, counted, id=anchor), *children, aria_labelledby=anchor)
+
+
+def _more(hidden: int, where: str) -> Node | None:
+    return _e("p.more", f"{hidden} more in {where}") if hidden > 0 else None
+
+
+def _folded(
+    kind: str, title: Content, count: int, *children: Content, is_open: bool = False
+) -> Node:
+    summary = h("summary", title, " ", _e("span.count", str(count)))
+    return _e(kind, summary, *children, open=is_open)
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
+
+
+def _code(path: str) -> Node:
+    return h("code", cut(path, _LONGEST_PATH), dir="auto")
+
+
+def _name(path: str) -> str:
+    return path.removeprefix("$").removeprefix(".") or "$"
+
+
+def _chip(outcome: str | None, label: str) -> Node:
+    return _e("span.chip", _e(f"span.dot o-{outcome}") if outcome else None, label)
+
+
+def _bar(kind: str, prefix: str, counts: Iterable[tuple[str, int]], label: str = "") -> Node:
+    """Draw counts as a stacked bar."""
+    shown = [(name, n) for name, n in counts if n]
+    total, start, rects = sum(n for _, n in shown), 0.0, []
+    for name, n in shown:
+        width = 100 * n / total
+        place = {"x": f"{start:.3f}%", "width": f"{width:.3f}%", "height": "100%"}
+        rects.append(_e(f"rect.{prefix}-{name}", **place))
+        start += width
+    named = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
+    return _e(f"svg.{kind}", rects, **named)
+
+
+def _value(segments: Iterable[Segment], mark: str) -> list[Content]:
+    """Write one side of a pair of values, what differs in the element `mark`."""
+    tags = {"changed": mark, "note": "i"}
+    return [h(tags[s.kind], s.text) if s.kind in tags else s.text for s in segments]
+
+
+def _table(columns: dict[str, str], rows: Iterable[Sequence[Content]], label: str) -> Node:
+    """Make a table from heads and classes of cells; on a narrow page each row becomes a card."""
+
+    def cells(row: Sequence[Content]) -> Iterable[Node]:
+        first, *rest = zip(columns.items(), row, strict=True)
+        yield h("th", first[1], role="rowheader", scope="row", dir="auto")
+        for (head, cls), cell in rest:
+            yield _e(f"td.{cls}", cell, role="cell", data_label=head, dir="auto")
+
+    heads = [_e(f"th.{cls}", head, role="columnheader") for head, cls in columns.items()]
+    table = _e(
+        "table.stack",
+        h("thead", h("tr", heads, role="row"), role="rowgroup"),
+        h("tbody", (h("tr", cells(row), role="row") for row in rows), role="rowgroup"),
+        role="table",
+    )
+    return _e("div.scroll", table, role="region", tabindex="0", aria_label=label)
+
+
+# --- an evaluation ----------------------------------------------------------------------------
+
+
+def evaluation_page(content: Record) -> str:
+    """Write ``report.html`` of an evaluation."""
+    arrays = [array for array in content["arrays"] if array["matches"]]
+    arrays.sort(key=lambda array: array["f1"] or 0.0)
+    anchors = {_name(a["path"]): f"array-{n}" for n, a in enumerate(arrays[:_MOST_ARRAYS], 1)}
+    sections = [
+        *_alerts(content),
+        _scores(content),
+        _outcomes(content),
+        _failed_fields(content, anchors),
+        _arrays(arrays, anchors) if arrays else None,
+        _all_fields(content),
+        _breakdowns(content),
+        _coverage(content),
+        _rules(content) if content["rules"] else None,
+        _warnings(content) if content["warnings"] else None,
+        _settings(content),
+    ]
+    return _page(content, content["meta"], "Extraction report", sections)
+
+
+def _alerts(content: Record) -> list[Node]:
+    summary, alerts = content["summary"], []
+    if content["problem"] is not None:
+        problem = f" Nothing in it could be compared: {content['problem']}"
+        alerts.append(("The extracted text is not JSON.", problem))
+    if errors := int(summary["judge_errors"]):
+        problem = " A judge or metric failed there, so the pass rate is a lower bound"
+        if (judged := summary["pass_rate_judged"]) is not None:
+            problem += f"; of the fields with a verdict {judged:.1%} pass"
+        alerts.append((f"{plural(errors, 'field')} without a verdict.", problem + "."))
+    if summary["gold_coverage"] < 1:
+        share = f"The schema declares {summary['gold_coverage']:.1%} of gold’s values."
+        alerts.append((share, " The others are not scored; the warnings list them."))
+    return [_e("p.alert", h("b", title), problem) for title, problem in alerts]
+
+
+def _scores(content: Record) -> Node:
+    outcomes, rate = content["outcomes"], content["overall_pass_rate"]
+    evaluated, passed = outcomes["total_evaluated"], outcomes["total_passed"]
+    weighted = bool(evaluated) and abs(passed / evaluated - rate) >= 1e-9  # noqa: PLR2004
+    overall, field = content["overall_score"], content["field_score"]
+    passes = f"Share of the fields whose score passes{', by their weights' * weighted}."
+    scores = {
+        "Overall score": (f"{overall:.3f}", overall, "Mean score; an array weighs its gold items."),
+        "Field score": (f"{field:.3f}", field, "Mean score; every field weighs the same."),
+        "Pass rate": (f"{rate:.1%}", rate, passes),
+    }
+
+    def card(title: str, number: Content, bar: Node, line: str) -> Node:
+        return _e("div.card", h("h2", title), _e("p.number", number), bar, _e("p.line", line))
+
+    def meter(share: float) -> Node:
+        track = _e("rect.track", width="100%", height="100%")
+        fill = _e("rect.fill", width=f"{100 * share:.3f}%", height="100%")
+        return _e("svg.meter", track, fill, aria_hidden="true")
+
+    fields = [str(evaluated), h("small", " field" if evaluated == 1 else " fields")]
+    counts = f"{passed} passed, {outcomes['total_failed']} failed."
+    cards = [card(title, text, meter(share), line) for title, (text, share, line) in scores.items()]
+    cards.append(card("Evaluated", fields, _bar("meter", "o", _counts(content)), counts))
+    return _e("section.cards", cards, aria_label="Scores")
+
+
+def _counts(content: Record) -> list[tuple[str, int]]:
+    """Count the evaluated fields by outcome; each field counts once."""
+    summary, rows = content["summary"], content["field_outcomes"]
+    absent = len({row["path"] for row in rows if row["outcome"] == "both_absent"})
+    return [
+        ("correct", content["outcomes"]["total_passed"] - absent),
+        ("both_absent", absent),
+        ("incorrect", wrong_values(content)),
+        ("omission", int(summary["omissions"])),
+        ("hallucination", int(summary["hallucinations"])),
+        ("structural", int(summary["structural"])),
+        ("judge_error", int(summary["judge_errors"])),
+    ]
+
+
+def _outcomes(content: Record) -> Node:
+    counts, legend = _counts(content), []
+    for name, n in counts:
+        label, meaning = _OUTCOMES[name]
+        text = [_e(f"span.dot o-{name}"), h("b", str(n)), f" {label}", h("small", meaning)]
+        legend.append(_e("li" if n else "li.none", text))
+    told = "".join(f" {_OUTCOMES[name][0]} {n}." for name, n in counts if n)
+    bar = _bar("outcomes", "o", counts, "Fields by outcome:" + told)
+    return _section("Fields by outcome", bar, _e("ul.legend", legend))
+
+
+def _failed_fields(content: Record, anchors: dict[str, str]) -> Node:
+    rows = content["field_outcomes"]
+    failed = [row for row in rows if not row["passed"]]
+    if not failed:
+        text = "Every field passes." if rows else "No field is scored: the scores say nothing."
+        return _section("Failed fields", _e("p.quiet", text), count=0)
+    cells = [_field_cells(row, anchors, reasons=True) for row in failed[:_MOST_FAILED]]
+    shown, rest = cells[:_SHOWN_FAILED], cells[_SHOWN_FAILED:]
+    more = None
+    if rest:
+        table = _table(_FIELD_COLUMNS, rest, "More failed fields")
+        hidden = _more(len(failed) - _MOST_FAILED, "fields.csv")
+        more = _folded("details", "More failed fields", len(failed) - len(shown), table, hidden)
+    table = _table(_FIELD_COLUMNS, shown, "Failed fields")
+    return _section("Failed fields", table, more, count=len(failed))
+
+
+def _field_cells(row: Record, anchors: dict[str, str], *, reasons: bool) -> list[Content]:
+    """Make the cells of a field; with its values compared and the reasons, or each by itself."""
+    gold = alone(row["gold_value"], row["gold_state"])
+    extracted = alone(row["extracted_value"], row["extracted_state"])
+    if reasons and row["gold_state"] == row["extracted_state"] == "present":
+        gold, extracted = compared(row["gold_value"], row["extracted_value"])
+    why, counts = [accepted_text(row["accepted_as"])], row["array_breakdown"] or {}
+    if reasons:
+        items = "{matched} matched, {missed_gold} missed, {spurious_pred} spurious"
+        known = counts.get("matched") is not None
+        why = [row["reason"], *why, items.format_map(counts) if known else "", row["reasoning"]]
+    text = cut(" · ".join(part for part in why if part), _LONGEST_WHY)
+    anchor = anchors.get(row["normalized_path"]) if reasons else None
+    name = [_code(row["normalized_path"])]
+    if row["required"] and reasons:
+        name.append(_e("span.tag", "required"))
+    outcome = [
+        _chip(row["outcome"], _OUTCOMES[row["outcome"]][0]),
+        _e("small.why", text, dir="auto") if text else None,
+        _e("a.to", "items", href=f"#{anchor}") if anchor else None,
+    ]
+    metric = _e("small.metric", cut(row["metric_id"], _LONGEST_PATH))
+    values = _value(gold, "del"), _value(extracted, "ins")
+    return [[name, metric], _number(row["score"]), outcome, *values]
+
+
+def _all_fields(content: Record) -> Node:
+    rows = content["field_outcomes"]
+    cells = [_field_cells(row, {}, reasons=False) for row in rows[:_MOST_FIELDS]]
+    table = _table(_FIELD_COLUMNS, cells, "All fields")
+    hidden = _more(len(rows) - _MOST_FIELDS, "fields.csv")
+    folded = h("details", h("summary", "Show the table"), table, hidden)
+    return _section("All fields", folded, count=len(rows))
+
+
+def _arrays(arrays: Sequence[Record], anchors: dict[str, str]) -> Node:
+    shown = arrays[:_MOST_ARRAYS]
+    most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // len(shown))
+    about = (
+        "Items are paired one to one, whatever their order. A pair matches if every field of it "
+        "passes; a partial pair counts as one missed and one spurious item."
+    )
+    views = [_array(array, anchors, most, n < _OPEN_ARRAYS) for n, array in enumerate(shown)]
+    hidden = _more(len(arrays) - len(shown), "report.json")
+    return _section("Arrays", _e("p.quiet", about), views, hidden, count=len(arrays))
+
+
+def _array(array: Record, anchors: dict[str, str], most: int, is_first: bool) -> Node:
+    name, groups, matched = _name(array["path"]), by_status(array), array["matched"]
+    sizes = {status: len(groups[status]) for status in ("matched", "partial", "missed", "spurious")}
+    verdict = {True: "Pass", False: "Fail", None: "Open"}[array["passed"]]
+    items: Content = "not aligned"
+    if matched is not None:
+        missed, spurious = array["gold_items"] - matched, array["predicted_items"] - matched
+        counts = {"matched": matched, "missed": missed, "spurious": spurious}
+        counts["partial"] = sizes["partial"]
+        items = [h("span", h("b", str(n)), f" {status}") for status, n in counts.items()]
+    measures = {"score": "score", "P": "precision", "R": "recall", "F1": "f1"}
+    numbers = [h("span", f"{k} ", h("b", _number(array[m]))) for k, m in measures.items()]
+    summary = h(
+        "summary",
+        _e("span.name", _code(name), _e(f"span.chip verdict-{verdict.lower()}", verdict)),
+        _bar("items", "i", sizes.items()),
+        _e("span.counts items-of", items),
+        _e("span.counts measures", numbers),
+    )
+    listings = [
+        _folded(
+            "details.group",
+            [_e(f"span.dot i-{status}"), title],
+            sizes[status],
+            _e("ol.item-list", map(_item, groups[status][:most])),
+            _more(sizes[status] - most, "report.json"),
+            is_open=status == "partial",
+        )
+        for status, title in _GROUPS.items()
+        if groups[status]
+    ]
+    differs = sizes["matched"] < len(array["matches"])
+    return _e("details.array", summary, listings, id=anchors[name], open=is_first and differs)
+
+
+def _item(pair: Record) -> Node:
+    """List an item: its index in either array, and its values by key or as a whole."""
+    gold, extracted, sides = pair["gold"], pair["predicted"], {}
+    if pair["gold_index"] is not None:
+        sides["gold"] = pair["gold_index"]
+    if pair["predicted_index"] is not None:
+        sides["extracted"] = pair["predicted_index"]
+    notes = [f"{side} [{index}]" for side, index in sides.items()]
+    if pair["similarity"] is not None:
+        notes.append(f"similarity {pair['similarity']:.2f}")
+    value = gold if "gold" in sides else extracted
+    keys: list[str] = []
+    rows: list[tuple[str, Sequence[Segment], Sequence[Segment]]]
+    if len(sides) == 1 and isinstance(value, dict):
+        keys = list(value)
+        rows = [(key, alone(value[key], limit=_IN_ITEM), ()) for key in keys[:_MOST_KEYS]]
+    elif len(sides) == 1:
+        rows = [("", alone(value), ())]
+    elif isinstance(gold, dict) and isinstance(extracted, dict):
+        every = list(gold | extracted)
+        keys = [key for key in every if not _are_equal(key, gold, extracted)]
+        rows = [(key, *_values_under(key, gold, extracted)) for key in keys[:_MOST_KEYS]]
+        notes += [f"{len(every) - len(keys)} equal"] if len(every) > len(keys) else []
+    else:
+        rows = [("", *compared(gold, extracted))]
+    if len(keys) > _MOST_KEYS:
+        rows.append(("", [Segment("note", plural(len(keys) - _MOST_KEYS, "more key"))], ()))
+    pairs = [
+        h(
+            "div",
+            h("dt", cut(key, _LONGEST_PATH), dir="auto") if key else None,
+            h("dd", _value(left, "del"), dir="auto"),
+            _e("dd.right", _value(right, "ins"), dir="auto") if right else None,
+        )
+        for key, left, right in rows
+    ]
+    return h("li", _e("small.places", " · ".join(notes)), h("dl", pairs) if pairs else None)
+
+
+def _are_equal(key: str, gold: Record, extracted: Record) -> bool:
+    """Whether both objects have the same value under a key; the order of items does not count."""
+    both = key in gold and key in extracted
+    return both and canonical_unordered(gold[key]) == canonical_unordered(extracted[key])
+
+
+def _values_under(key: str, gold: Record, extracted: Record) -> tuple[list[Segment], list[Segment]]:
+    absent = [Segment("note", "missing")]
+    if key not in extracted:
+        return alone(gold[key], limit=_IN_ITEM), absent
+    if key not in gold:
+        return absent, alone(extracted[key], limit=_IN_ITEM)
+    return compared(gold[key], extracted[key], limit=_IN_ITEM)
+
+
+def _breakdowns(content: Record) -> Node:
+    outcomes, tables = content["outcomes"], []
+    for title, name in (("Metric", "metric"), ("Type", "type"), ("Key", "required")):
+        rows = []
+        for group, counts in sorted(outcomes[f"pass_by_{name}"].items()):
+            passed, total = counts["passed"], sum(counts.values())
+            rows.append((group, f"{passed} / {total}", f"{passed / total:.0%}"))
+        tables += [_small((title, "Passed", "Rate"), rows)] if rows else []
+    c = outcomes["confusion"]
+    matrix = [
+        ("Gold has a value", f"{c['true_positive']} TP", f"{c['false_negative']} FN"),
+        ("Gold has none", f"{c['true_negative']} TN", f"{c['false_positive']} FP"),
+    ]
+    measures = "Precision {precision:.3f}, recall {recall:.3f}, F1 {f1:.3f}. ".format_map(c)
+    note = _e("p.quiet", measures + "One count per field and metric with a verdict.")
+    tables.append(h("div", _small(("Confusion", "Passed", "Failed"), matrix), note))
+    return _section("Breakdowns", _e("div.grid", tables), _judged(outcomes["llm_stats"]))
+
+
+def _small(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Node:
+    top = [_e("th.num" if n else "th", head) for n, head in enumerate(heads)]
+    body = [
+        h("tr", h("th", name, scope="row"), [_e("td.num", cell) for cell in cells])
+        for name, *cells in rows
+    ]
+    return _e("table.small", h("thead", h("tr", top)), h("tbody", body))
+
+
+def _judged(stats: Record | None) -> Node | None:
+    if stats is None:
+        return None
+    calls = plural(stats["call_count"], "call")
+    text = f"{calls} of a language model, {dollars(stats['cost_usd'])}."
+    if stats["avg_score"] is not None:
+        text += f" Mean score {stats['avg_score']:.3f}, median {stats['median_score']:.3f}."
+    text += ",".join(f" {name}: {n}" for name, n in stats["score_distribution"].items() if n)
+    lowest = [
+        h("li", _code(low["path"]), h("b", f" {low['score']:.3f} "), h("small", low["reasoning"]))
+        for low in stats["top_lowest_fields"]
+    ]
+    listed = [_e("p.quiet", "The lowest:"), _e("ol.item-list", lowest)] if lowest else None
+    return _folded("details", "Judged fields", stats["judged_fields"], _e("p.quiet", text), listed)
+
+
+def _coverage(content: Record) -> Node:
+    coverage = content["coverage"]
+    facts = {
+        "present_in_both": "in both",
+        "missing_in_extracted": "in gold only",
+        "spurious_in_extracted": "in the extraction only",
+        "required_missing": "required and missing",
+    }
+    lists = {
+        "required_missing_paths": "Required but missing",
+        "missing_paths": "Missing in the extraction",
+        "spurious_paths": "In the extraction only",
+    }
+    about = "Which leaves the two documents have, whatever their values; items by their place."
+    counts = [h("li", h("b", str(coverage[name])), f" {text}") for name, text in facts.items()]
+    folded = []
+    for name, title in lists.items():
+        if paths := coverage[name]:
+            listed = _e("ul.paths", (h("li", _code(path)) for path in paths[:_MOST_PATHS]))
+            hidden = _more(len(paths) - _MOST_PATHS, "report.json")
+            folded.append(_folded("details", title, len(paths), listed, hidden))
+    return _section("Coverage", _e("p.quiet", about), _e("ul.facts", counts), folded)
+
+
+def _rules(content: Record) -> Node:
+    rows = []
+    for row in content["rules"][:_MOST_PATHS]:
+        sides = {"gold": row["paths_gold"], "extraction": row["paths_predicted"]}
+        at_fault = [
+            h("div", f"{side}: ", ([_code(path), " "] for path in paths[:5]))
+            for side, paths in sides.items()
+            if paths
+        ]
+        outcomes = (row["outcome_gold"], row["outcome_predicted"] or "not JSON")
+        chips = [_chip(_RULE_DOTS.get(o), o.replace("_", " ")) for o in outcomes]
+        rows.append((_code(row["rule"]), *chips, [at_fault, row["message"]]))
+    about = "They do not change the scores. A rule that gold breaks is a reason to check gold."
+    columns = {"Rule": "", "Gold": "", "Extraction": "", "At fault": "value"}
+    hidden = _more(len(content["rules"]) - _MOST_PATHS, "report.json")
+    table = _table(columns, rows, "Rules")
+    return _section("Rules", _e("p.quiet", about), table, hidden, count=len(content["rules"]))
+
+
+def _warnings(content: Record) -> Node:
+    groups = []
+    for (side, kind), warnings in warning_groups(content):
+        listed = [
+            h("li", _code(w["path"]), " ", h("span", cut(w["message"], _LONGEST_MESSAGE)))
+            for w in warnings[:_MOST_WARNINGS]
+        ]
+        hidden = _more(len(warnings) - _MOST_WARNINGS, "report.json")
+        paths = _e("ul.paths", listed)
+        groups.append(_folded("details", f"{side}: {kind}", len(warnings), paths, hidden))
+    about = "What is wrong with gold, the extraction or the schema without being a score."
+    return _section("Warnings", _e("p.quiet", about), groups, count=len(content["warnings"]))
+
+
+def _settings(content: Record) -> Node:
+    stats = content["schema_stats"]
+    entries: dict[str, Content] = {
+        "schema": f"{stats['total_nodes']} nodes, {stats['required_keys_count']} required keys",
+        "gold": f"{content['gold_stats']['total_keys']} keys",
+        "extracted": f"{content['extracted_stats']['total_keys']} keys",
+    }
+    for name, text in entries.items():
+        entries[name] = [text, " ", h("code", content[f"{name}_hash"])]
+    entries |= {name: str(v) for name, v in content["meta"].items() if name != "seconds"}
+    listed = [h("div", h("dt", name), h("dd", value)) for name, value in entries.items()]
+    return _section("Settings", _e("dl.settings", listed))
+
+
+# --- built tables -----------------------------------------------------------------------------
+
+
+def tables_page(content: Record, sections: Iterable[Any]) -> str:
+    """Write ``report.html`` of tables from title, explanation, cells and frame of each section."""
+    parts = []
+    for title, about, cells, frame in sections:
+        names = list(frame.columns)
+        kinds = ["num" if frame[name].dtype.kind in "fiu" else "text" for name in names]
+        rows: list[list[Content]] = cells.head(_MOST_ROWS).to_numpy().tolist()
+        if title == "Cells":
+            place = names.index("outcome")
+            for row in rows:
+                row[place] = _chip(str(row[place]), str(row[place]).replace("_", " "))
+        columns = {name.replace("_", " "): kind for name, kind in zip(names, kinds, strict=True)}
+        table = _table(columns, rows, title) if rows else None
+        hidden = _more(len(frame) - _MOST_ROWS, "report.json")
+        parts.append(_section(title, _e("p.quiet", about), table, hidden, count=len(frame)))
+    return _page(content, content, "Tables built from documents", parts)

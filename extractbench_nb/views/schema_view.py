@@ -1,0 +1,347 @@
+"""`SchemaExplorer`: the schema as a tree, with the results of an evaluation at each node."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+import traitlets
+
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.wording import one_line, plural, trimmed
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.core.schema.schema_nodes import Schema, Shown, params_text, shown_metric, shown_nodes
+from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.views import controls as ui
+from extractbench_nb.views.static import score_text
+from extractbench_nb.views.view import View, part
+
+_LONGEST_NAME = 120
+_LONGEST_NOTE = 160
+_LONGEST_ABOUT = 400
+_STEP = re.compile(r"\.|\[")
+
+
+class TreeNode(NamedTuple):
+    """One row of the tree; `parent` is the place of the node above it, None at the root."""
+
+    path: str
+    field: str
+    parent: int | None
+    name: str
+    type: str
+    notes: tuple[str, ...]
+    about: str
+    score: float | None
+    counts: tuple[tuple[str, int], ...]
+
+
+def schema_tree(schema: Schema, source: object = None) -> list[TreeNode]:
+    """List the nodes of a schema in document order."""
+    listed = shown_nodes(schema)
+    paths = {row.node.schema_path for row in listed}
+    found = {} if source is None else tallies(paths, rows_of_schema(schema, paths, source))
+    below = [0] * len(listed)  # the number of nodes below each node
+    for at in range(len(listed) - 1, 0, -1):
+        parent = listed[at].parent
+        if parent is not None:
+            below[parent] += below[at] + 1
+    return [
+        TreeNode(
+            row.node.schema_path,
+            row.node.field or "$",
+            row.parent,
+            one_line(row.name if row.node.field else "$", _LONGEST_NAME),
+            one_line(row.node.label, _LONGEST_NAME),
+            tuple(one_line(note, _LONGEST_NOTE) for note in _notes(row, below[at])),
+            one_line(row.node.description or "", _LONGEST_ABOUT),
+            *found.get(row.node.schema_path, (None, ())),
+        )
+        for at, row in enumerate(listed)
+    ]
+
+
+def _notes(row: Shown, below: int) -> list[str]:
+    node = row.node
+    notes = [plural(below, "node")] if below else []
+    if node.required and node.field and node.name != "[]":
+        notes.append("required")
+    if node.nullable:
+        notes.append("nullable")
+    metric = shown_metric(node)
+    if metric is not None:
+        notes.append(metric + params_text(node))
+    if node.ref is not None:
+        notes.append(("↻ " if row.folded else "→ ") + node.ref)
+    return notes
+
+
+def rows_of_schema(schema: Schema, paths: set[str], source: object) -> pd.DataFrame:
+    """Return the rows of `fields` that belong to a schema."""
+    fields = gather(source, "fields")
+    if isinstance(source, Evaluation) and source.schema.document != schema.document:
+        raise InputError("the evaluation is of another schema; show(ev) shows it with its own")
+    if "schema" not in fields.columns:
+        return fields
+    groups = dict(iter(fields.groupby("schema", sort=False)["schema_path"]))
+    fitting = [
+        name
+        for name, found in groups.items()
+        if all(path == "$" or len(_lineage(path, paths)) > 1 for path in found.dropna().unique())
+    ]
+    if len(fitting) == 1:
+        kept: pd.DataFrame = fields[fields["schema"] == fitting[0]]
+        return kept
+    names = ", ".join(map(repr, list(groups)[:8]))
+    problem = f"{len(fitting)} of them fit" if fitting else "none of them fits"
+    raise InputError(
+        f"the results are of the schemas {names}; {problem} this schema: keep the rows of one, "
+        "evs.fields[evs.fields['schema'] == ...]"
+    )
+
+
+#: Mean score of the rows at a node and below it, and numbers of rows by outcome.
+Tally = tuple[float | None, tuple[tuple[str, int], ...]]
+
+
+def tallies(paths: set[str], source: object) -> dict[str, Tally]:
+    """Sum up the rows of each node and of those below it."""
+    rows = gather(source, "fields")[["schema_path", "outcome", "score", "counted"]]
+    groups = rows.groupby(["schema_path", "counted", "outcome"], dropna=False, observed=True)
+    sums = groups["score"].agg(["size", "count", "sum"]).reset_index()
+    below: dict[bool, defaultdict[str, list[Any]]] = {c: defaultdict(list) for c in (False, True)}
+    for row in sums.itertuples(index=False):
+        for path in _lineage(row.schema_path, paths):
+            below[bool(row.counted)][path].append(row)
+    found = {}
+    for path, parts in (below[False] | below[True]).items():
+        outcomes: Counter[str] = Counter()
+        for row in parts:
+            outcomes[row.outcome] += int(row.size)
+        judged = sum(int(row.count) for row in parts)
+        score = sum(float(row.sum) for row in parts) / judged if judged else None
+        found[path] = score, tuple((n, outcomes[n]) for n in OUTCOMES if outcomes[n])
+    return found
+
+
+def _lineage(schema_path: object, paths: set[str]) -> list[str]:
+    """Return the nodes that a row counts for: its own or the nearest above, and all above that.
+
+    A row without a schema path, an undeclared value, counts for the root.
+    """
+    if not isinstance(schema_path, str):
+        return ["$"]
+    ends = [m.start() for m in _STEP.finditer(schema_path)] + [len(schema_path)]
+    return [schema_path[:end] for end in ends if schema_path[:end] in paths]
+
+
+#: Nested elements that a browser's parser keeps; what is deeper is listed at this level.
+_DEEPEST = 200
+
+
+def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
+    """Return the schema path of a node that is named by its schema path or its field."""
+    if not path or any(node.path == path for node in nodes):
+        return path
+    by_field = {node.field: node.path for node in reversed(nodes)}
+    if path not in by_field:
+        raise traitlets.TraitError(f"there is no node {path!r}; {nearest(path, list(by_field))}")
+    return by_field[path]
+
+
+#: Nodes that are drawn; a search also draws the nodes that it finds.
+_MOST_DRAWN = 2_000
+#: Nodes that are written into static HTML.
+_MOST_STATIC = 300
+#: Nodes that are unfolded at first, level by level.
+_UNFOLDED = 40
+
+
+class SchemaTree:
+    """The nodes of a schema as a list that folds, to be drawn in a view."""
+
+    def __init__(self, nodes: list[TreeNode]) -> None:
+        self.nodes = nodes
+        self._drawn: tuple[Any, Node] | None = None
+
+    def found(self, text: str) -> list[int]:
+        """Find nodes by name, type, metric or description."""
+        wanted = text.strip().lower()
+        if not wanted:
+            return []
+        return [
+            at
+            for at, node in enumerate(self.nodes)
+            if wanted in "\n".join((node.field, node.type, *node.notes, node.about)).lower()
+        ]
+
+    def draw(
+        self,
+        chosen: str,
+        hits: Sequence[int] = (),
+        *,
+        unfold: bool | None = None,
+        lineage: bool = True,
+    ) -> Node:
+        """Draw the tree; what is above hits and, with `lineage`, the chosen node is unfolded.
+
+        `unfold` unfolds all nodes or none; by default, the upper levels. The same tree again is the
+        same object.
+        """
+        asked = (chosen, tuple(hits), unfold, lineage)
+        if self._drawn is None or self._drawn[0] != asked:
+            self._drawn = asked, self._draw(chosen, set(hits), unfold, lineage=lineage)
+        return self._drawn[1]
+
+    def _draw(self, chosen: str, hits: set[int], unfold: bool | None, *, lineage: bool) -> Node:
+        place = next((at for at, node in enumerate(self.nodes) if node.path == chosen), None)
+        wanted = hits if place is None or not lineage else {*hits, place}
+        opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
+        drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
+        for at in sorted(wanted)[:_MOST_DRAWN]:
+            drawn.add(at)
+            parent = self.nodes[at].parent
+            while parent is not None:
+                opened.add(parent)
+                drawn.add(parent)
+                parent = self.nodes[parent].parent
+        below: defaultdict[int | None, list[int]] = defaultdict(list)
+        for at in sorted(drawn):
+            below[self.nodes[at].parent].append(at)
+
+        def listed(holder: int | None, depth: int) -> Node:
+            return h("ul", [drawn_node(at, depth) for at in below[holder]])
+
+        def drawn_node(at: int, depth: int) -> Node:
+            node = self.nodes[at]
+            current = "true" if at == place else None
+            label = {
+                "item": True,
+                "do": "node",
+                "send": at,
+                "aria_current": current,
+                "found": at in hits,
+                "title": f"{one_line(node.field, _LONGEST_ABOUT)}\n{node.about}".strip(),
+                "reveal": chosen if current else None,
+            }
+            content = self._label(node, marked=at in hits)
+            if not below[at] or depth == _DEEPEST:
+                leaf = h(
+                    "div", h("span", cls="xb-fold"), content, cls="xb-leaf", role="button", **label
+                )
+                return h("li", leaf, key=at, live=at >= _MOST_STATIC)
+            fold = h("span", cls="xb-fold", fold=True)
+            summary = h("summary", fold, content, **label)
+            folder = h("details", summary, listed(at, depth + 1), open=at in opened)
+            return h("li", folder, key=at, live=at >= _MOST_STATIC)
+
+        return h(
+            "div",
+            h("div", listed(None, 0), cls="xb-nodes", keys="tree", scroll=True, id="nodes"),
+            ui.more(len(self.nodes) - len(drawn), "nodes", live=True),
+            ui.more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
+            cls="xb-tree",
+        )
+
+    def _label(self, node: TreeNode, *, marked: bool) -> list[Any]:
+        name = h("mark", node.name, cls="xb-found") if marked else node.name
+        about = " · ".join((node.type, *node.notes))
+        return [
+            h("b", name, cls="xb-name"),
+            h("span", f" {about} ", cls="xb-about"),
+            h("span", score_text(node.score), " ", cls="xb-score") if node.counts else None,
+            ui.bar(node.counts),
+        ]
+
+    def _unfolded(self) -> set[int]:
+        """Unfold level by level while the tree fits a screen or two."""
+        below: defaultdict[int | None, list[int]] = defaultdict(list)
+        for at, node in enumerate(self.nodes):
+            below[node.parent].append(at)
+        opened: set[int] = set()
+        level, shown = below[None], len(below[None])
+        while level:
+            under = []
+            for at in level:
+                if below[at] and (at == 0 or shown + len(below[at]) <= _UNFOLDED):
+                    opened.add(at)
+                    shown += len(below[at])
+                    under += below[at]
+            level = under
+        return opened
+
+
+class SchemaExplorer(View):
+    """A schema as a tree.
+
+    Attributes
+    ----------
+    selected_path : str
+        Schema path of the chosen node, empty for none. A schema path or a field can be assigned.
+    text : str
+        What the name, type, metrics or description of a node must contain to be marked.
+    """
+
+    kind = "schema"
+    styles = ("tree.css",)
+    settable = frozenset({"text"})
+    selected_path = traitlets.Unicode("")
+    text = traitlets.Unicode("")
+
+    def __init__(self, schema: Schema, source: Any = None) -> None:
+        self._schema = schema
+        self._tree = SchemaTree(schema_tree(schema, source))
+        self._unfold: bool | None = None
+        self._folded_at: str | None = None
+        super().__init__()
+
+    @traitlets.validate("selected_path")
+    def _known(self, proposal: Any) -> str:
+        return resolved_path(self._tree.nodes, proposal["value"])
+
+    def do_node(self, at: Any) -> None:
+        """Choose a node of the page."""
+        if type(at) is int and 0 <= at < len(self._tree.nodes):
+            self.selected_path = self._tree.nodes[at].path
+
+    def do_unfold(self, everything: Any) -> None:
+        """Unfold or fold all nodes."""
+        self._unfold = bool(everything)
+        self._folded_at = None if everything else self.selected_path
+
+    def draw(self) -> dict[str, Node]:
+        """Draw the search box and the tree."""
+        hits = self._tree.found(self.text)
+        hint = "name, type, metric, description"
+        said = f"{len(hits):,} found" if self.text.strip() else ""
+        tools = ui.toolbar(
+            ui.search("Find a node", "set:text", self.text, hint, "nodes"),
+            ui.button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
+            h("span", said, role="status", cls="xb-quiet"),
+        )
+        lineage = self.selected_path != self._folded_at
+        tree = self._tree.draw(self.selected_path, hits, unfold=self._unfold, lineage=lineage)
+        chosen = (
+            h("p", f"Selected: {trimmed(self.selected_path, 400)}") if self.selected_path else None
+        )
+        return {"page": h("div", tools, chosen, part("tree")), "tree": tree}
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """The chosen node and all below it, as rows of ``schema.to_frame()``; all without one."""
+        frame = self._schema.to_frame()
+        paths = frame["schema_path"]
+        if not self.selected_path:
+            return frame
+        below = paths.str.startswith((self.selected_path + ".", self.selected_path + "["))
+        return frame[(paths == self.selected_path) | below].reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        """Say how large the schema is."""
+        deepest = int(self._schema.to_frame()["depth"].max())
+        return f"Schema · {plural(len(self._tree.nodes), 'node')} · depth {deepest}"

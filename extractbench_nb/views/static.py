@@ -1,0 +1,146 @@
+"""What views need without a widget: files, signs, scores as text, pages and saved notebooks."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from extractbench_nb.support.files import write_texts
+from extractbench_nb.core.values.json_values import read_text
+from extractbench_nb.support.wording import trimmed
+from extractbench_nb.errors import InputError, needs
+
+#: The type of the live part of an output.
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def notebook_libraries() -> None:
+    """Refuse to go on without ipywidgets and anywidget."""
+    needs("ipywidgets", "notebook")
+    needs("anywidget", "notebook")
+
+
+@cache
+def asset(*names: str) -> str:
+    """Join files of this package to one text."""
+    here = files("extractbench_nb.views") / "assets"
+    return "\n".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
+
+
+#: Signs of outcomes and of statuses, for those who do not see or do not know the colours.
+MARKS = {
+    "correct": "✓",
+    "both_absent": "∅",
+    "incorrect": "≠",
+    "omission": "−",
+    "hallucination": "+",
+    "structural": "!",
+    "judge_error": "?",
+    "matched": "✓",
+    "partial": "≈",
+    "missed": "−",
+    "spurious": "+",
+}
+
+
+def outcome_text(outcome: str) -> str:
+    """Write an outcome in words, after its sign."""
+    return f"{MARKS[outcome]} {outcome.replace('_', ' ')}"
+
+
+def page(title: str, body: str) -> str:
+    """Make a complete page of one twin."""
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(trimmed(title, 120))}</title></head>"
+        f"<body>{body}</body></html>\n"
+    )
+
+
+def score_text(score: float | None) -> str:
+    """Write a score with two digits: 1.00 is exactly 1, and 0.00 exactly 0.
+
+    Examples
+    --------
+    >>> [score_text(score) for score in (0, 0.001, 0.625, 0.999, 1, None)]
+    ['0.00', '0.01', '0.63', '0.99', '1.00', 'n/a']
+    """
+    if score is None or math.isnan(score):
+        return "n/a"
+    if score <= 0 or score >= 1:
+        return "0.00" if score <= 0 else "1.00"
+    return f"0.{min(99, max(1, math.floor(100 * score + 0.5))):02}"
+
+
+def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
+    """Remove the live part of every view in a saved notebook; the static twins are kept.
+
+    A notebook stores both parts of a view, as two outputs, and shows the twin if there is no
+    kernel. Without the live parts, the file does not change from run to run.
+
+    Parameters
+    ----------
+    notebook : str or pathlib.Path
+        The ``.ipynb`` file.
+    target : str, pathlib.Path or None, optional
+        The file to write; by default `notebook` is replaced.
+
+    Returns
+    -------
+    int
+        Number of live parts that were removed. Widgets without a static twin (of other packages)
+        are kept; the state of widgets is removed if no widget is left.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is not a notebook.
+    OutputError
+        The file cannot be written; an existing file is unchanged.
+    """
+    source = Path(notebook)
+    text = read_text(source, "notebook")
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{str(source)!r} is not a notebook: {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
+        raise InputError(f"{str(source)!r} is not a notebook: it has no list of cells")
+    changed = left = 0
+    for cell in content["cells"]:
+        outputs = cell.get("outputs", [])
+        changed += drop_live_parts(outputs)
+        left += sum(WIDGET in output.get("data", {}) for output in outputs)
+    if not left:
+        content.get("metadata", {}).pop("widgets", None)
+    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    write_texts({source if target is None else Path(target): text})
+    return changed
+
+
+#: Names a twin, so that the live view beside it can hide it.
+_NAMED = re.compile(r'^(<div) data-xb="[0-9a-f]+"')
+
+
+def drop_live_parts(outputs: list[Any]) -> int:
+    """Drop the live views that follow their static twins from the outputs of a cell."""
+    dropped = 0
+    for at in reversed(range(len(outputs))):
+        data = outputs[at].get("data", {})
+        html = "".join(data.get("text/html", ""))
+        after = outputs[at + 1].get("data", {}) if at + 1 < len(outputs) else {}
+        if _NAMED.match(html) and WIDGET in after:
+            data["text/html"] = _NAMED.sub(r"\1", html)
+            del outputs[at + 1]
+            dropped += 1
+        elif WIDGET in data and html:  # both in one output, as older versions wrote them
+            del data[WIDGET]
+            dropped += 1
+    return dropped
