@@ -6,15 +6,25 @@
 >>> ev.fields.loc[0, "outcome"]
 'correct'
 
-`evaluate` and what it needs are loaded on import, everything else on first use. Packages hold what
-is not at the top: ``xb.tables.grits``, ``xb.gold.audit``, ``xb.simulation.corrupt_document``.
+`evaluate` and what it needs are loaded on import, everything else on first use. Rooms hold what is
+not at the top: ``xb.tables.grits``, ``xb.gold.audit``, ``xb.simulation.corrupt_document``.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extractbench_nb._version import __version__
-from extractbench_nb.core.profiles import profiles
+from extractbench_nb.core import (
+    MetricScore,
+    evaluate,
+    evaluate_async,
+    metric,
+    profiles,
+    register,
+    rule,
+)
+from extractbench_nb.core.metrics.registry import metrics
 from extractbench_nb.errors import (
     ConfigError,
     ExtractBenchError,
@@ -22,74 +32,50 @@ from extractbench_nb.errors import (
     OutputError,
     SchemaError,
 )
-from extractbench_nb.core.evaluation import evaluate, evaluate_async
-from extractbench_nb.core.cross_field_rules import rule
-from extractbench_nb.core.metrics.registry import MetricScore, metric, metrics
-from extractbench_nb.core.schema.evaluation_config import presets
-from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.support.moved import moved_names
 
 if TYPE_CHECKING:
     from extractbench_nb import (
         benchmark,
         compat,
         construction,
-        runs as extraction,
         gold,
         integrations,
         judges,
         pdf,
+        runs,
         simulation,
         stats,
         tables,
+        views,
     )
-    from extractbench_nb.core import (
-        metrics as field_metrics,
+    from extractbench_nb.core import schema
+    from extractbench_nb.integrations import as_scorer
+    from extractbench_nb.pdf import grounded
+    from extractbench_nb.runs import (
+        evaluate_runs,
+        extract,
+        load_dataset,
+        load_evaluations,
+        read_outputs,
     )
-    from extractbench_nb.views import (
-        plots,
-        report,
-    )
-    from extractbench_nb.runs.estimate import estimate_cost
-    from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
-    from extractbench_nb.runs.dataset import load_dataset
-    from extractbench_nb.runs.fetch import fetch_dataset
-    from extractbench_nb.views.formatting import format_frames
-    from extractbench_nb.judges.model_aligner import LLMAligner
-    from extractbench_nb.runs.outputs import read_outputs
-    from extractbench_nb.runs.extracting import extract
-    from extractbench_nb.integrations.scorer import as_scorer
-    from extractbench_nb.core.text.choosing import Ensemble
-    from extractbench_nb.judges.llm import LLMJudge
-    from extractbench_nb.judges.replay import ReplayJudge
-    from extractbench_nb.pdf.evidence import find_evidence, grounded
-    from extractbench_nb.simulation.curves import sensitivity
-    from extractbench_nb.stats.agreements import agreement
-    from extractbench_nb.stats.breakdowns import breakdown, difficulty
-    from extractbench_nb.stats.compare import compare_runs
-    from extractbench_nb.stats.consistency import self_consistency
-    from extractbench_nb.stats.gates import regressions
-    from extractbench_nb.stats.judge_agreements import judge_agreement
+    from extractbench_nb.simulation import sensitivity
+    from extractbench_nb.stats import agreement, breakdown, compare_runs, difficulty, regressions
     from extractbench_nb.views import (
         explore,
+        plots,
         show,
         show_evidence,
         show_matches,
         workbench,
     )
-    from extractbench_nb.views.static import (
-        keep_static,
-    )
 
 __all__ = [
     "ConfigError",
-    "Ensemble",
     "ExtractBenchError",
     "InputError",
-    "LLMAligner",
-    "LLMJudge",
     "MetricScore",
     "OutputError",
-    "ReplayJudge",
     "SchemaError",
     "__version__",
     "agreement",
@@ -100,37 +86,27 @@ __all__ = [
     "compat",
     "construction",
     "difficulty",
-    "estimate_cost",
     "evaluate",
     "evaluate_async",
     "evaluate_runs",
     "explore",
     "extract",
-    "extraction",
-    "fetch_dataset",
-    "field_metrics",
-    "find_evidence",
-    "format_frames",
     "gold",
     "grounded",
     "integrations",
-    "judge_agreement",
     "judges",
-    "keep_static",
     "load_dataset",
     "load_evaluations",
     "metric",
     "metrics",
-    "parse_schema",
     "pdf",
     "plots",
-    "presets",
     "profiles",
     "read_outputs",
     "regressions",
-    "report",
     "rule",
-    "self_consistency",
+    "runs",
+    "schema",
     "sensitivity",
     "show",
     "show_evidence",
@@ -138,43 +114,33 @@ __all__ = [
     "simulation",
     "stats",
     "tables",
+    "views",
     "workbench",
 ]
 
-#: Modules of the names that are loaded on first use.
+#: Rooms of the names that are loaded on first use.
 _LATER = {
-    "batch.estimate": ("estimate_cost",),
-    "batch.run": ("evaluate_runs", "load_evaluations"),
-    "benchmark.dataset": ("load_dataset",),
-    "benchmark.fetch": ("fetch_dataset",),
-    "display.frames": ("format_frames",),
-    "engine.llm_alignment": ("LLMAligner",),
-    "extraction.reading": ("read_outputs",),
-    "extraction.runs": ("extract",),
-    "integrations.scorer": ("as_scorer",),
-    "judges.choosing": ("Ensemble",),
-    "judges.llm": ("LLMJudge",),
-    "judges.replay": ("ReplayJudge",),
-    "pdf.evidence": ("find_evidence", "grounded"),
-    "simulation.curves": ("sensitivity",),
-    "stats.agreements": ("agreement",),
-    "stats.breakdowns": ("breakdown", "difficulty"),
-    "stats.compare": ("compare_runs",),
-    "stats.consistency": ("self_consistency",),
-    "stats.judges": ("judge_agreement",),
-    "stats.gates": ("regressions",),
-    "widgets": ("explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"),
+    "integrations": ("as_scorer",),
+    "pdf": ("grounded",),
+    "runs": ("evaluate_runs", "extract", "load_dataset", "load_evaluations", "read_outputs"),
+    "simulation": ("sensitivity",),
+    "stats": ("agreement", "breakdown", "compare_runs", "difficulty", "regressions"),
+    "views": ("explore", "show", "show_evidence", "show_matches", "workbench"),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
+#: Namespaces that are packages inside of a room.
+_INSIDE = {"plots": "views.plots", "schema": "core.schema"}
+_MOVED = moved_names(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name, or else a package that `__all__` names, on first use (PEP 562)."""
+    """Load a name, or else a room that `__all__` names, on first use (PEP 562)."""
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name not in _HOMES:
-        return import_module(f"{__name__}.{name}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return _MOVED(name)
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    else:
+        value = import_module(f"{__name__}.{_INSIDE.get(name, name)}")
     globals()[name] = value
     return value
 
@@ -182,3 +148,45 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
     return list(__all__)
+
+
+# --- what the core finds in higher rooms --------------------------------------------------------
+
+
+def _model_judge(model: str) -> Any:
+    from extractbench_nb.judges import LLMJudge
+
+    return LLMJudge(model)
+
+
+def _model_aligner() -> Any:
+    from extractbench_nb.judges import LLMAligner
+
+    return LLMAligner()
+
+
+def _table_grits(gold: Any, predicted: Any, measure: str, variant: str) -> float:
+    from extractbench_nb.tables import arrays_similarity
+
+    return arrays_similarity(gold, predicted, measure, variant)
+
+
+def _write_report(evaluation: Any, folder: Path) -> Path:
+    from extractbench_nb.views import write_report
+
+    return write_report(evaluation, folder)
+
+
+def _write_parquet(evaluation: Any, folder: Path) -> Path:
+    from extractbench_nb.runs import write_evaluation
+
+    return write_evaluation(evaluation, folder)
+
+
+register(
+    model_judge=_model_judge,
+    model_aligner=_model_aligner,
+    table_grits=_table_grits,
+    write_report=_write_report,
+    write_parquet=_write_parquet,
+)

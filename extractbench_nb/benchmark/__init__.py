@@ -1,28 +1,33 @@
-"""The ExtractBench dataset and paper: data, statistics, printed and recomputed tables, errata."""
+"""The ExtractBench paper: printed and recomputed tables, a user's runs beside them, errata, complexity."""
 
+from extractbench_nb.benchmark.baseline import (
+    BaselineTables,
+    baseline_tables,
+    forgive,
+    repair_effect,
+)
 from extractbench_nb.benchmark.complexities import complexity, field_definitions
-from extractbench_nb.runs.dataset import Dataset, load_dataset, recorded_outputs
+
+# for other rooms
+from extractbench_nb.benchmark.display_names import display_name as display_name
 from extractbench_nb.benchmark.domain_facts import gold_figures
-from extractbench_nb.runs.fetch import fetch_dataset
 from extractbench_nb.benchmark.paper_counts import counts
 from extractbench_nb.benchmark.paper_errata import claims, errata
 from extractbench_nb.benchmark.paper_tables import compare, published, style, table
-from extractbench_nb.errors import DatasetError
 
 __all__ = [
-    "Dataset",
-    "DatasetError",
+    "BaselineTables",
+    "baseline_tables",
     "claims",
     "compare",
     "complexity",
     "counts",
     "errata",
-    "fetch_dataset",
     "field_definitions",
+    "forgive",
     "gold_figures",
-    "load_dataset",
     "published",
-    "recorded_outputs",
+    "repair_effect",
     "style",
     "table",
 ]

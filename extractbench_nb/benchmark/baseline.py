@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb.runs.inputs import Documents
-from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.runs.evaluate import evaluate_runs
 from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.core.profiles import Profile
-from extractbench_nb.core.traversal import Aligner
+from extractbench_nb.core import Aligner, Profile
+from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
+from extractbench_nb.core.text import Judge
 from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.runs.calling import PASSING
-from extractbench_nb.stats.failures import failure_modes, rate_interval, valid_interval
-from extractbench_nb.runs.plans import DatasetLike, documents_of
-from extractbench_nb.runs.outputs import predictions, repair_output
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.stats.breakdowns import refuse_missing
-from extractbench_nb.stats.intervals import Drawing
+from extractbench_nb.runs import (
+    PASSING,
+    DatasetLike,
+    Documents,
+    Evaluations,
+    documents_of,
+    evaluate_runs,
+    predictions,
+    repair_output,
+)
+from extractbench_nb.stats import Drawing, failure_modes, rate_interval, valid_interval
+from extractbench_nb.support.pandas_helpers import refuse_missing
 
 if TYPE_CHECKING:
     from extractbench_nb.support.publication import PaperStyler, Texts

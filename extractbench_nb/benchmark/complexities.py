@@ -8,15 +8,18 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.runs import dataset_statistics as statistics
-from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, rows_of
-from extractbench_nb.runs.dataset_statistics import DEPTH, DOCUMENT, DOMAIN, KEYS, SCHEMA
-from extractbench_nb.core.pairing import pair_up
+from extractbench_nb.core import pair_up
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.schema import (
+    SchemaSource,
+    keys_outside_arrays,
+    parse_schema,
+    schema_complexity,
+)
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.schema.complexity import keys_outside_arrays, schema_complexity
-from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
+from extractbench_nb.runs import DEPTH, DOCUMENT, DOMAIN, KEYS, SCHEMA, Dataset
+from extractbench_nb.runs import dataset_statistics as statistics
 
 _STATISTICS = {column.name: column for column in statistics.STATISTICS}
 _AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")
@@ -280,7 +283,8 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     >>> int(tried.groupby("definition")["matches"].sum().max())
     2
     """
-    counts = statistics.shipped_table("data/fields.csv") if ds is None else _count_dataset(ds)
+    shipped = "benchmark/data/fields.csv"
+    counts = statistics.shipped_table(shipped) if ds is None else _count_dataset(ds)
     printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
     rows = []
     for name, meaning in DEFINITIONS.items():

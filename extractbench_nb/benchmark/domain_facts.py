@@ -11,14 +11,18 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.benchmark.paper_cells import DOMAINS, SCHEMAS
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
-from extractbench_nb.runs.dataset_statistics import shipped_frame, shipped_schemas, shipped_statistics
+from extractbench_nb.core import evaluate
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.schema import schema_complexity
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation import evaluate
-from extractbench_nb.core.schema.complexity import schema_complexity
+from extractbench_nb.runs import (
+    Dataset,
+    shipped_frame,
+    shipped_schemas,
+    shipped_statistics,
+)
 
 GOLD_COLUMNS = FrameSpec(
     "gold",
@@ -63,7 +67,7 @@ def gold_figures(dataset: Dataset | None = None) -> pd.DataFrame:
     691
     """
     if dataset is None:
-        return shipped_frame("data/gold.csv", GOLD_COLUMNS)
+        return shipped_frame("benchmark/data/gold.csv", GOLD_COLUMNS)
     rows = []
     for document, schema_id in zip(
         dataset.listing["document"], dataset.listing["schema"], strict=True

@@ -7,8 +7,8 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from extractbench_nb.core.frames import Column
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, Figure, part_name, rows_of
+from extractbench_nb.core.frames import Column
 
 #: By the number of keys, as the paper orders them.
 DOMAINS = tuple(DOMAIN_OF_SCHEMA.values())

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.benchmark.paper_cells import (
     CLAUDE,
     DOMAIN_TABLES,
@@ -20,6 +19,7 @@ from extractbench_nb.benchmark.paper_cells import (
     printed,
     value_of,
 )
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
 
 MODES = ("prompt", "structured")

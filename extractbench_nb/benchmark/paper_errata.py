@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.runs.dataset_statistics import shipped_frame
+from extractbench_nb.runs import shipped_frame
 
 #: high: a result or conclusion changes; medium: a printed figure or a rule is wrong; low: wording,
 #: marks, small differences.
@@ -65,7 +65,7 @@ def errata() -> pd.DataFrame:
     >>> frame.loc["structured-research-total", ["published", "recomputed"]].tolist()
     ['14.7%', '24.5%']
     """
-    return shipped_frame("data/errata.csv", ERRATA_COLUMNS)
+    return shipped_frame("benchmark/data/errata.csv", ERRATA_COLUMNS)
 
 
 def claims() -> pd.DataFrame:
@@ -89,4 +89,4 @@ def claims() -> pd.DataFrame:
     >>> frame.loc["breadth-dominant", ["verdict", "evidence"]].tolist()
     ['not identifiable', 'strongest in 17 of 36 analyses']
     """
-    return shipped_frame("data/claims.csv", CLAIM_COLUMNS)
+    return shipped_frame("benchmark/data/claims.csv", CLAIM_COLUMNS)

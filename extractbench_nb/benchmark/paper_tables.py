@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.benchmark.domain_facts import facts_of
 from extractbench_nb.benchmark.paper_cells import (
     CHECKS,
@@ -29,7 +27,9 @@ from extractbench_nb.benchmark.paper_cells import (
 from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_of
 from extractbench_nb.benchmark.recomputed import recompute
 from extractbench_nb.benchmark.run_comparison import RunTables, compare_with_runs
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, needs
+from extractbench_nb.runs import Dataset
 
 if TYPE_CHECKING:
     from extractbench_nb.support.publication import PaperStyler

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.benchmark.paper_cells import (
     DIFFERS,
     DOMAIN_TABLES,
@@ -25,8 +24,9 @@ from extractbench_nb.benchmark.paper_cells import (
 )
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, part_name, rows_of
 from extractbench_nb.benchmark.recomputed import divided
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.intervals import Drawing, wilson_interval
+from extractbench_nb.stats import Drawing, wilson_interval
 
 #: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
 WITHIN, NO_RUN = "within", "no run"

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from extractbench_nb.core.values.json_values import canonical
 from extractbench_nb._version import __version__
-from extractbench_nb.runs.rows import UNITS
 from extractbench_nb.cli.construct import construct
 from extractbench_nb.cli.gate import gate
 from extractbench_nb.cli.output import (
@@ -29,15 +27,16 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
-from extractbench_nb.support.wording import cut, plural
+from extractbench_nb.core import SUMMARY, scores_text
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation_frames import SUMMARY
-from extractbench_nb.core.result import scores_text
+from extractbench_nb.runs import UNITS
+from extractbench_nb.support.wording import cut, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from extractbench_nb.core.result import Evaluation
+    from extractbench_nb.core import Evaluation
 
 __all__ = ["COMMAND", "commands", "one_line_errors"]
 
@@ -153,7 +152,7 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
     Compares PREDICTED with GOLD by the metrics that SCHEMA declares, and writes report.html,
     report.json, summary.txt, fields.csv and fields.md. Prints the folder that holds them.
     """
-    from extractbench_nb.compat.reports import ReportBuilder, ReportConfig
+    from extractbench_nb.compat import ReportBuilder, ReportConfig
 
     builder = ReportBuilder(ReportConfig(output_dir=output, output_name=name))
     built = builder.from_evaluation(_evaluated(**inputs))
@@ -165,7 +164,7 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
 
 
 def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: str) -> Evaluation:
-    from extractbench_nb.core.evaluation import evaluate as evaluate_one
+    from extractbench_nb.core import evaluate as evaluate_one
 
     source: Path | str = predicted
     if str(predicted) == "-":
@@ -245,7 +244,7 @@ def batch(
     Prints one line per run. RUNS is a folder with one folder of outputs per run, named after their
     documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON scores zero.
     """
-    from extractbench_nb.runs.evaluate import evaluate_runs
+    from extractbench_nb.runs import evaluate_runs
 
     if resume and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder of the batch to continue.")
@@ -278,8 +277,8 @@ def batch(
 
 
 def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
-    from extractbench_nb.runs.dataset import NAMED_DATASETS, load_dataset
     from extractbench_nb.errors import DatasetError
+    from extractbench_nb.runs import NAMED_DATASETS, load_dataset
 
     if dataset is not None:
         return Path(runs), load_dataset(dataset)
@@ -323,7 +322,7 @@ def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None
     `batch --save-to` wrote. Documents are resampled, not fields. If runs of several folders have
     the same name, they are called FOLDER/RUN.
     """
-    from extractbench_nb.stats.compare import compare_runs
+    from extractbench_nb.stats import compare_runs
 
     comparison = compare_runs(_summaries(folders), **options)
     if as_json:
@@ -337,7 +336,7 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     """Concatenate the summaries of saved batches; equal run names get a prefix."""
     import pandas as pd
 
-    from extractbench_nb.runs.evaluate import load_evaluations
+    from extractbench_nb.runs import load_evaluations
 
     folders = list(dict.fromkeys(folders))
     frames = [load_evaluations(folder).summary for folder in folders]
@@ -377,7 +376,7 @@ def schema(schema: Path, *, as_json: bool) -> None:
 
     Prints every node of the file SCHEMA with its type, metric and params.
     """
-    from extractbench_nb.core.schema.parse import parse_schema
+    from extractbench_nb.core.schema import parse_schema
 
     tree = parse_schema(schema)
     if as_json:
@@ -394,7 +393,7 @@ def datasets(name: str | None, *, as_json: bool) -> None:
 
     NAME is sample, extractbench or a folder. Without it, the named datasets are listed.
     """
-    from extractbench_nb.runs.dataset import load_dataset
+    from extractbench_nb.runs import load_dataset
 
     if name is None:
         _print_datasets(as_json=as_json)
@@ -411,8 +410,8 @@ def datasets(name: str | None, *, as_json: bool) -> None:
 
 
 def _print_datasets(*, as_json: bool) -> None:
-    from extractbench_nb.runs.dataset import NAMED_DATASETS, load_dataset
     from extractbench_nb.errors import DatasetError
+    from extractbench_nb.runs import NAMED_DATASETS, load_dataset
 
     rows: list[dict[str, Any]] = []
     for name in NAMED_DATASETS:
@@ -435,7 +434,7 @@ def _print_datasets(*, as_json: bool) -> None:
 @json_option
 def metrics(*, as_json: bool) -> None:
     """List the metrics that an evaluation_config can name."""
-    from extractbench_nb.core.metrics.registry import metrics as all_metrics
+    from extractbench_nb.core import metrics as all_metrics
 
     shown = ("metric", "applies_to", "pass_rule", "summary")
     print_frame(all_metrics(), as_json=as_json, shown=shown)
@@ -445,7 +444,7 @@ def metrics(*, as_json: bool) -> None:
 @json_option
 def profiles(*, as_json: bool) -> None:
     """Show the scoring rules of all profiles, side by side."""
-    from extractbench_nb.core.profiles import profiles as all_rules
+    from extractbench_nb.core import profiles as all_rules
 
     print_frame(all_rules().reset_index(), as_json=as_json)
 
@@ -458,7 +457,7 @@ def static(notebooks: tuple[Path, ...]) -> None:
     Changes the files NOTEBOOKS. Each live view of this package is saved with a static copy of
     itself; after this command a reopened or exported notebook shows that copy.
     """
-    from extractbench_nb.views.static import keep_static
+    from extractbench_nb.views import keep_static
 
     for path in notebooks:
         changed = keep_static(path)

@@ -63,7 +63,7 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
     Prints scores, where points were lost, and the cells that are wrong. GOLD is a table: CSV, JSON,
     Markdown, HTML. PREDICTED is one too, or the raw answer of a model, or - for standard input.
     """
-    from extractbench_nb.construction.comparing import compare as compare_tables
+    from extractbench_nb.construction import compare as compare_tables
 
     source: Path | str = predicted
     if str(predicted) == "-":
@@ -120,7 +120,7 @@ def batch(runs: str, *, progress: bool, as_json: bool, **options: Any) -> None:
     with one folder of answers per run, named after their tables (RUN/TABLE.txt). An answer without
     a table scores zero.
     """
-    from extractbench_nb.construction.table_batches import evaluate_tables
+    from extractbench_nb.construction import evaluate_tables
 
     found = evaluate_tables(runs, progress=progress and sys.stderr.isatty(), **options)
     if as_json:

@@ -21,12 +21,12 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
-from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core import PROFILES
 from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError
-from extractbench_nb.stats.compare import MEASURES
+from extractbench_nb.stats import MEASURES
 
 if TYPE_CHECKING:
-    from extractbench_nb.stats.gates import Regressions
+    from extractbench_nb.stats import Regressions
 
 _FILE = click.Path(path_type=Path)
 #: Exit statuses of `gate`, those of diff: the candidate fails; the two cannot be compared.
@@ -115,10 +115,9 @@ def gate(
 
 def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regressions:
     """Compare two folders, and write the summary."""
+    from extractbench_nb.runs import evaluate_runs, load_dataset, load_evaluations
+    from extractbench_nb.stats import regressions
     from extractbench_nb.support.files import write_texts
-    from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
-    from extractbench_nb.runs.dataset import load_dataset
-    from extractbench_nb.stats.gates import regressions
 
     names = ("dataset", "summary", "github", "profile", "judge", "accepted")
     dataset, summary, github, *scoring = (options.pop(name) for name in names)

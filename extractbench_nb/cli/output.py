@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from extractbench_nb.support.wording import document_json
-from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core import PROFILES
 from extractbench_nb.errors import ExtractBenchError
+from extractbench_nb.support.wording import document_json
 
 if TYPE_CHECKING:
     import pandas as pd

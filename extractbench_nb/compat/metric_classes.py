@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from extractbench_nb.core import REGISTRY, Metric
+from extractbench_nb.core.schema import MetricSpec, Node
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.core.metrics.registry import REGISTRY, Metric
-from extractbench_nb.core.schema.evaluation_config import MetricSpec
-from extractbench_nb.core.schema.schema_nodes import Node
 
 
 @dataclass(frozen=True)

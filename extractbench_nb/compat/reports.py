@@ -11,18 +11,14 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import member, read_document
 from extractbench_nb.compat.structured import with_absolute_tolerances
-from extractbench_nb.support.cards import document_text
-from extractbench_nb.core.traversal import Aligner
+from extractbench_nb.core import Aligner, Evaluation, evaluate, evaluate_async, evaluation_html
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.text import Judge, choose_judge
+from extractbench_nb.core.values import member, read_document
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation import evaluate, evaluate_async
-from extractbench_nb.core.result import Evaluation, evaluation_html
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.text.choosing import choose_judge
-from extractbench_nb.views.report.report_contents import report_content
-from extractbench_nb.views.report.report_files import evaluation_files, write_files
+from extractbench_nb.support.cards import document_text
+from extractbench_nb.views import evaluation_files, report_content, write_files
 
 _SWITCHES = {
     "report.json": "save_json",

@@ -6,18 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from extractbench_nb.core.values.json_values import json_text, without_brackets
 from extractbench_nb.compat.metric_classes import MetricResult
-from extractbench_nb.core.records import Leaf, settled
-from extractbench_nb.core.scoring import Scored
-from extractbench_nb.core.traversal import Aligner
-from extractbench_nb.core.evaluation import evaluate, evaluate_async
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.core.metrics.string_metrics import normal_url
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.views.report.report_contents import COUNTS, field_outcomes
-from extractbench_nb.core.schema.schema_nodes import MISSING, Schema, Unusable
-from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
+from extractbench_nb.core import (
+    Aligner,
+    Evaluation,
+    Leaf,
+    Scored,
+    evaluate,
+    evaluate_async,
+    normal_url,
+    settled,
+)
+from extractbench_nb.core.schema import MISSING, Schema, SchemaSource, Unusable, parse_schema
+from extractbench_nb.core.text import Judge
+from extractbench_nb.core.values import json_text, without_brackets
+from extractbench_nb.views import COUNTS, field_outcomes
 
 
 @dataclass

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from extractbench_nb.construction.construction_profiles import PASS_MARK
 from extractbench_nb.construction.cell_values import (
     column_key,
     is_absent,
@@ -24,7 +23,8 @@ from extractbench_nb.construction.cell_values import (
     row_key,
     unit_of_column,
 )
-from extractbench_nb.core.bounds import solve
+from extractbench_nb.construction.construction_profiles import PASS_MARK
+from extractbench_nb.core import solve
 
 #: Judges pairs of texts: field of the question, gold, predicted; a score, or None for no verdict.
 Ask = Callable[[Sequence[tuple[str, str, str]]], Sequence[float | None]]

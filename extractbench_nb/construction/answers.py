@@ -20,12 +20,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values.json_values import read_text
-from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.table_formats import seen_csv, table_of_csv
-from extractbench_nb.tables.reading import read_table, text_of, texts_of
+from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.tables import Table, read_table, seen_csv, table_of_csv, text_of, texts_of
 
 #: Repairs and problems of a reading, in the order in which they can arise: kind, what it means.
 READING_KINDS = {

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.construction.loading import shipped
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 
 __all__ = ["errata", "published"]

@@ -7,17 +7,30 @@ from decimal import Decimal
 from itertools import chain, product
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from extractbench_nb.support.concurrency import run_anywhere
-from extractbench_nb.core.values.json_values import member
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
-from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules
 from extractbench_nb.construction.answers import Reading, Tables
+from extractbench_nb.construction.cell_values import (
+    is_absent,
+    number_of,
+    released_similarity,
+    text_key,
+)
+from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules
 from extractbench_nb.construction.table_comparison import METRIC, CellRow
-from extractbench_nb.construction.cell_values import is_absent, number_of, released_similarity, text_key
+from extractbench_nb.core.text import (
+    Judge,
+    JudgeCall,
+    JudgeError,
+    OfflineJudge,
+    Question,
+    check_judge,
+    choose_judge,
+    verdict_of,
+)
+from extractbench_nb.core.values import member
 from extractbench_nb.errors import ExtractBenchError
-from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, gather_verdicts
-from extractbench_nb.core.text.choosing import check_judge, choose_judge, verdict_of
-from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.judges import gather_verdicts
+from extractbench_nb.support.concurrency import run_anywhere
 
 # --- questions to a judge -------------------------------------------------------------------------
 

@@ -8,10 +8,7 @@ from functools import partial
 from typing import Any
 
 from extractbench_nb.construction.aligning import RowMatch, Side, align_columns, align_rows
-from extractbench_nb.construction.construction_profiles import TableRules, rules_of
 from extractbench_nb.construction.answers import Note, Reading, Tables, read_answer
-from extractbench_nb.construction.released import compare_released
-from extractbench_nb.construction.table_comparison import Parts, TableComparison, ratios_of
 from extractbench_nb.construction.cell_values import is_absent, number_of, propose_keys, text_key
 from extractbench_nb.construction.cell_verdicts import (
     Asker,
@@ -20,8 +17,11 @@ from extractbench_nb.construction.cell_verdicts import (
     cell_rows,
     strict_verdicts,
 )
+from extractbench_nb.construction.construction_profiles import TableRules, rules_of
+from extractbench_nb.construction.released import compare_released
+from extractbench_nb.construction.table_comparison import Parts, TableComparison, ratios_of
+from extractbench_nb.core.text import Judge
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.text.judging import Judge
 
 _MOST_SHOWN = 5
 #: Stands for the keys of a column that a table lacks; it equals no key, not even a blank one.

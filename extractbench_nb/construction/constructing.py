@@ -9,17 +9,31 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from extractbench_nb.construction.table_dataset import TableDataset, TableTask
 from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import Retriever
+from extractbench_nb.construction.table_dataset import TableDataset, TableTask
 from extractbench_nb.errors import InputError
-from extractbench_nb.runs.calling import check_template, prompt_version
-from extractbench_nb.runs.folders import describe_run, folder_path
-from extractbench_nb.runs.plans import NO_KEY, Described
-from extractbench_nb.runs.extracting import Request, Run, ask_all, begun_run
-from extractbench_nb.judges.client import ModelRequest
-from extractbench_nb.judges.prompts import message, placeholders_of, quoted
-from extractbench_nb.judges.settings import Settings, check_model, read_environment
+from extractbench_nb.judges import (
+    ModelRequest,
+    Settings,
+    check_model,
+    message,
+    placeholders_of,
+    quoted,
+    read_environment,
+)
+from extractbench_nb.runs import (
+    NO_KEY,
+    Described,
+    Request,
+    Run,
+    ask_all,
+    begun_run,
+    check_template,
+    describe_run,
+    folder_path,
+    prompt_version,
+)
 
 #: Placeholders of a ``prompt``, in braces.
 PLACEHOLDERS = ("query", "documents", "columns")

@@ -9,10 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.construction.table_dataset import LENGTH_MEANING
-from extractbench_nb.construction.evidence_recall import LOSS_COLUMNS, EvidenceRecall, losses
 from extractbench_nb.construction.answers import FAILURES, READING_KINDS
+from extractbench_nb.construction.evidence_recall import LOSS_COLUMNS, EvidenceRecall, losses
 from extractbench_nb.construction.table_comparison import (
     CELL_COLUMNS,
     COLUMN_COLUMNS,
@@ -20,12 +18,13 @@ from extractbench_nb.construction.table_comparison import (
     SUMMARY,
     TableComparison,
 )
+from extractbench_nb.construction.table_dataset import LENGTH_MEANING
+from extractbench_nb.core import CALL_COLUMNS, WARNING_COLUMNS, total_cost
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.text import JudgeCall
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.cards import card_html, document_text, table_html
 from extractbench_nb.support.wording import one_line, plural
-from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.evaluation_frames import CALL_COLUMNS, total_cost
-from extractbench_nb.core.document_warnings import WARNING_COLUMNS
-from extractbench_nb.core.text.judging import JudgeCall
 
 #: The parts of a rating, and AOE's weights of them.
 QUALITY_WEIGHTS = {"intent": 2, "columns": 3, "content": 3, "format": 2}

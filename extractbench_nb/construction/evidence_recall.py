@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.construction.table_dataset import TableTask
 from extractbench_nb.construction.answers import FAILURES
 from extractbench_nb.construction.retrieval import (
     DEFAULT_K,
@@ -25,9 +23,11 @@ from extractbench_nb.construction.retrieval import (
     check_k,
     texts_of,
 )
-from extractbench_nb.support.wording import plural
+from extractbench_nb.construction.table_dataset import TableTask
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.reading import text_of
+from extractbench_nb.support.wording import plural
+from extractbench_nb.tables import text_of
 
 if TYPE_CHECKING:
     from extractbench_nb.construction.table_comparison import TableComparison

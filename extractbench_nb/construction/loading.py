@@ -30,7 +30,6 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.runs.dataset import list_files, list_folders, load_dataset
 from extractbench_nb.construction.table_dataset import (
     DOCUMENT_KINDS,
     Problem,
@@ -39,8 +38,9 @@ from extractbench_nb.construction.table_dataset import (
     TableTask,
     task_text,
 )
-from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import DatasetError, nearest, needs
+from extractbench_nb.runs import list_files, list_folders, load_dataset
+from extractbench_nb.support.wording import one_line
 
 AOE_FILE = "all_AOE_tables.jsonl"
 GOLD_FILE, TASK_FILE, DOCUMENT_FOLDER = "gold.csv", "task.yaml", "documents"

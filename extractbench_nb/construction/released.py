@@ -15,14 +15,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values.json_values import read_text
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch, in_order
-from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules
 from extractbench_nb.construction.answers import Note, Reading, Tables, fenced_frame, read_csv
-from extractbench_nb.construction.table_comparison import SUMMARY, Parts, ratios_of
-from extractbench_nb.construction.cell_values import released_number, released_similarity, released_words
+from extractbench_nb.construction.cell_values import (
+    released_number,
+    released_similarity,
+    released_words,
+)
 from extractbench_nb.construction.cell_verdicts import Asker, CellVerdict, TextPair, cell_rows
+from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules
+from extractbench_nb.construction.table_comparison import SUMMARY, Parts, ratios_of
+from extractbench_nb.core.frames import as_pandas
+from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import InputError
 
 

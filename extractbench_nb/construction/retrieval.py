@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.construction.table_dataset import DOCUMENT_KINDS, SourceDocument, TableTask
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest, needs
 
 METHODS = ("bm25", "embedding")

@@ -11,12 +11,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar, run_anywhere, worker_count, worker_pool
-from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values.json_values import read_text
-from extractbench_nb.support.model_json import json_objects
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.table_dataset import TableDataset, answers_in
+from extractbench_nb.construction.construction_profiles import TableRules, rules_of
 from extractbench_nb.construction.evaluations import (
     QUALITY_WEIGHTS,
     RESERVED,
@@ -27,18 +23,22 @@ from extractbench_nb.construction.evaluations import (
     quality_of,
 )
 from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.construction_profiles import TableRules, rules_of
 from extractbench_nb.construction.table_comparison import TableComparison
-from extractbench_nb.judges.model_aligner import Answering
+from extractbench_nb.construction.table_dataset import TableDataset, answers_in
+from extractbench_nb.core.frames import as_pandas
+from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_judge, choose_judge
+from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import DatasetError, ExtractBenchError, InputError
-from extractbench_nb.runs.folders import is_run
-from extractbench_nb.runs.outputs import frame_of_outputs
-from extractbench_nb.runs.extracting import Run
-from extractbench_nb.core.text.judging import Judge, JudgeError
-from extractbench_nb.core.text.choosing import check_judge, choose_judge
-from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.judges.prompts import Message, Unparsable, message, quoted
-from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.judges import Answering, Message, Unparsable, message, quoted
+from extractbench_nb.runs import Run, frame_of_outputs, is_run
+from extractbench_nb.support.concurrency import (
+    progress_bar,
+    run_anywhere,
+    worker_count,
+    worker_pool,
+)
+from extractbench_nb.support.model_json import json_objects
+from extractbench_nb.support.pandas_helpers import refuse_missing
 
 _CHUNK = 16
 _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")

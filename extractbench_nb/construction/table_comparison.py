@@ -12,20 +12,26 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.frames import TEXT, Column, FrameSpec
 from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
-from extractbench_nb.construction.evidence_recall import EvidenceRecall, losses
-from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules, rules_of
 from extractbench_nb.construction.answers import Note, Reading, Tables
 from extractbench_nb.construction.cell_values import number_of
+from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules, rules_of
+from extractbench_nb.construction.evidence_recall import EvidenceRecall, losses
+from extractbench_nb.core import (
+    CALL_COLUMNS,
+    FIELD_COLUMNS,
+    KIND_COLUMN,
+    OUTCOMES,
+    WARNING_COLUMNS,
+    mismatch_kinds,
+    total_cost,
+)
+from extractbench_nb.core.frames import TEXT, Column, FrameSpec
+from extractbench_nb.core.text import JudgeCall
+from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import card_html, document_text, element, more_html, table_html
 from extractbench_nb.support.wording import one_line, plural
-from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation_frames import CALL_COLUMNS, FIELD_COLUMNS, OUTCOMES, total_cost
-from extractbench_nb.core.mismatches import KIND_COLUMN, mismatch_kinds
-from extractbench_nb.core.document_warnings import WARNING_COLUMNS
-from extractbench_nb.core.text.judging import JudgeCall
 
 #: The metric whose question a judge of names, keys and cells gets.
 METRIC = "string_semantic"

@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import read_text
-from extractbench_nb.runs.dataset import RUN_FOLDER, list_files, list_folders
-from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import DatasetError, InputError, nearest, needs
-from extractbench_nb.runs.folders import RunFolder, is_run
+from extractbench_nb.runs import RUN_FOLDER, RunFolder, is_run, list_files, list_folders
+from extractbench_nb.support.wording import one_line, plural
 
 #: Suffixes of documents, and how they are read.
 DOCUMENT_KINDS: Mapping[str, str] = {".md": "md", ".txt": "txt", ".pdf": "pdf", ".docx": "docx"}
@@ -123,7 +122,7 @@ class SourceDocument:
             raise DatasetError(self.problem[1] if self.problem else f"{self.name!r} has no text")
         try:
             if self.kind == "pdf":
-                from extractbench_nb.pdf.pages import read_pages
+                from extractbench_nb.pdf import read_pages
 
                 return "\n\n".join(read_pages(self.path))
             if self.kind == "docx":

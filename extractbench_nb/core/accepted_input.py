@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.files import reading
+from extractbench_nb.core.alternatives import Alternatives
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
+from extractbench_nb.core.pairing import resolve_union
+from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
+from extractbench_nb.core.similarity import is_aligned
 from extractbench_nb.core.values.json_values import (
     BRACKETED,
     equality_key,
@@ -23,12 +26,9 @@ from extractbench_nb.core.values.json_values import (
     private_copy,
     read_document,
 )
-from extractbench_nb.support.wording import one_line
-from extractbench_nb.core.alternatives import Alternatives
-from extractbench_nb.core.pairing import resolve_union
-from extractbench_nb.core.similarity import is_aligned
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
+from extractbench_nb.support.files import reading
+from extractbench_nb.support.wording import one_line
 
 ACCEPTED_COLUMNS = FrameSpec(
     "accepted",

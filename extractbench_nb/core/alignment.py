@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from extractbench_nb.core.values.json_values import canonical, canonical_unordered
 from extractbench_nb.core.bounds import Indices, Pairs, Worth, Worths, solve
 from extractbench_nb.core.proxy import Estimate, proxy_matrix
+from extractbench_nb.core.schema.schema_nodes import Node
 from extractbench_nb.core.scoring import Scorer
 from extractbench_nb.core.similarity import ItemComparer, MapItem, PairScore
-from extractbench_nb.core.schema.schema_nodes import Node
+from extractbench_nb.core.values.json_values import canonical, canonical_unordered
 
 #: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
 #: arrays themselves, and where they don't.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from extractbench_nb.core.values.json_values import BRACKETED, equality_key, member
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node
+from extractbench_nb.core.values.json_values import BRACKETED, equality_key, member
 
 
 def is_below(path: str, place: str) -> bool:

@@ -21,8 +21,8 @@ import numpy as np
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import private_copy
-from extractbench_nb.support.wording import cut
 from extractbench_nb.errors import ConfigError, InputError, nearest
+from extractbench_nb.support.wording import cut
 
 OUTCOMES = "holds, broken, not_applicable, error"
 FINDINGS = "suspect_gold, suspect_prediction, rule_error"

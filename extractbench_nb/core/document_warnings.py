@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import bracketed, json_text, member
-from extractbench_nb.support.wording import cut, plural
 from extractbench_nb.core.pairing import resolve_union, undeclared
 from extractbench_nb.core.schema.schema_nodes import MISSING, NOWHERE, Node, Schema
 from extractbench_nb.core.schema.validation import Validation
+from extractbench_nb.core.values.json_values import bracketed, json_text, member
+from extractbench_nb.support.wording import cut, plural
 
 WARNING_COLUMNS = FrameSpec(
     "warnings",

@@ -15,9 +15,28 @@ from datetime import time as clock_time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+from extractbench_nb.core.accepted_input import (
+    Alternative,
+    alternatives_of,
+    of_one_document,
+    read_accepted,
+)
+from extractbench_nb.core.document_warnings import NOTHING_SCORED, Note, ignored_params
+from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.profiles import Profile, get_profile
+from extractbench_nb.core.records import ROOT, Leaf, roll_up
+from extractbench_nb.core.registered import registered
+from extractbench_nb.core.result import Evaluation, Inputs
+from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
+from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.scoring import Scored, Scorer
+from extractbench_nb.core.strict_rules import count_leaves, invented_leaves
+from extractbench_nb.core.text.choosing import choose_judge, judge_of_document
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.traversal import Aligner, ModelAligner, Traversal
 from extractbench_nb.core.values.json_values import (
     Unreadable,
     json_type,
@@ -28,28 +47,7 @@ from extractbench_nb.core.values.json_values import (
     read_document,
     read_text,
 )
-from extractbench_nb.core.profiles import Profile, get_profile
-from extractbench_nb.core.records import ROOT, Leaf, roll_up
-from extractbench_nb.core.scoring import Scored, Scorer
-from extractbench_nb.core.strict_rules import count_leaves, invented_leaves
-from extractbench_nb.core.traversal import Aligner, Traversal
 from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.core.accepted_input import (
-    Alternative,
-    alternatives_of,
-    of_one_document,
-    read_accepted,
-)
-from extractbench_nb.core.result import Evaluation, Inputs
-from extractbench_nb.core.document_warnings import NOTHING_SCORED, Note, ignored_params
-from extractbench_nb.core.metrics.registry import REGISTRY
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.text.choosing import choose_judge, judge_of_document
-from extractbench_nb.core.schema.schema_nodes import Schema
-from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
-
-if TYPE_CHECKING:
-    from extractbench_nb.judges.model_aligner import LLMAligner
 
 #: Levels of containers beyond which Python's stack may end wherever a document is looked at.
 MOST_LEVELS = 250
@@ -263,8 +261,7 @@ class Run:
                 invented_leaves(self.traversal, self.schema.root, self.gold, self.predicted)
         alignment = self.alignment
         if not isinstance(alignment, str):
-            aligner = _of_model(alignment)
-            alignment = aligner.name if aligner is not None else "callable"
+            alignment = alignment.name if isinstance(alignment, ModelAligner) else "callable"
         meta: dict[str, Any] = {
             "profile": self.profile.name,
             "judge": self.scorer.judge.name,
@@ -287,12 +284,9 @@ class Run:
 def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
     """Return ``"optimal"``, an `LLMAligner` bound to the judge, or the user's matcher."""
     if alignment == "llm":
-        from extractbench_nb.judges.model_aligner import LLMAligner
-
-        alignment = LLMAligner()
-    aligner = _of_model(alignment)
-    if aligner is not None:
-        return aligner.asking(judge)
+        alignment = registered("model_aligner")()
+    if isinstance(alignment, ModelAligner):
+        return alignment.asking(judge)
     is_matcher = callable(alignment) and not isinstance(alignment, type)
     if alignment != "optimal" and not is_matcher:
         raise InputError(
@@ -302,24 +296,14 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
     return alignment
 
 
-def _of_model(alignment: str | Aligner) -> LLMAligner | None:
-    """Return an alignment if it is a model's; what asks models is not loaded for the others."""
-    if isinstance(alignment, str):
-        return None
-    from extractbench_nb.judges.model_aligner import LLMAligner
-
-    return alignment if isinstance(alignment, LLMAligner) else None
-
-
 def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
     """Check a judge and an aligner that ask models, for example their keys, before any request."""
     check = getattr(judge, "check", None)
     if check is not None:
         judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
         _check_fields(check, schema, judged)
-    aligner = _of_model(alignment)
-    if aligner is not None:
-        _check_fields(aligner.check, schema, {"array_llm"})
+    if isinstance(alignment, ModelAligner):
+        _check_fields(alignment.check, schema, {"array_llm"})
 
 
 def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:

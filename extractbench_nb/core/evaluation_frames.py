@@ -12,13 +12,13 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import SCALARS
-from extractbench_nb.support.wording import one_line
-from extractbench_nb.core.records import ArrayRecord, Leaf, settled, states
-from extractbench_nb.core.scoring import Pending, Scored, point_score
-from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Unusable
+from extractbench_nb.core.scoring import Pending, Scored, point_score
+from extractbench_nb.core.values.json_values import SCALARS
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.wording import one_line
 
 OUTCOMES = (
     "correct",

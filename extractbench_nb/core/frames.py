@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
@@ -18,7 +17,6 @@ from extractbench_nb.core.values.json_values import json_number
 from extractbench_nb.errors import InputError, needs
 
 #: What can be summed by keys.
-Summed = TypeVar("Summed", pd.Series, pd.DataFrame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,33 +73,6 @@ class FrameSpec:
         """Return the declaration itself as a frame: one row per column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
-
-
-def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Put frames below each other, with cells as objects.
-
-    From columns of different types pandas 2 makes those of the frames with values, and warns.
-    """
-    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
-
-
-def known_sums(values: Summed, keys: list[pd.Series], *, sort: bool) -> Summed:
-    """Sum by keys; a sum with a missing part is missing, for which pandas 2 has no option."""
-    is_known: Any = values.notna()
-    sums: Any = values.groupby(keys, sort=sort).sum()
-    found: Summed = sums.where(is_known.groupby(keys, sort=sort).all())
-    return found
-
-
-def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:
-    """Give each value the number of its like, in the order of first rows; return these too.
-
-    ``pandas.factorize`` does so too, but before version 3 it takes texts as equal that differ only
-    after a NUL or in lone surrogates.
-    """
-    cells = pd.Index(values, dtype=object)
-    distinct = cells.drop_duplicates()
-    return distinct.get_indexer(cells).astype(np.int64), distinct
 
 
 def as_pandas(frame: Any) -> Any:
@@ -198,22 +169,6 @@ _WITH_NULLS = (
     *("boolean", "Int8", "Int16", "Int32", "Int64"),
     *("UInt8", "UInt16", "UInt32", "UInt64"),
 )
-
-
-def _copies_on_write() -> bool:
-    """Say whether a shallow copy keeps its values when the other is written to: from pandas 3."""
-    written = pd.Series([0])
-    shallow = written.copy(deep=False)
-    written.iloc[0] = 1
-    return bool(shallow.iloc[0] == 0)
-
-
-_DEEP = not _copies_on_write()
-
-
-def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a copy that can be written to; the values are copied then, or at once by pandas 2."""
-    return frame.copy(deep=_DEEP)
 
 
 class DescribedFrames:

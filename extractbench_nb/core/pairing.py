@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.values.json_values import bracketed, canonical_unordered, json_type, member, scalars
 from extractbench_nb.core.schema.schema_nodes import BROKEN, MISFIT, MISSING, Node, Unusable
+from extractbench_nb.core.values.json_values import (
+    bracketed,
+    canonical_unordered,
+    json_type,
+    member,
+    scalars,
+)
 
 
 class Point(NamedTuple):

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist, cpdist
 
-from extractbench_nb.core.values.json_values import json_text, json_type
-from extractbench_nb.core.pairing import pair_up
-from extractbench_nb.core.similarity import MapItem, text_of
 from extractbench_nb.core.metrics.number_metrics import as_number
-from extractbench_nb.core.text.word_tokens import prepare
+from extractbench_nb.core.pairing import pair_up
 from extractbench_nb.core.schema.evaluation_config import NodeConfig
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Unusable
+from extractbench_nb.core.similarity import MapItem, text_of
+from extractbench_nb.core.text.word_tokens import prepare
+from extractbench_nb.core.values.json_values import json_text, json_type
 
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]

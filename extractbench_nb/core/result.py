@@ -7,28 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.frames import DescribedFrames, FrameSpec
-from extractbench_nb.core.values.json_values import canonical, json_text, json_type
 from extractbench_nb._version import __version__
-from extractbench_nb.support.cards import (
-    card_html,
-    cell,
-    document_text,
-    element,
-    table_html,
-    table_of,
-    table_row,
+from extractbench_nb.core.cross_field_rules import (
+    RULE_COLUMNS,
+    RULES,
+    UNNAMED_SCHEMA,
+    rule_row,
+    schema_names,
 )
-from extractbench_nb.support.wording import accepted_text, plural
-from extractbench_nb.core.pairing import declared_share
-from extractbench_nb.core.profiles import Profile
-from extractbench_nb.core.records import ArrayRecord, Leaf
-from extractbench_nb.errors import InputError
+from extractbench_nb.core.document_warnings import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.core.evaluation_frames import (
     ARRAY_COLUMNS,
     CALL_COLUMNS,
@@ -45,16 +36,25 @@ from extractbench_nb.core.evaluation_frames import (
     summarise,
     total_cost,
 )
+from extractbench_nb.core.frames import DescribedFrames, FrameSpec
 from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
-from extractbench_nb.core.cross_field_rules import (
-    RULE_COLUMNS,
-    RULES,
-    UNNAMED_SCHEMA,
-    rule_row,
-    schema_names,
-)
-from extractbench_nb.core.document_warnings import WARNING_COLUMNS, Note, document_warnings
+from extractbench_nb.core.pairing import declared_share
+from extractbench_nb.core.profiles import Profile
+from extractbench_nb.core.records import ArrayRecord, Leaf
+from extractbench_nb.core.registered import registered
 from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.values.json_values import canonical, json_text, json_type
+from extractbench_nb.errors import InputError
+from extractbench_nb.support.cards import (
+    card_html,
+    cell,
+    document_text,
+    element,
+    table_html,
+    table_of,
+    table_row,
+)
+from extractbench_nb.support.wording import accepted_text, plural
 
 _MOST_ARRAYS = 12
 _NOTHING = "No field is scored: the scores say nothing."
@@ -247,13 +247,6 @@ def _shown(value: Any, quoted: bool) -> str:
         return canonical(value) if quoted else json_text(value)
     except RecursionError:
         return "… nested too deep"
-
-
-#: What writes an `Evaluation`: reports and Parquet files stand above it, so they are named here.
-_WRITERS = {
-    "report": "extractbench_nb.views.report.report_files:write_report",
-    "parquet": "extractbench_nb.runs.storage:write_evaluation",
-}
 
 
 class Inputs(NamedTuple):
@@ -484,7 +477,7 @@ class Evaluation(DescribedFrames):
         OutputError
             A file cannot be written.
         """
-        return self._written("report", folder)
+        return self._written("write_report", folder)
 
     def to_parquet(self, folder: str | Path) -> Path:
         """Write the frames: fields, arrays, matches, judge_calls, summary and warnings.parquet.
@@ -517,12 +510,12 @@ class Evaluation(DescribedFrames):
         A lone surrogate, which UTF-8 cannot hold, is written as U+001A and four hexadecimal
         digits, and so is U+001A itself.
         """
-        return self._written("parquet", folder)
+        return self._written("write_parquet", folder)
 
-    def _written(self, form: str, folder: str | Path) -> Path:
+    def _written(self, writer: str, folder: str | Path) -> Path:
         if not folder:
             raise InputError(f"folder is {folder!r}; expected a path")
-        written: Path = resolve_name(_WRITERS[form])(self, Path(folder))
+        written: Path = registered(writer)(self, Path(folder))
         return written
 
     @cached_property

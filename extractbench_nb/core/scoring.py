@@ -13,17 +13,7 @@ from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.values.json_values import (
-    SCALARS,
-    canonical,
-    canonical_unordered,
-    json_text,
-    json_type,
-    private_copy,
-)
 from extractbench_nb.core.alternatives import Alternatives, class_members
-from extractbench_nb.core.profiles import Profile
-from extractbench_nb.errors import ConfigError, UnavailableError
 from extractbench_nb.core.metrics.number_metrics import (
     as_number,
     boolean_exact,
@@ -38,8 +28,7 @@ from extractbench_nb.core.metrics.string_metrics import (
     string_fuzzy,
     string_normalized,
 )
-from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, Verdict
-from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.core.profiles import Profile
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig, default_config
 from extractbench_nb.core.schema.schema_nodes import (
     BROKEN,
@@ -51,6 +40,17 @@ from extractbench_nb.core.schema.schema_nodes import (
     resolve_states,
     state_of,
 )
+from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.core.values.json_values import (
+    SCALARS,
+    canonical,
+    canonical_unordered,
+    json_text,
+    json_type,
+    private_copy,
+)
+from extractbench_nb.errors import ConfigError, UnavailableError
 
 #: Outcome of a verdict that the alignment of items will replace.
 ALIGNED = "aligned"

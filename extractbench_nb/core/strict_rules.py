@@ -12,13 +12,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from extractbench_nb.core.values.json_values import json_text
 from extractbench_nb.core.pairing import Part, leaves, undeclared
 from extractbench_nb.core.records import ArrayRecord, Leaf, Pair, Paths, settled, states
+from extractbench_nb.core.schema.schema_nodes import (
+    BROKEN,
+    MISFIT,
+    MISSING,
+    NOWHERE,
+    PRESENT,
+    Node,
+    Unusable,
+)
 from extractbench_nb.core.scoring import Scored
 from extractbench_nb.core.similarity import MapItem, never_match
 from extractbench_nb.core.traversal import Traversal
-from extractbench_nb.core.schema.schema_nodes import BROKEN, MISFIT, MISSING, NOWHERE, PRESENT, Node, Unusable
+from extractbench_nb.core.values.json_values import json_text
 
 _STEP = re.compile(r"[.\[]")
 _INDEX = re.compile(r"\[\+?\d+\]")

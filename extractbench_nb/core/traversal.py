@@ -9,15 +9,14 @@ fields to pairs of items, from pairs to arrays.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_type
-from extractbench_nb.core.alternatives import normal_path
 from extractbench_nb.core.alignment import OptimalAligner
+from extractbench_nb.core.alternatives import normal_path
 from extractbench_nb.core.pairing import pair_up
 from extractbench_nb.core.records import (
     ROOT,
@@ -27,6 +26,7 @@ from extractbench_nb.core.records import (
     Paths,
     array_items,
 )
+from extractbench_nb.core.schema.schema_nodes import MISSING, Node
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, accept
 from extractbench_nb.core.similarity import (
     MapItem,
@@ -35,23 +35,40 @@ from extractbench_nb.core.similarity import (
     same_key,
     unlike_similarity,
 )
+from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError
+from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_type
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.text.judging import JudgeCall, JudgeError
-from extractbench_nb.core.schema.schema_nodes import MISSING, Node
-
-if TYPE_CHECKING:
-    from extractbench_nb.judges.model_aligner import LLMAligner
 
 #: A matcher of the user's: (gold items, predicted items, item node) to index pairs.
 Matcher = (
     Callable[[Sequence[Any], Sequence[Any], Node], Iterable[tuple[int, int]]]
     | Callable[[Sequence[Any], Sequence[Any], Node], Awaitable[Iterable[tuple[int, int]]]]
 )
-Aligner: TypeAlias = "Matcher | LLMAligner"
 Pairs = list[tuple[int, int]]
 Align = Callable[[Node, list[Any], list[Any]], Pairs]
 PairsAndCalls = tuple[Pairs, tuple[JudgeCall, ...]]
 AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[PairsAndCalls]]
+
+
+@runtime_checkable
+class ModelAligner(Protocol):
+    """An aligner that asks a model about the items of each array, as `LLMAligner` does."""
+
+    @property
+    def name(self) -> str:
+        """Name shown in results."""
+
+    def asking(self, judge: Judge) -> ModelAligner:
+        """Return the aligner that asks a judge's model if it has none of its own."""
+
+    def check(self, params: Mapping[str, Any] = ...) -> None:
+        """Check, before any work, that the model can be asked."""
+
+    async def align(self, node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
+        """Pair the items of an array."""
+
+
+Aligner: TypeAlias = Matcher | ModelAligner
 
 
 class Traversal:
@@ -248,9 +265,7 @@ def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align |
     """Return the function that aligns the items of an array; `alignment` is valid."""
     if isinstance(alignment, str):
         return optimal
-    from extractbench_nb.judges.model_aligner import LLMAligner
-
-    if isinstance(alignment, LLMAligner):
+    if isinstance(alignment, ModelAligner):
         aligner = alignment
 
         async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:

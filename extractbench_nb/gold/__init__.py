@@ -1,11 +1,19 @@
 """Reviewing gold: the audit, annotations, suspects, corrections, rules, agreement."""
 
-from extractbench_nb.core.cross_field_rules import RULES
+from extractbench_nb.core import RULES
+
+# for other rooms
+from extractbench_nb.gold.annotations import DECISIONS as DECISIONS
 from extractbench_nb.gold.annotations import Annotations
 from extractbench_nb.gold.annotators import agreement
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.consensus import suspects
+from extractbench_nb.gold.correction_files import CORRECTIONS as CORRECTIONS
+from extractbench_nb.gold.correction_files import Correction as Correction
+from extractbench_nb.gold.correction_files import cell_value as cell_value
+from extractbench_nb.gold.correction_frame import conflicting as conflicting
 from extractbench_nb.gold.correction_frame import corrections, save_corrections
+from extractbench_nb.gold.correction_frame import identity as identity
 from extractbench_nb.gold.findings import Audit, sample_findings
 from extractbench_nb.gold.published_checks import judged_findings, published_findings
 from extractbench_nb.gold.rules import check_rules

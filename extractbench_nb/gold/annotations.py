@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.support.files import read_own_json, write_texts
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.support.wording import document_json
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.files import read_own_json, write_texts
+from extractbench_nb.support.wording import document_json
 
 #: What a person may decide about a field, and what it means.
 DECISIONS: dict[str, str] = {

@@ -14,11 +14,16 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import canonical_unordered, read_document
-from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.runs.evaluate import evaluate_runs
-from extractbench_nb.runs.dataset import GOLD_SUFFIX, Dataset, list_files, load_dataset
+from extractbench_nb.core.values import canonical_unordered, read_document
 from extractbench_nb.errors import InputError
+from extractbench_nb.runs import (
+    GOLD_SUFFIX,
+    Dataset,
+    Evaluations,
+    evaluate_runs,
+    list_files,
+    load_dataset,
+)
 
 FIELDS = FrameSpec(
     "fields",

@@ -10,13 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar
-from extractbench_nb.core.values.json_values import json_type
-from extractbench_nb.runs.dataset import Dataset
-from extractbench_nb.support.wording import plural
-from extractbench_nb.core.pairing import undeclared
+from extractbench_nb.core import undeclared, violations
+from extractbench_nb.core.schema import parse_schema
+from extractbench_nb.core.values import json_type
 from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError, nearest
-from extractbench_nb.core.document_warnings import violations
 from extractbench_nb.gold import entries
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
 from extractbench_nb.gold.findings import (
@@ -30,9 +27,10 @@ from extractbench_nb.gold.findings import (
     chosen_kinds,
 )
 from extractbench_nb.gold.lookup import find_date_faults, find_values
-from extractbench_nb.pdf.pages import read_pages
-from extractbench_nb.pdf.page_text import PdfText
-from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.pdf import PdfText, read_pages
+from extractbench_nb.runs import Dataset
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.support.wording import plural
 
 _TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
 

@@ -13,9 +13,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.core import (
+    KIND_NAMES,
+    PROFILES,
+    MapItem,
+    OptimalAligner,
+    PairScore,
+    Scorer,
+    holds_something,
+    mismatch_kind,
+    pass_threshold,
+    resolve_union,
+)
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.schema import PRESENT, Children, Node, Schema, parse_schema
+from extractbench_nb.core.text import OfflineJudge, is_placeholder
+from extractbench_nb.core.values import (
     BRACKETED,
     bracketed,
     canonical_unordered,
@@ -23,22 +36,11 @@ from extractbench_nb.core.values.json_values import (
     leaf_texts,
     scalars,
 )
-from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.runs.dataset import Dataset
-from extractbench_nb.core.alignment import OptimalAligner
-from extractbench_nb.core.pairing import holds_something, resolve_union
-from extractbench_nb.core.profiles import PROFILES
-from extractbench_nb.core.scoring import Scorer
-from extractbench_nb.core.similarity import MapItem, PairScore, pass_threshold
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
-from extractbench_nb.core.mismatches import KIND_NAMES, mismatch_kind
 from extractbench_nb.gold.checks import audit
-from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.core.text.folding import is_placeholder
-from extractbench_nb.pdf.evidence import look_up
-from extractbench_nb.pdf.page_text import PdfText, index_of, squash
-from extractbench_nb.core.schema.schema_nodes import PRESENT, Children, Node, Schema
-from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.pdf import PdfText, index_of, look_up, squash
+from extractbench_nb.runs import Dataset, Evaluations
+from extractbench_nb.support.concurrency import progress_bar
 
 #: The kinds of suspects, with their meanings.
 SUSPECT_KINDS = {

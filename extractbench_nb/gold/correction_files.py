@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.files import reading
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import PATH_STEP, step_key
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.core.values import PATH_STEP, step_key
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.files import reading
+from extractbench_nb.support.wording import one_line
 
 OPS = ("replace", "add", "remove")
 

@@ -12,13 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.support.files import write_texts
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     PATH_STEP,
     canonical,
     private_copy,
 )
-from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.gold.correction_files import (
     CORRECTIONS,
@@ -31,6 +29,8 @@ from extractbench_nb.gold.correction_files import (
     csv_rows,
     csv_text,
 )
+from extractbench_nb.support.files import write_texts
+from extractbench_nb.support.wording import one_line
 
 
 def corrections(source: Any, *, who: str | None = None, why: str | None = None) -> pd.DataFrame:

@@ -9,15 +9,20 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.values.json_values import bracketed, canonical, json_text, member
-from extractbench_nb.support.wording import plural
-from extractbench_nb.core.pairing import leaves, resolve_union
+from extractbench_nb.core import leaves, resolve_union
+from extractbench_nb.core.schema import MISSING, Node, Schema
+from extractbench_nb.core.text import (
+    OfflineJudge,
+    fold,
+    is_placeholder,
+    normalize,
+    parse_date,
+    unify,
+)
+from extractbench_nb.core.values import bracketed, canonical, json_text, member
 from extractbench_nb.gold.findings import Finding
-from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.core.text.dates import parse_date
-from extractbench_nb.core.text.folding import fold, is_placeholder, normalize, unify
-from extractbench_nb.pdf.page_text import PdfText, words_of
-from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
+from extractbench_nb.pdf import PdfText, words_of
+from extractbench_nb.support.wording import plural
 
 
 class Place(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.cards import card_html, cell, document_text, table_of, table_row
 from extractbench_nb.support.wording import plural
-from extractbench_nb.errors import InputError, nearest
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

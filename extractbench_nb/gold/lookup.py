@@ -8,12 +8,18 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
+from extractbench_nb.core.text import (
+    MONTHS,
+    Date,
+    abbreviates,
+    fold,
+    is_placeholder,
+    parse_date,
+    unshifted,
+)
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject, shown
 from extractbench_nb.gold.findings import Finding
-from extractbench_nb.core.text.differences import abbreviates
-from extractbench_nb.core.text.dates import MONTHS, Date, parse_date, unshifted
-from extractbench_nb.core.text.folding import fold, is_placeholder
-from extractbench_nb.pdf.page_text import (
+from extractbench_nb.pdf import (
     Passage,
     PdfText,
     covered,

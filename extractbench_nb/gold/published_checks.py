@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.runs.dataset_statistics import shipped_frame
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.gold.findings import KINDS, SUMMARY_COLUMNS
-from extractbench_nb.stats.intervals import Drawing, wilson_interval
+from extractbench_nb.runs import shipped_frame
+from extractbench_nb.stats import Drawing, wilson_interval
 
-_FINDINGS, _JUDGED = "data/audit_findings.csv", "data/audit_judged.csv"
+_FINDINGS, _JUDGED = "gold/data/audit_findings.csv", "gold/data/audit_judged.csv"
 _COUNTS = ("real", "no_fault", "undecidable")
 
 _DECIDED = (

@@ -9,20 +9,19 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.support.model_json import unwrapped
-from extractbench_nb.runs.inputs import frame_of_runs, read_bytes, read_output
-from extractbench_nb.runs.dataset import Dataset
-from extractbench_nb.support.wording import cut
-from extractbench_nb.errors import ExtractBenchError, InputError, nearest
-from extractbench_nb.core.evaluation import read_predicted
-from extractbench_nb.core.cross_field_rules import (
+from extractbench_nb.core import (
     OUTCOMES,
     Rule,
     chosen_rules,
+    read_predicted,
     schema_names,
 )
-from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.schema import parse_schema
+from extractbench_nb.errors import ExtractBenchError, InputError, nearest
+from extractbench_nb.runs import Dataset, frame_of_runs, read_bytes, read_output
+from extractbench_nb.support.model_json import unwrapped
+from extractbench_nb.support.wording import cut
 
 CHECKED_COLUMNS = FrameSpec(
     "checked_rules",

@@ -17,18 +17,10 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.support.files import make_folder, new_folder, write_texts
+from extractbench_nb.core import is_below
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import PATH_STEP, canonical, equality_key, read_text
-from extractbench_nb.runs.dataset import (
-    ACCEPTED_FILES,
-    LICENCE_FILES,
-    RUN_FOLDER,
-    Dataset,
-    load_dataset,
-)
-from extractbench_nb.support.wording import one_line, plural
-from extractbench_nb.core.alternatives import is_below
+from extractbench_nb.core.schema import Validation, parse_schema
+from extractbench_nb.core.values import PATH_STEP, canonical, equality_key, read_text
 from extractbench_nb.errors import InputError, OutputError, nearest
 from extractbench_nb.gold.correction_files import (
     END,
@@ -43,10 +35,16 @@ from extractbench_nb.gold.correction_files import (
     patched,
 )
 from extractbench_nb.gold.correction_frame import checked, read_corrections, remarks_of
-from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.core.schema.validation import Validation
-from extractbench_nb.stats.breakdowns import gather
-from extractbench_nb.stats.compare import compare_runs
+from extractbench_nb.runs import (
+    ACCEPTED_FILES,
+    LICENCE_FILES,
+    RUN_FOLDER,
+    Dataset,
+    load_dataset,
+)
+from extractbench_nb.stats import compare_runs, gather
+from extractbench_nb.support.files import make_folder, new_folder, write_texts
+from extractbench_nb.support.wording import one_line, plural
 
 _MOST_PROBLEMS = 5
 

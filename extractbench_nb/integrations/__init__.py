@@ -1,4 +1,4 @@
-"""Scoring in other tools: `as_scorer`, and adapters for Inspect AI, MLflow and promptfoo.
+"""Scorers for other tools.
 
 Each adapter is a module that imports its tool: ``integrations.inspect_scorer``,
 ``integrations.mlflow_scorer`` and ``integrations.promptfoo``.
@@ -6,4 +6,8 @@ Each adapter is a module that imports its tool: ``integrations.inspect_scorer``,
 
 from extractbench_nb.integrations.scorer import DocumentScorer, ScoredOutput, as_scorer
 
-__all__ = ["DocumentScorer", "ScoredOutput", "as_scorer"]
+__all__ = [
+    "DocumentScorer",
+    "ScoredOutput",
+    "as_scorer",
+]

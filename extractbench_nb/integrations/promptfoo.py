@@ -10,8 +10,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from extractbench_nb.core import worst_fields
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.result import worst_fields
 from extractbench_nb.integrations.scorer import as_scorer, field_line
 
 _MOST = 50

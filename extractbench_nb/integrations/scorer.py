@@ -7,18 +7,21 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
-from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.core import (
+    Aligner,
+    Evaluation,
+    Profile,
+    choose_alignment,
+    evaluate_async,
+    get_profile,
+    worst_fields,
+)
+from extractbench_nb.core.schema import Schema, parse_schema
+from extractbench_nb.core.text import Judge, choose_judge
+from extractbench_nb.core.values import json_text
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.model_json import readable_output
 from extractbench_nb.support.wording import one_line, plural
-from extractbench_nb.core.profiles import Profile, get_profile
-from extractbench_nb.core.traversal import Aligner
-from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.evaluation import choose_alignment, evaluate_async
-from extractbench_nb.core.result import Evaluation, worst_fields
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.text.choosing import choose_judge
-from extractbench_nb.core.schema.schema_nodes import Schema
-from extractbench_nb.core.schema.parse import parse_schema
 
 #: Entries of ``Evaluation.summary`` that can be a scorer's value.
 SCORES = ("overall_score", "field_score", "pass_rate")

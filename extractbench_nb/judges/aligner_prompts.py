@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, takewhile
 from typing import Any
 
-from extractbench_nb.core.values.json_values import canonical
-from extractbench_nb.support.token_counts import count_tokens
-from extractbench_nb.core.similarity import MapItem
-from extractbench_nb.core.metrics.array_metrics import JUDGE_PARAMS
+from extractbench_nb.core import JUDGE_PARAMS, MapItem
+from extractbench_nb.core.schema import Node
+from extractbench_nb.core.values import canonical
 from extractbench_nb.judges.prompts import (
     Message,
     Unparsable,
@@ -21,7 +20,7 @@ from extractbench_nb.judges.prompts import (
     quoted,
     sendable,
 )
-from extractbench_nb.core.schema.schema_nodes import Node
+from extractbench_nb.support.token_counts import count_tokens
 
 _NUMBERS: Mapping[str, Any] = {"type": "array", "items": {"type": "integer"}}
 #: What a model is asked to answer with.

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from extractbench_nb.support.token_counts import count_tokens
+from extractbench_nb.core.text import JudgeCall, JudgeError, Question
 from extractbench_nb.errors import OutputError, UnavailableError
 from extractbench_nb.judges.background import Shared
-from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question
 from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
 from extractbench_nb.judges.call_failures import LONGEST_WAIT, Failure, scrub
 from extractbench_nb.judges.client import Completion, ModelRequest, complete, list_price, model_info
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
+from extractbench_nb.support.token_counts import count_tokens
 
 #: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
 _MARGIN = 2

@@ -20,7 +20,6 @@ from weakref import WeakKeyDictionary
 
 from extractbench_nb.errors import ExtractBenchError, needs
 from extractbench_nb.judges.background import BACKGROUND
-from extractbench_nb.core.text.judging import ClientError
 from extractbench_nb.judges.call_failures import (
     EXCHANGE,
     Exchange,
@@ -29,6 +28,7 @@ from extractbench_nb.judges.call_failures import (
     failure_of_error,
     problem_of,
 )
+from extractbench_nb.judges.field_judges import ClientError
 
 _LOADING = threading.Lock()
 #: Variables that LiteLLM reads while it is imported, and that are restored afterwards: use its own

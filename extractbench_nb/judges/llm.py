@@ -9,22 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from extractbench_nb.core.text import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.background import BACKGROUND
-from extractbench_nb.core.text.judging import (
+from extractbench_nb.judges.cache import JudgeCache, judge_cache
+from extractbench_nb.judges.calls import Asked, CallQueue
+from extractbench_nb.judges.field_judges import (
     NO_PARAMS,
     FieldJudge,
-    Judge,
-    JudgeCall,
-    JudgeError,
-    Question,
-    Verdict,
     gather_verdicts,
     pass_mark,
     take_vote,
 )
-from extractbench_nb.judges.cache import JudgeCache, judge_cache
-from extractbench_nb.judges.calls import Asked, CallQueue
 from extractbench_nb.judges.prompts import (
     ANSWER_SCHEMA,
     PROMPT_VERSION,

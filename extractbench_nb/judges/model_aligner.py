@@ -10,10 +10,19 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from extractbench_nb.support.token_counts import count_tokens
-from extractbench_nb.core.alignment import DENSE_PAIRS, HOPELESS, Side, equal_pairs, unpaired
-from extractbench_nb.core.bounds import Pairs
-from extractbench_nb.core.proxy import proxy_matrix
+from extractbench_nb.core import (
+    DENSE_PAIRS,
+    HOPELESS,
+    Pairs,
+    Side,
+    array_params,
+    equal_pairs,
+    proxy_matrix,
+    unpaired,
+)
+from extractbench_nb.core.schema import Node
+from extractbench_nb.core.text import JudgeCall, JudgeError
+from extractbench_nb.errors import ExtractBenchError, InputError
 from extractbench_nb.judges.aligner_prompts import (
     ALIGNMENT_SCHEMA,
     AROUND_ANSWER,
@@ -25,12 +34,9 @@ from extractbench_nb.judges.aligner_prompts import (
     read_pairs,
     tokens_of,
 )
-from extractbench_nb.core.similarity import array_params
-from extractbench_nb.errors import ExtractBenchError, InputError
-from extractbench_nb.core.text.judging import JudgeCall, JudgeError
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.settings import Settings
-from extractbench_nb.core.schema.schema_nodes import Node
+from extractbench_nb.support.token_counts import count_tokens
 
 #: Gold items that each predicted item proposes itself to, if they did not choose it.
 _PROPOSALS = 2

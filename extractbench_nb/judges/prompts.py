@@ -14,12 +14,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from extractbench_nb.core.values.json_values import canonical
+from extractbench_nb.core.schema import Validation
+from extractbench_nb.core.text import Question
+from extractbench_nb.core.values import canonical
+from extractbench_nb.errors import ConfigError, nearest
 from extractbench_nb.support.model_json import json_objects
 from extractbench_nb.support.wording import cut
-from extractbench_nb.errors import ConfigError, nearest
-from extractbench_nb.core.text.judging import Question
-from extractbench_nb.core.schema.validation import Validation
 
 #: Version of the texts; part of what an answer is cached by.
 PROMPT_VERSION = "v1"

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from extractbench_nb.core.values.json_values import canonical, read_text, without_brackets
-from extractbench_nb.support.wording import cut
+from extractbench_nb.core.text import JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.core.values import canonical, read_text, without_brackets
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.cache import Entry, JudgeCache, read_lines, request_key
 from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.prompts import PROMPT_VERSION, Unparsable
 from extractbench_nb.judges.settings import Settings, Unchecked
+from extractbench_nb.support.wording import cut
 
 #: What the metric id of a failed call begins with, in reports of the published package.
 _FAILED_CALL = "error_"

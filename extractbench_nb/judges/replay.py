@@ -7,32 +7,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from extractbench_nb.support.token_counts import count_tokens
-from extractbench_nb.errors import InputError
-from extractbench_nb.core.text.judging import (
+from extractbench_nb.core.text import (
     Judge,
     JudgeCall,
     JudgeError,
+    OfflineJudge,
     Question,
     Verdict,
-    gather_verdicts,
-)
-from extractbench_nb.judges.cache import JudgeCache, request_key
-from extractbench_nb.judges.calls import Asked
-from extractbench_nb.core.text.choosing import (
-    Ensemble,
     check_judge,
     choose_judge,
     fingerprint_of,
     judge_of_document,
     verdict_of,
 )
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges.cache import JudgeCache, request_key
+from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.client import litellm
+from extractbench_nb.judges.ensemble import Ensemble
+from extractbench_nb.judges.field_judges import gather_verdicts
 from extractbench_nb.judges.llm import ABSENT, LLMJudge, ModelJudge
-from extractbench_nb.core.text.offline_judge import OfflineJudge
 from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.recorded import RecordedReports, open_recording
 from extractbench_nb.judges.settings import DEFAULT_MODEL, Unchecked
+from extractbench_nb.support.token_counts import count_tokens
 
 
 class ReplayJudge(ModelJudge):

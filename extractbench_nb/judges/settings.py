@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.core.text.judging import VOTES
 from extractbench_nb.judges.client import client_errors, fault_behind, list_price, litellm
+from extractbench_nb.judges.field_judges import VOTES
 from extractbench_nb.judges.prompts import check_template
 
 #: Environment variable with the default model of judges.

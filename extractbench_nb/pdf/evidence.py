@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.core.values.json_values import member
-from extractbench_nb.support.token_counts import gpt2
+from extractbench_nb.core.text import is_placeholder
+from extractbench_nb.core.values import member
 from extractbench_nb.errors import InputError, MissingPdfError
-from extractbench_nb.core.text.folding import is_placeholder
 from extractbench_nb.pdf.page_images import HasPdfs, lines_of, pdf_of
+from extractbench_nb.pdf.page_text import PdfText, index_of, shape_of
 from extractbench_nb.pdf.search import (
     UNSPACED,
     WRITTEN,
@@ -28,7 +28,7 @@ from extractbench_nb.pdf.search import (
     sought,
     spellings,
 )
-from extractbench_nb.pdf.page_text import PdfText, index_of, shape_of
+from extractbench_nb.support.token_counts import gpt2
 
 #: Words, numbers and dates of a document of some twenty pages; shorter ones count as that long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10

@@ -17,8 +17,8 @@ import pandas as pd
 
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.pages import MOST_PIXELS, ask
 from extractbench_nb.pdf.page_text import Excerpt
+from extractbench_nb.pdf.pages import MOST_PIXELS, ask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,9 +15,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from extractbench_nb.support.files import file_hash
 from extractbench_nb.errors import InputError, needs
-from extractbench_nb.pdf import pdf_worker as pdf_worker
+from extractbench_nb.pdf import pdf_worker
+from extractbench_nb.support.files import file_hash
 
 #: Limits for one PDF: bytes of memory, seconds, characters of text, pixels of an image.
 _MEMORY, _SECONDS, _CHARACTERS = 2 * 2**30, 300, 50_000_000

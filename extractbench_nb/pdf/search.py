@@ -11,9 +11,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb.core.text import (
+    Date,
+    currency_signs,
+    in_words,
+    parse_date,
+    read_quantity,
+    unshifted,
+)
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.text.dates import Date, parse_date, unshifted
-from extractbench_nb.core.text.quantities import currency_signs, in_words, read_quantity
 from extractbench_nb.pdf.page_text import (
     Figure,
     PdfText,

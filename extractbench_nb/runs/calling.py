@@ -15,15 +15,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.core.values.json_values import escape_pointer
+from extractbench_nb.core.schema import BY_FIELD, parse_schema
+from extractbench_nb.core.values import escape_pointer
 from extractbench_nb.errors import InputError
+from extractbench_nb.judges import (
+    CallQueue,
+    Completion,
+    Failure,
+    ModelRequest,
+    placeholders_of,
+    quoted,
+    scrub,
+    sendable,
+)
+from extractbench_nb.pdf import read_pages
 from extractbench_nb.runs.folders import Output
-from extractbench_nb.judges.call_failures import Failure, scrub
-from extractbench_nb.judges.calls import CallQueue
-from extractbench_nb.judges.client import Completion, ModelRequest
-from extractbench_nb.judges.prompts import placeholders_of, quoted, sendable
-from extractbench_nb.pdf.pages import read_pages
-from extractbench_nb.core.schema.parse import BY_FIELD, parse_schema
 
 MODES = ("prompt", "structured")
 #: Version of the built-in prompts.

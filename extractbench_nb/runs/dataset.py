@@ -25,15 +25,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.files import cache_folder, file_hash
+from extractbench_nb.core import ACCEPTED_COLUMNS, read_accepted
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import read_document
+from extractbench_nb.core.values import read_document
+from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset_statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.support.cards import table
+from extractbench_nb.support.files import cache_folder, file_hash
 from extractbench_nb.support.wording import plural
-from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
-from extractbench_nb.core.accepted_input import ACCEPTED_COLUMNS, read_accepted
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
 COMMIT = "88bc6ac0eac2e9cbf73dd697e329de555410f203"
@@ -66,7 +66,7 @@ def released_files() -> tuple[ReleasedFile, ...]:
             int(row["size"]) if row["size"] else None,
             row["sha256"] or None,
         )
-        for row in statistics.shipped_rows("data/registry.csv")
+        for row in statistics.shipped_rows("runs/data/registry.csv")
     )
 
 

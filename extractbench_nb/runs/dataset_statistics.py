@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.files import cache_folder, file_hash, load_figures, save_figures
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import read_document
-from extractbench_nb.support.token_counts import count_tokens
+from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.pdf.pages import read_pages
+from extractbench_nb.pdf import read_pages
+from extractbench_nb.support.files import cache_folder, file_hash, load_figures, save_figures
+from extractbench_nb.support.token_counts import count_tokens
 
 
 def shipped_table(place: str, **options: Any) -> pd.DataFrame:
-    """Read a table as pandas does."""
-    with files("extractbench_nb.benchmark").joinpath(place).open(encoding="utf-8") as file:
+    """Read a table of the package, such as ``gold/data/audit_findings.csv``, as pandas does."""
+    with files("extractbench_nb").joinpath(place).open(encoding="utf-8") as file:
         frame: pd.DataFrame = pd.read_csv(file, **options)
     return frame
 
@@ -172,7 +172,7 @@ def shipped_statistics(dataset: str = "extractbench") -> pd.DataFrame:
     >>> int(shipped_statistics()["gold_values"].sum())
     12872
     """
-    return shipped_frame("data/documents.csv", SHIPPED_COLUMNS, dataset)
+    return shipped_frame("runs/data/documents.csv", SHIPPED_COLUMNS, dataset)
 
 
 def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:
@@ -183,7 +183,7 @@ def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:
     >>> shipped_schemas()["keys"].tolist()
     [16, 369, 13, 31, 12]
     """
-    return shipped_frame("data/schemas.csv", SHIPPED_SCHEMA_COLUMNS, dataset)
+    return shipped_frame("runs/data/schemas.csv", SHIPPED_SCHEMA_COLUMNS, dataset)
 
 
 @cache
@@ -191,6 +191,6 @@ def _known(kind: FileKind) -> Mapping[str, Mapping[str, int]]:
     """Return the shipped figures of files by their hashes."""
     return {
         row[kind.hash_column]: {name: int(row[name]) for name in kind.figures}
-        for row in shipped_rows("data/documents.csv")
+        for row in shipped_rows("runs/data/documents.csv")
         if row[kind.hash_column] and all(row[name] for name in kind.figures)
     }

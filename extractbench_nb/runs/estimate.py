@@ -8,25 +8,34 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.support.concurrency import run_anywhere
-from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, known_sums
+from extractbench_nb.core import (
+    Aligner,
+    OptimalAligner,
+    Profile,
+    Run,
+    Scorer,
+    choose_alignment,
+    get_profile,
+)
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.core.schema import MISSING, Node, Schema
+from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, choose_judge
+from extractbench_nb.errors import InputError
+from extractbench_nb.judges import (
+    ALIGNING,
+    Alignment,
+    LLMAligner,
+    Notes,
+    PlannedCall,
+    answer_tokens,
+    list_price,
+    rehearsing,
+)
 from extractbench_nb.runs.inputs import Documents, evaluated_source, read_output, read_runs
 from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.concurrency import run_anywhere
+from extractbench_nb.support.pandas_helpers import known_sums
 from extractbench_nb.support.wording import dollars, plural
-from extractbench_nb.core.alignment import OptimalAligner
-from extractbench_nb.judges.model_aligner import ALIGNING, Alignment, LLMAligner
-from extractbench_nb.core.profiles import Profile, get_profile
-from extractbench_nb.judges.aligner_prompts import answer_tokens
-from extractbench_nb.core.scoring import Scorer
-from extractbench_nb.core.traversal import Aligner
-from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation import Run, choose_alignment
-from extractbench_nb.core.text.judging import Judge, JudgeError
-from extractbench_nb.core.text.choosing import choose_judge
-from extractbench_nb.judges.client import list_price
-from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.judges.replay import Notes, PlannedCall, rehearsing
-from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
 
 __all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost"]
 

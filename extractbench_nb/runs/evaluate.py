@@ -12,8 +12,21 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar
-from extractbench_nb.core.values.json_values import private_copy, read_document
+from extractbench_nb.core import (
+    Aligner,
+    Evaluation,
+    Inputs,
+    Profile,
+    check_models,
+    choose_alignment,
+    evaluate,
+    get_profile,
+    read_predicted,
+)
+from extractbench_nb.core.schema import SchemaSource
+from extractbench_nb.core.text import Judge, choose_judge
+from extractbench_nb.core.values import private_copy, read_document
+from extractbench_nb.errors import InputError, needs
 from extractbench_nb.runs.inputs import (
     Cell,
     Documents,
@@ -49,14 +62,7 @@ from extractbench_nb.runs.workers import (
     runner,
     start_workers,
 )
-from extractbench_nb.core.profiles import Profile, get_profile
-from extractbench_nb.core.traversal import Aligner
-from extractbench_nb.errors import InputError, needs
-from extractbench_nb.core.evaluation import check_models, choose_alignment, evaluate, read_predicted
-from extractbench_nb.core.result import Evaluation, Inputs
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.text.choosing import choose_judge
-from extractbench_nb.core.schema.parse import SchemaSource
+from extractbench_nb.support.concurrency import progress_bar
 
 __all__ = ["evaluate_runs", "load_evaluations"]
 

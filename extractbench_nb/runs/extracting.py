@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar, run_anywhere
-from extractbench_nb.support.files import make_folder
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.runs.dataset import Dataset
-from extractbench_nb.support.cards import card_html, document_text
 from extractbench_nb.errors import InputError
+from extractbench_nb.judges import BACKGROUND, CallQueue, ModelRequest, Settings, read_environment
 from extractbench_nb.runs.calling import PASSING, REASONS, NotAskedError, Prompt, call_model
+from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.folders import (
     Output,
     RunFolder,
@@ -36,10 +34,9 @@ from extractbench_nb.runs.plans import (
     make_tasks,
     refuse_other_run,
 )
-from extractbench_nb.judges.background import BACKGROUND
-from extractbench_nb.judges.calls import CallQueue
-from extractbench_nb.judges.client import ModelRequest
-from extractbench_nb.judges.settings import Settings, read_environment
+from extractbench_nb.support.cards import card_html, document_text
+from extractbench_nb.support.concurrency import progress_bar, run_anywhere
+from extractbench_nb.support.files import make_folder
 
 RUN_OUTPUT_COLUMNS = FrameSpec(
     "run_outputs",

@@ -14,8 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from extractbench_nb.support.concurrency import progress_bar
-from extractbench_nb.support.files import file_hash, make_folder
+from extractbench_nb.errors import DatasetError, nearest, needs
 from extractbench_nb.runs.dataset import (
     COMMIT,
     EXTRACTBENCH_VARIABLE,
@@ -27,7 +26,8 @@ from extractbench_nb.runs.dataset import (
     load_dataset,
     released_files,
 )
-from extractbench_nb.errors import DatasetError, nearest, needs
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.support.files import file_hash, make_folder
 
 if TYPE_CHECKING:
     from pooch import Pooch

@@ -20,10 +20,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from extractbench_nb.support.files import make_folder, read_own_file, read_own_json, write_texts
 from extractbench_nb._version import __version__
-from extractbench_nb.runs.dataset import list_files
 from extractbench_nb.errors import InputError, OutputError, nearest, needs
+from extractbench_nb.runs.dataset import list_files
+from extractbench_nb.support.files import make_folder, read_own_file, read_own_json, write_texts
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1

@@ -18,9 +18,24 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 from pandas.api import types
 
-from extractbench_nb.support.files import reading
+from extractbench_nb.core import Alternative, by_document, read_accepted, read_predicted
 from extractbench_nb.core.frames import Column, as_pandas
-from extractbench_nb.core.values.json_values import canonical, plain_levels, private_copy, read_document
+from extractbench_nb.core.schema import (
+    ENVELOPES,
+    STRUCTURE_OR_REF,
+    Schema,
+    fields_of,
+    nodes_of,
+    parse_schema,
+    with_metrics,
+)
+from extractbench_nb.core.values import (
+    canonical,
+    plain_levels,
+    private_copy,
+    read_document,
+)
+from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 from extractbench_nb.runs.rows import (
     SUMMARIES,
     is_time,
@@ -28,13 +43,8 @@ from extractbench_nb.runs.rows import (
     time_dtype,
     value_to_text,
 )
+from extractbench_nb.support.files import reading
 from extractbench_nb.support.wording import fitted
-from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
-from extractbench_nb.core.accepted_input import Alternative, by_document, read_accepted
-from extractbench_nb.core.evaluation import read_predicted
-from extractbench_nb.core.schema.schema_nodes import Schema
-from extractbench_nb.core.schema.parse import ENVELOPES, fields_of, nodes_of, parse_schema, with_metrics
-from extractbench_nb.core.schema.resolve import STRUCTURE_OR_REF
 
 
 class Documents(Protocol):

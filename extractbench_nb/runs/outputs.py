@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.core.values.json_values import read_cut_off, read_document
-from extractbench_nb.support.model_json import repaired, unwrapped
-from extractbench_nb.runs.inputs import read_bytes
+from extractbench_nb.core.schema import parse_schema
+from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.runs.inputs import read_bytes
 from extractbench_nb.runs.parsing import (
     FAILURES,
     Conformance,
@@ -25,8 +25,8 @@ from extractbench_nb.runs.parsing import (
     read_output,
 )
 from extractbench_nb.runs.plans import DatasetLike, documents_of
-from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.support.model_json import read_cut_off, repaired, unwrapped
+from extractbench_nb.support.pandas_helpers import refuse_missing
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from extractbench_nb.core.values.json_values import json_type, read_document
+from extractbench_nb.core.schema import Schema, Validation, parse_schema
+from extractbench_nb.core.values import json_type, read_document
 from extractbench_nb.support.model_json import fault_of, unwrapped
-from extractbench_nb.core.schema.schema_nodes import Schema
-from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.core.schema.validation import Validation
 
 #: How an output can fail, in the order of the checks. The paper (Table 7) names empty_response,
 #: trailing_comma, page_limit, truncated_json and context_length.

@@ -13,12 +13,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.support.files import file_hash
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values.json_values import canonical
-from extractbench_nb.runs.inputs import Documents
-from extractbench_nb.runs.dataset import Dataset, load_dataset
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
+from extractbench_nb.judges import (
+    ModelRequest,
+    Settings,
+    check_model,
+    client_errors,
+    litellm,
+    most_tokens,
+)
+from extractbench_nb.pdf import read_pages
 from extractbench_nb.runs.calling import (
     MODES,
     Prompt,
@@ -26,12 +32,11 @@ from extractbench_nb.runs.calling import (
     plain_schema,
     strict_breaches,
 )
+from extractbench_nb.runs.dataset import Dataset, load_dataset
 from extractbench_nb.runs.folders import RunFolder, describe_run
-from extractbench_nb.judges.calls import most_tokens
-from extractbench_nb.judges.client import ModelRequest, client_errors, litellm
-from extractbench_nb.judges.settings import Settings, check_model
-from extractbench_nb.pdf.pages import read_pages
-from extractbench_nb.stats.breakdowns import refuse_missing
+from extractbench_nb.runs.inputs import Documents
+from extractbench_nb.support.files import file_hash
+from extractbench_nb.support.pandas_helpers import refuse_missing
 
 DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
 

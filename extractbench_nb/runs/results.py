@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
-from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, own_copy
-from extractbench_nb.core.values.json_values import read_document
+from extractbench_nb.core import (
+    MISMATCH_COLUMNS,
+    RULES,
+    SUMMARY,
+    Evaluation,
+    Inputs,
+    mismatch_frame,
+)
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.core.values import read_document
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs.rows import (
     BATCH_RULES,
     BY_RUN,
@@ -35,12 +43,9 @@ from extractbench_nb.runs.storage import (
     refuse_foreign,
 )
 from extractbench_nb.support.cards import card_html, document_text, table_html
+from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
+from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import dollars, one_line, plural, ratio_text
-from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.core.evaluation_frames import SUMMARY
-from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
-from extractbench_nb.core.result import Evaluation, Inputs
-from extractbench_nb.core.cross_field_rules import RULES
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -16,24 +16,25 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
-from extractbench_nb.core.frames import TEXT, Column, FrameSpec
-from extractbench_nb.support.wording import document_json
-from extractbench_nb.core.records import settled
-from extractbench_nb.errors import InputError, needs
-from extractbench_nb.core.evaluation import MAX_DEPTH
-from extractbench_nb.core.evaluation_frames import (
+from extractbench_nb.core import (
     ARRAY_COLUMNS,
     CALL_COLUMNS,
     FIELD_COLUMNS,
     MATCH_COLUMNS,
+    MAX_DEPTH,
+    RULE_COLUMNS,
     SUMMARY,
+    Evaluation,
     array_row,
     call_rows,
     field_rows,
     match_rows,
+    settled,
+    summary_entries,
 )
-from extractbench_nb.core.result import Evaluation, summary_entries
-from extractbench_nb.core.cross_field_rules import RULE_COLUMNS
+from extractbench_nb.core.frames import TEXT, Column, FrameSpec
+from extractbench_nb.errors import InputError, needs
+from extractbench_nb.support.wording import document_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.values.json_values import read_document
-from extractbench_nb.runs.inputs import Cell, Plan, read_output
-from extractbench_nb.runs.rows import BATCH_RULES
-from extractbench_nb.core.evaluation import read_predicted
-from extractbench_nb.core.cross_field_rules import (
+from extractbench_nb.core import (
     RULES,
     Rule,
     RuleOutcome,
+    read_predicted,
     rule_row,
     schema_names,
     source_hash,
 )
+from extractbench_nb.core.values import read_document
+from extractbench_nb.runs.inputs import Cell, Plan, read_output
+from extractbench_nb.runs.rows import BATCH_RULES
 
 
 class CheckedRules(NamedTuple):

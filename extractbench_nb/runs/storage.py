@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import read_document
 from extractbench_nb._version import __version__
+from extractbench_nb.core import RULE_COLUMNS, SUMMARY, WARNING_COLUMNS, Evaluation, source_hash
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values import read_document
+from extractbench_nb.errors import InputError, OutputError, needs
 from extractbench_nb.runs.inputs import Cell, Plan
 from extractbench_nb.runs.rows import (
     BATCH_RULES,
@@ -40,12 +41,8 @@ from extractbench_nb.runs.rows import (
 )
 from extractbench_nb.runs.rule_rows import CheckedRules
 from extractbench_nb.runs.workers import Context, Finished, custom_metrics
+from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
 from extractbench_nb.support.wording import cut
-from extractbench_nb.errors import InputError, OutputError, needs
-from extractbench_nb.core.evaluation_frames import SUMMARY
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.core.cross_field_rules import RULE_COLUMNS, source_hash
-from extractbench_nb.core.document_warnings import WARNING_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

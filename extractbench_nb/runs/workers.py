@@ -24,17 +24,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from extractbench_nb.support.concurrency import run_anywhere, worker_count, worker_pool
+from extractbench_nb.core import REGISTRY, Aligner, Alternative, Metric, Profile, Run
+from extractbench_nb.core.schema import Schema
+from extractbench_nb.core.text import Judge
+from extractbench_nb.errors import ExtractBenchError, InputError, needs
 from extractbench_nb.runs.inputs import evaluated_source, read_output
 from extractbench_nb.runs.rows import is_settled, packed_rows
-from extractbench_nb.core.profiles import Profile
-from extractbench_nb.core.traversal import Aligner
-from extractbench_nb.errors import ExtractBenchError, InputError, needs
-from extractbench_nb.core.accepted_input import Alternative
-from extractbench_nb.core.evaluation import Run
-from extractbench_nb.core.metrics.registry import REGISTRY, Metric
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.support.concurrency import run_anywhere, worker_count, worker_pool
 
 
 class Task(NamedTuple):

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import json_text, json_type
+from extractbench_nb.core.schema import MISSING
+from extractbench_nb.core.values import json_text, json_type
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.schema.schema_nodes import MISSING
 from extractbench_nb.simulation.documents import (
     Change,
     Place,

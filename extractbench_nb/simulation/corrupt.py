@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from extractbench_nb.core import refuse_non_json
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import read_document
+from extractbench_nb.core.schema import SchemaSource, parse_schema
+from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation import refuse_non_json
-from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 from extractbench_nb.simulation.catalogue import CORRUPTIONS, ITEM, Corruption, chosen
 from extractbench_nb.simulation.documents import (
     Change,

@@ -14,18 +14,19 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.core import PROFILES, REGISTRY, Profile, evaluate, get_profile, refuse_non_json
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.core.values.json_values import canonical, read_document
-from extractbench_nb.support.wording import fitted
-from extractbench_nb.core.profiles import PROFILES, Profile, get_profile
+from extractbench_nb.core.schema import (
+    PRESETS,
+    Node,
+    NodeConfig,
+    Schema,
+    parse_config,
+    parse_schema,
+)
+from extractbench_nb.core.text import Judge
+from extractbench_nb.core.values import canonical, read_document
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.core.evaluation import evaluate, refuse_non_json
-from extractbench_nb.core.metrics.registry import REGISTRY
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.schema.evaluation_config import PRESETS, NodeConfig, parse_config
-from extractbench_nb.core.schema.schema_nodes import Node, Schema
-from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.simulation.catalogue import (
     CORRUPTIONS,
     LARGEST,
@@ -37,7 +38,9 @@ from extractbench_nb.simulation.catalogue import (
 )
 from extractbench_nb.simulation.corrupt import check_share, corrupt_one_way
 from extractbench_nb.simulation.documents import Change, Document, Pool, copied, pool_of
-from extractbench_nb.stats.intervals import Drawing, mean_intervals
+from extractbench_nb.stats import Drawing, mean_intervals
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.support.wording import fitted
 
 # --- metrics and profiles ---------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
-from extractbench_nb.core.values.json_values import bracketed, leaf_texts
-from extractbench_nb.core.pairing import resolve_union
-from extractbench_nb.core.schema.schema_nodes import MISSING, Node
+from extractbench_nb.core import resolve_union
+from extractbench_nb.core.schema import MISSING, Node
+from extractbench_nb.core.values import bracketed, leaf_texts
 
 T = TypeVar("T")
 

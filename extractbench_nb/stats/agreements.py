@@ -12,10 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.core.frames import TEXT
-from extractbench_nb.support.cards import text_card
-from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.breakdowns import gather, refuse_missing
+from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import (
     DIGITS,
     Drawing,
@@ -27,6 +25,9 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
     with_range,
 )
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.wording import one_line
 
 _ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")

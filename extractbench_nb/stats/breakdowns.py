@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from extractbench_nb.core import OUTCOMES, SUMMARY, mismatch_kinds
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb.errors import InputError, nearest, no_column
-from extractbench_nb.core.evaluation_frames import OUTCOMES, SUMMARY
-from extractbench_nb.core.mismatches import mismatch_kinds
+from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.errors import InputError, nearest
 
 _LEVELS = ("run", "document")
 
@@ -94,16 +94,6 @@ def known_columns(by: object, frame: pd.DataFrame, *, without: Collection[str] =
             hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
             raise InputError(f"by is {name!r}; {hint}")
     return list(dict.fromkeys(names))
-
-
-def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:
-    """Raise `InputError` that names a column which a frame does not have, if any."""
-    source: object = frame
-    if not isinstance(source, pd.DataFrame):
-        raise InputError(f"{what} is {type(source).__name__}; expected a DataFrame")
-    for name in names:
-        if name not in frame.columns:
-            raise InputError(f"{what}: there is {no_column(name, frame)}")
 
 
 def label(key: object) -> str:

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.support.cards import text_card
-from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.breakdowns import known_columns, label, with_extra_columns
 from extractbench_nb.stats.confidences import JudgedValues, Levels, judged_values
 from extractbench_nb.stats.intervals import Drawing, Numbers, number, with_range
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import one_line, plural
 
 CALIBRATION_COLUMNS = FrameSpec(
     "scores",

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec, stacked
-from extractbench_nb.core.values.json_values import canonical
-from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.support.wording import cut
+from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError
+from extractbench_nb.runs import Evaluations
+from extractbench_nb.support.pandas_helpers import stacked
+from extractbench_nb.support.wording import cut
 
 #: Verdicts on a field or an item, the worst first.
 CHANGES = ("regressed", "unknown", "other_failure", "lower", "higher", "improved")

@@ -12,17 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.core.frames import TEXT, Column, DescribedFrames, FrameSpec, numbered
-from extractbench_nb.support.cards import (
-    card_html,
-    cell,
-    document_text,
-    more_html,
-    more_rows,
-    table_of,
-    table_row,
-)
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.core.frames import TEXT, Column, DescribedFrames, FrameSpec
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.stats.breakdowns import gather, known_columns, label
 from extractbench_nb.stats.intervals import (
@@ -36,6 +26,17 @@ from extractbench_nb.stats.intervals import (
     sign_flip_tests,
     with_range,
 )
+from extractbench_nb.support.cards import (
+    card_html,
+    cell,
+    document_text,
+    more_html,
+    more_rows,
+    table_of,
+    table_row,
+)
+from extractbench_nb.support.pandas_helpers import numbered
+from extractbench_nb.support.wording import one_line
 
 # --- results ----------------------------------------------------------------------------------
 

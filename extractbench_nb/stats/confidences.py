@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from extractbench_nb.core import Profile, read_predicted
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb.core.profiles import Profile
+from extractbench_nb.core.text import Judge
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.evaluation import read_predicted
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.stats.breakdowns import gather, refuse_missing
+from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import Drawing, Numbers, weights_drawn
+from extractbench_nb.support.pandas_helpers import refuse_missing
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from extractbench_nb.runs.inputs import Documents
+    from extractbench_nb.runs import Documents
 
 CONFIDENCE_COLUMNS = FrameSpec(
     "confidences",
@@ -244,7 +244,7 @@ def run_agreement(
     >>> run_agreement(runs)[["run", "path", "confidence"]].values.tolist()
     [['1', '$.a', 0.5], ['2', '$.a', 0.5], ['3', '$.a', 0.0]]
     """
-    from extractbench_nb.runs.evaluate import evaluate_runs
+    from extractbench_nb.runs import evaluate_runs
 
     if isinstance(getattr(runs, "runs", None), pd.DataFrame):
         runs, dataset = runs.runs, runs if dataset is None else dataset

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from extractbench_nb.core import REGISTRY
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.support.cards import text_card
-from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.metrics.registry import REGISTRY
-from extractbench_nb.stats.breakdowns import gather, refuse_missing
+from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import (
     Drawing,
     Numbers,
@@ -22,6 +20,9 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
     with_range,
 )
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.wording import one_line, plural
 
 CONSISTENCY_COLUMNS = FrameSpec(
     "fields",

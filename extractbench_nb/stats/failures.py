@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec, as_pandas, numbered
-from extractbench_nb.support.token_counts import count_tokens
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.runs.parsing import FAILURES
-from extractbench_nb.runs.plans import DatasetLike, documents_of
-from extractbench_nb.stats.breakdowns import known_columns, refuse_missing
+from extractbench_nb.runs import FAILURES, DatasetLike, documents_of
+from extractbench_nb.stats.breakdowns import known_columns
 from extractbench_nb.stats.intervals import (
     DIGITS,
     EQUAL,
@@ -24,6 +22,8 @@ from extractbench_nb.stats.intervals import (
     Numbers,
     wilson_interval,
 )
+from extractbench_nb.support.pandas_helpers import numbered, refuse_missing
+from extractbench_nb.support.token_counts import count_tokens
 
 Counts = npt.NDArray[np.int64]
 

@@ -11,13 +11,9 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import DescribedFrames
-from extractbench_nb.core.values.json_values import canonical
-from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.runs.evaluate import load_evaluations
-from extractbench_nb.runs.storage import first_difference
-from extractbench_nb.support.cards import text_card
-from extractbench_nb.support.wording import cut, markdown_cell, one_line, plural, value_text
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.runs import Evaluations, first_difference, load_evaluations
 from extractbench_nb.stats.changes import (
     DOCUMENT_COLUMNS,
     DOCUMENT_VERDICTS,
@@ -32,6 +28,8 @@ from extractbench_nb.stats.changes import (
 )
 from extractbench_nb.stats.compare import MEASURES, Comparison, compare_runs
 from extractbench_nb.stats.intervals import number, with_range
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import cut, markdown_cell, one_line, plural, value_text
 
 # --- result -----------------------------------------------------------------------------------
 

@@ -11,17 +11,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.files import write_texts
-from extractbench_nb.core.values.json_values import canonical, read_document
-from extractbench_nb.support.model_json import readable_output
-from extractbench_nb.runs.inputs import content_digest, scoring_digest
-from extractbench_nb.support.wording import document_json, one_line, plural
+from extractbench_nb.core import Evaluation, evaluate, read_accepted
+from extractbench_nb.core.values import canonical, read_document
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.accepted_input import read_accepted
-from extractbench_nb.core.evaluation import evaluate
-from extractbench_nb.core.result import Evaluation
+from extractbench_nb.runs import content_digest, scoring_digest
 from extractbench_nb.stats.changes import SAME
 from extractbench_nb.stats.compare import MEASURES
+from extractbench_nb.support.files import write_texts
+from extractbench_nb.support.model_json import readable_output
+from extractbench_nb.support.wording import document_json, one_line, plural
 
 GOLD, SCHEMA, BASELINE = "gold.json", "schema.json", "baseline.json"
 _FORMAT = 1

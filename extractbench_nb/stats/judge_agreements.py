@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from extractbench_nb.core import REGISTRY
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.core.values.json_values import canonical
-from extractbench_nb.support.cards import more_rows, text_card
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.metrics.registry import REGISTRY
 from extractbench_nb.stats.agreements import Joined, agreement_of, join_verdicts
-from extractbench_nb.stats.breakdowns import gather, refuse_missing
+from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import Drawing, with_range
+from extractbench_nb.support.cards import more_rows, text_card
+from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.wording import one_line
 
 _UNDEFINED = "NaN where it is not defined"
 _DISTANCE = f"mean distance of scores; {_UNDEFINED}"

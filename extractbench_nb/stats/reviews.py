@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.support.cards import text_card
-from extractbench_nb.support.wording import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import (
     JudgedValues,
@@ -27,6 +25,8 @@ from extractbench_nb.stats.intervals import (
     number,
     with_range,
 )
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import plural
 
 REVIEW_COLUMNS = FrameSpec(
     "ranked",

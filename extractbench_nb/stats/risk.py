@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.support.cards import text_card
-from extractbench_nb.support.wording import plural
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.confidences import Levels, judged_values
 from extractbench_nb.stats.intervals import Drawing, Numbers, check_share, number
+from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.wording import plural
 
 RISK_COLUMNS = FrameSpec(
     "curve",

@@ -44,7 +44,7 @@ def gpt2() -> Encoding:
     [15496, 995]
     """
     tiktoken = needs("tiktoken", "benchmark")
-    text = lzma.decompress((files("extractbench_nb") / "gpt2.xz").read_bytes()).decode()
+    text = lzma.decompress((files("extractbench_nb.support") / "gpt2.xz").read_bytes()).decode()
     ranks = {token.encode("latin-1"): n for n, token in enumerate(text.split(_SEPARATOR))}
     encoding: Encoding = tiktoken.Encoding(
         "gpt2", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={_END: len(ranks)}

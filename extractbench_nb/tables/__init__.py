@@ -1,19 +1,36 @@
 """Tables as grids of cells: reading, GriTS and other metrics, canonical form, detected objects."""
 
 from extractbench_nb.tables.batches import TableScores, array_tables, evaluate_tables
+
+# for other rooms
+from extractbench_nb.tables.canonical import Canonical as Canonical
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table
+from extractbench_nb.tables.cells import is_share as is_share
 from extractbench_nb.tables.compare_arrays import compare_tables
-from extractbench_nb.tables.keep_curves import keep_curves, made_up_tables, pubtables
 from extractbench_nb.tables.detection import detection_scores
-from extractbench_nb.tables.grits_result import GriTS
-from extractbench_nb.tables.grid_similarity import dilate, grits
-from extractbench_nb.tables.images import evaluate_images, load_images
 from extractbench_nb.tables.detectors import detect, page_tables
+from extractbench_nb.tables.detectors import read_image as read_image
+from extractbench_nb.tables.grid_similarity import dilate, grits
+from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.grits_result import boxed_grid as boxed_grid
+from extractbench_nb.tables.grits_result import kind_of as kind_of
+from extractbench_nb.tables.grits_result import rectangles as rectangles
+from extractbench_nb.tables.images import TableImage as TableImage
+from extractbench_nb.tables.images import TableImages as TableImages
+from extractbench_nb.tables.images import evaluate_images, load_images
+from extractbench_nb.tables.keep_curves import keep_curves, made_up_tables, pubtables
 from extractbench_nb.tables.objects import STRUCTURE_LABELS, crop, read_objects, to_objects
+from extractbench_nb.tables.objects import Words as Words
+from extractbench_nb.tables.objects import detected_objects as detected_objects
+from extractbench_nb.tables.objects import detected_words as detected_words
 from extractbench_nb.tables.quality import align_texts, check_tables
 from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.reading import text_of as text_of
+from extractbench_nb.tables.reading import texts_of as texts_of
 from extractbench_nb.tables.resolution import ResolvedTable, from_objects, raw_grid
+from extractbench_nb.tables.table_formats import seen_csv as seen_csv
+from extractbench_nb.tables.table_formats import table_of_csv as table_of_csv
 
 __all__ = [
     "STRUCTURE_LABELS",

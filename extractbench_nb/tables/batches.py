@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar, worker_count, worker_pool
+from extractbench_nb.core import Evaluation, chosen_array
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.support.cards import card_html
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.evaluation_frames import chosen_array
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.stats.intervals import Drawing, mean_intervals
+from extractbench_nb.stats import Drawing, mean_intervals
+from extractbench_nb.support.cards import card_html
+from extractbench_nb.support.concurrency import progress_bar, worker_count, worker_pool
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.compare_arrays import (
     COMPARISON_COLUMNS,
@@ -27,8 +26,8 @@ from extractbench_nb.tables.compare_arrays import (
     compare_rows,
     usual_metrics,
 )
-from extractbench_nb.tables.grits_result import SIDES
 from extractbench_nb.tables.grid_similarity import checked_names
+from extractbench_nb.tables.grits_result import SIDES
 from extractbench_nb.tables.quality import is_complex
 from extractbench_nb.tables.reading import keys_of, objects_of, read_records, read_table
 

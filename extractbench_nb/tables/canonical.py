@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.support.cards import card_html
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.cards import card_html
 from extractbench_nb.tables.cells import (
     BORDERS,
     Box,

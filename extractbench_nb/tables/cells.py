@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.support.cards import NO_MATHS, STYLE
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.cards import NO_MATHS, STYLE
 
 #: x0, y0, x1, y1, in the unit of the page.
 Box: TypeAlias = tuple[float, float, float, float]

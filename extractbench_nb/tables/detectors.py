@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.support.files import reading
 from extractbench_nb.errors import InputError, needs
-from extractbench_nb.pdf.page_images import PageImage, lines_of, render_page
-from extractbench_nb.pdf.pages import read_layers
-from extractbench_nb.pdf.page_text import Excerpt
+from extractbench_nb.pdf import Excerpt, PageImage, lines_of, read_layers, render_page
+from extractbench_nb.support.files import reading
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.detection import task_labels
 from extractbench_nb.tables.objects import crop, read_objects

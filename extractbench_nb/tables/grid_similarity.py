@@ -17,12 +17,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import canonical
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Box, Indices, Numbers, Table
 from extractbench_nb.tables.grits_result import METRICS, SIDES, GriTS
-from extractbench_nb.tables.table_formats import check_size
 from extractbench_nb.tables.reading import keys_of, objects_of, read_table, text_of, texts_of
+from extractbench_nb.tables.table_formats import check_size
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.cards import card_html
 from extractbench_nb.support.nodes import Node, h, static_html
 from extractbench_nb.support.wording import one_line, plural
-from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading
 
 SIDES = ("true", "predicted")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.support.concurrency import worker_count
-from extractbench_nb.support.files import reading
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.support.concurrency import worker_count
+from extractbench_nb.support.files import reading
 from extractbench_nb.tables.batches import (
     Scored,
     TableScores,
@@ -27,10 +27,10 @@ from extractbench_nb.tables.batches import (
 )
 from extractbench_nb.tables.cells import is_share
 from extractbench_nb.tables.compare_arrays import TABLE_METRICS, checked_options
-from extractbench_nb.tables.keep_curves import pubtables
 from extractbench_nb.tables.detection import score_detections, task_labels
-from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.detectors import read_image
+from extractbench_nb.tables.grid_similarity import checked_names
+from extractbench_nb.tables.keep_curves import pubtables
 from extractbench_nb.tables.objects import (
     STRUCTURE_LABELS,
     Detected,

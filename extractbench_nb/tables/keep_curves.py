@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole, table_of_cells
 from extractbench_nb.tables.compare_arrays import (
     TABLE_METRICS,

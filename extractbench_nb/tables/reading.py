@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values.json_values import canonical, json_type, parser_problem, read_cut_off, read_text
-from extractbench_nb.support.model_json import repaired
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.core.values import canonical, json_type, parser_problem, read_text
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.model_json import read_cut_off, repaired
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.table_formats import (
     Seen,

@@ -16,8 +16,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import InputError, needs
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid, leading
 
 #: Largest number of grid positions of a table; more is taken for a mistake.

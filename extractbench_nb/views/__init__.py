@@ -1,5 +1,22 @@
-"""Values as text and HTML for people: shortened, cleaned, compared side by side."""
+"""What people look at: interactive views with static twins, cards, figures and reports."""
 
 from extractbench_nb.views.formatting import format_frames
 
-__all__ = ["format_frames"]
+# for other rooms
+from extractbench_nb.views.report.report_contents import COUNTS as COUNTS
+from extractbench_nb.views.report.report_contents import field_outcomes as field_outcomes
+from extractbench_nb.views.report.report_contents import report_content as report_content
+from extractbench_nb.views.report.report_files import evaluation_files as evaluation_files
+from extractbench_nb.views.report.report_files import write_files as write_files
+from extractbench_nb.views.showing import explore, show, show_evidence, show_matches, workbench
+from extractbench_nb.views.static import keep_static
+
+__all__ = [
+    "explore",
+    "format_frames",
+    "keep_static",
+    "show",
+    "show_evidence",
+    "show_matches",
+    "workbench",
+]

@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.construction.evidence_recall import Holders
-from extractbench_nb.construction.table_comparison import TableComparison
-from extractbench_nb.construction.retrieval import Chunk, Documents, Retriever, texts_of
+from extractbench_nb.construction import (
+    Chunk,
+    Documents,
+    Holders,
+    Retriever,
+    TableComparison,
+    texts_of,
+)
 from extractbench_nb.views.controls import rows_of
 
 SIDES = ("gold", "predicted")

@@ -9,16 +9,19 @@ from typing import Any
 import pandas as pd
 import traitlets
 
-from extractbench_nb.construction.table_dataset import TableTask
-from extractbench_nb.construction.evidence_recall import losses
-from extractbench_nb.construction.table_comparison import TableComparison
-from extractbench_nb.construction.retrieval import Chunk, Documents, Retriever
-from extractbench_nb.construction.cell_values import is_absent
-from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.views.sides import MOST, Pair, whole
-from extractbench_nb.support.wording import one_line, plural, ratio_text
+from extractbench_nb.construction import (
+    Chunk,
+    Documents,
+    Retriever,
+    TableComparison,
+    TableTask,
+    is_absent,
+    losses,
+)
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.grits_result import boxed_grid
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.wording import one_line, plural, ratio_text
+from extractbench_nb.tables import boxed_grid
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.construction_model import (
     SIDES,
@@ -28,6 +31,7 @@ from extractbench_nb.views.construction_model import (
     Slot,
     is_right,
 )
+from extractbench_nb.views.sides import MOST, Pair, whole
 from extractbench_nb.views.static import MARKS, score_text
 from extractbench_nb.views.tables_view import COLUMNS_A_PAGE, ROWS_A_PAGE, SHORT, TwoTables
 from extractbench_nb.views.view import checked_name, part

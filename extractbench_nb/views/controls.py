@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.support.nodes import Child, Content, Node, h
-from extractbench_nb.views.sides import Segment, Side
 from extractbench_nb.support.wording import one_line, trimmed
+from extractbench_nb.views.sides import Segment, Side
 from extractbench_nb.views.static import MARKS, score_text
 
 #: Hits that are marked in one text.

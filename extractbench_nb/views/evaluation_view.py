@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
+from extractbench_nb.core import OUTCOMES, Evaluation, outcome_counts
+from extractbench_nb.errors import ExtractBenchError, nearest
+from extractbench_nb.gold import DECISIONS, Annotations
 from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.views.sides import MOST, Segment, excerpts, whole
 from extractbench_nb.support.wording import (
     accepted_text,
     clean,
@@ -23,12 +25,9 @@ from extractbench_nb.support.wording import (
     trimmed,
     value_text,
 )
-from extractbench_nb.errors import ExtractBenchError, nearest
-from extractbench_nb.core.evaluation_frames import OUTCOMES
-from extractbench_nb.core.result import Evaluation, outcome_counts
-from extractbench_nb.gold.annotations import DECISIONS, Annotations
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
+from extractbench_nb.views.sides import MOST, Segment, excerpts, whole
 from extractbench_nb.views.static import MARKS, outcome_text, score_text
 from extractbench_nb.views.view import View, checked_name, known, part
 

@@ -12,15 +12,21 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.values.json_values import equality_key, json_type, value_at
+from extractbench_nb.core import item_pairs
+from extractbench_nb.core.schema import MISSING, Schema
+from extractbench_nb.core.schema import Node as SchemaNode
+from extractbench_nb.core.values import equality_key, json_type, value_at
+from extractbench_nb.errors import InputError
+from extractbench_nb.gold import (
+    CORRECTIONS,
+    Correction,
+    cell_value,
+    conflicting,
+    corrections,
+    identity,
+)
 from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.wording import one_line, plural, value_text
-from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation_frames import item_pairs
-from extractbench_nb.gold.correction_files import CORRECTIONS, Correction, cell_value
-from extractbench_nb.gold.correction_frame import conflicting, corrections, identity
-from extractbench_nb.core.schema.schema_nodes import MISSING, Schema
-from extractbench_nb.core.schema.schema_nodes import Node as SchemaNode
 from extractbench_nb.views.controls import breakable, button, more
 
 _LONGEST, _MOST_LISTED = 120, 50
@@ -269,7 +275,7 @@ def edits_of(document: str, sides: Iterable[str], subject: Any, ds: Any) -> Edit
     if subject is not None:
         inputs = subject.inputs
         return Edits(document, inputs.gold, inputs.predicted, subject.matches, subject.schema)
-    from extractbench_nb.core.schema.parse import parse_schema
+    from extractbench_nb.core.schema import parse_schema
 
     listed = ds.listing
     schema_id = listed.loc[listed["document"] == document, "schema"].iloc[0]

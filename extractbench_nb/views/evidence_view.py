@@ -12,17 +12,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.runs.dataset import Dataset
-from extractbench_nb.support.nodes import Child, Node, h
-from extractbench_nb.views.sides import alone, compared
-from extractbench_nb.support.wording import accepted_text, one_line, plural, value_text
+from extractbench_nb.core import OUTCOMES, Evaluation, item_pairs, partner_path
+from extractbench_nb.core.schema import MISSING
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.evaluation_frames import OUTCOMES, item_pairs, partner_path
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.gold.correction_files import CORRECTIONS
-from extractbench_nb.pdf.evidence import find_evidence, ground_values
-from extractbench_nb.pdf.page_images import PageImage, render_page
-from extractbench_nb.core.schema.schema_nodes import MISSING
+from extractbench_nb.gold import CORRECTIONS
+from extractbench_nb.pdf import PageImage, find_evidence, ground_values, render_page
+from extractbench_nb.runs import Dataset
+from extractbench_nb.support.nodes import Child, Node, h
+from extractbench_nb.support.wording import accepted_text, one_line, plural, value_text
 from extractbench_nb.views.controls import (
     breakable,
     button,
@@ -37,6 +34,7 @@ from extractbench_nb.views.controls import (
     toolbar,
 )
 from extractbench_nb.views.evidence_edits import GoldPlace, change_text, edits_of
+from extractbench_nb.views.sides import alone, compared
 from extractbench_nb.views.static import outcome_text, score_text
 from extractbench_nb.views.view import View, known, part
 

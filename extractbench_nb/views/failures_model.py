@@ -13,19 +13,18 @@ import numpy.typing as npt
 import pandas as pd
 import traitlets
 
+from extractbench_nb.benchmark import display_name
+from extractbench_nb.core import OUTCOMES, Evaluation, mismatch_kinds
 from extractbench_nb.core.frames import TEXT, as_pandas
-from extractbench_nb.benchmark.display_names import display_name
-from extractbench_nb.views.sides import Segment, alone, compared
-from extractbench_nb.support.wording import clean, one_line, value_text
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation_frames import OUTCOMES
-from extractbench_nb.core.mismatches import mismatch_kinds
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.stats.breakdowns import chosen_rows, gather, refuse_missing
+from extractbench_nb.stats import chosen_rows, gather
+from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.wording import clean, one_line, value_text
 from extractbench_nb.views.controls import Page, page_of
+from extractbench_nb.views.sides import Segment, alone, compared
 
 if TYPE_CHECKING:
-    from extractbench_nb.construction.table_comparison import TableComparison
+    from extractbench_nb.construction import TableComparison
 
 #: What can be the rows or the columns of a heatmap.
 AXES = ("field", "document", "run")

@@ -14,23 +14,21 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core.frames import own_copy
-from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.views.sides import Segment
-from extractbench_nb.support.wording import accepted_text, one_line, plural
+from extractbench_nb.core import OUTCOMES, Evaluation
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
-from extractbench_nb.core.evaluation_frames import OUTCOMES
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.gold.annotations import Annotations
+from extractbench_nb.gold import Annotations
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.pandas_helpers import own_copy
+from extractbench_nb.support.wording import accepted_text, one_line, plural
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import failures_model as model
+from extractbench_nb.views.sides import Segment
 from extractbench_nb.views.static import MARKS, score_text
 from extractbench_nb.views.view import View, checked_name, known, part
 
 if TYPE_CHECKING:
-    from extractbench_nb.runs.dataset import Dataset
-    from extractbench_nb.construction.table_dataset import TableDataset
-    from extractbench_nb.construction.table_comparison import TableComparison
+    from extractbench_nb.construction import TableComparison, TableDataset
+    from extractbench_nb.runs import Dataset
 
 #: Paths on a page of the values, and runs beside each other.
 KEYS_A_PAGE, RUNS_A_PAGE = 20, 6

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.support.wording import one_line
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.wording import one_line
 
 __all__ = ["format_frames", "frame_html"]
 

@@ -9,19 +9,26 @@ from typing import Any, NamedTuple, TypeAlias
 
 import traitlets
 
-from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.views.palette import SERIES
-from extractbench_nb.support.wording import one_line, plural, ratio_text
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import is_share
-from extractbench_nb.tables.grits_result import kind_of, rectangles
-from extractbench_nb.tables.grid_similarity import grits
-from extractbench_nb.tables.images import TableImage
-from extractbench_nb.tables.detectors import read_image
-from extractbench_nb.tables.objects import STRUCTURE_LABELS, Words, detected_objects, detected_words
-from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.resolution import ResolvedTable, from_objects
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.wording import one_line, plural, ratio_text
+from extractbench_nb.tables import (
+    STRUCTURE_LABELS,
+    ResolvedTable,
+    TableImage,
+    Words,
+    detected_objects,
+    detected_words,
+    from_objects,
+    grits,
+    is_share,
+    kind_of,
+    read_image,
+    read_table,
+    rectangles,
+)
 from extractbench_nb.views import controls as ui
+from extractbench_nb.views.palette import SERIES
 from extractbench_nb.views.static import score_text
 from extractbench_nb.views.tables_view import TableView, covered
 from extractbench_nb.views.view import View, checked_name, known, part

@@ -10,13 +10,18 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
+from extractbench_nb.core import OUTCOMES, Evaluation
+from extractbench_nb.core.schema import (
+    Schema,
+    Shown,
+    params_text,
+    shown_metric,
+    shown_nodes,
+)
+from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.stats import gather
 from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.wording import one_line, plural, trimmed
-from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.evaluation_frames import OUTCOMES
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.core.schema.schema_nodes import Schema, Shown, params_text, shown_metric, shown_nodes
-from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.static import score_text
 from extractbench_nb.views.view import View, part

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.values.json_values import json_type
+from extractbench_nb.core.values import json_type
 from extractbench_nb.support.wording import clean, document_json, plural, trimmed, value_text
 
 _LONGEST_VALUE = 280

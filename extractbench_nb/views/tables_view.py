@@ -10,11 +10,11 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.views.sides import MOST, Pair, whole
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.tables import grits_result as drawing
 from extractbench_nb.views import controls as ui
+from extractbench_nb.views.sides import MOST, Pair, whole
 from extractbench_nb.views.view import View, known, part
 
 ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30

@@ -19,12 +19,12 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 import anywidget
 import traitlets
 
-from extractbench_nb.support.files import write_texts
-from extractbench_nb.support.cards import NO_MATHS
-from extractbench_nb.support.nodes import Node, h, static_html, wire
-from extractbench_nb.views.palette import DARK, LIGHT, css_variables
-from extractbench_nb.support.wording import trimmed
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.cards import NO_MATHS
+from extractbench_nb.support.files import write_texts
+from extractbench_nb.support.nodes import Node, h, static_html, wire
+from extractbench_nb.support.wording import trimmed
+from extractbench_nb.views.palette import DARK, LIGHT, css_variables
 from extractbench_nb.views.static import WIDGET, asset, page
 
 #: Trees that a view can send one by one: the page, and the parts in it.

@@ -19,7 +19,7 @@ from scripts.make_evidence import (
 
 VARIABLE = "EXTRACTBENCH_DATASET"
 COUNTS, BANDED, MISSING = (
-    shipped_frame(f"data/{spec.name}.csv", spec)
+    shipped_frame(f"gold/data/{spec.name}.csv", spec)
     for spec in (COUNT_COLUMNS, BAND_COLUMNS, MISSING_COLUMNS)
 )
 

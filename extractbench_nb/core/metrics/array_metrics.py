@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
 from typing import Any
 
-from extractbench_nb.core.values.json_values import canonical_unordered, json_text
 from extractbench_nb.core.metrics.registry import README, REGISTRY, Metric, Param, built_in
+from extractbench_nb.core.registered import registered
 from extractbench_nb.core.text.folding import normalize_value
+from extractbench_nb.core.values.json_values import canonical_unordered, json_text
 
 
 def set_f1(
@@ -118,9 +118,7 @@ def table_grits(
     (0.6666666666666666, 0.3333333333333333)
     """
     del pass_threshold
-    # `tables` is a higher layer: it must not be imported here, so the function is looked up.
-    similarity = resolve_name("extractbench_nb.tables.grid_similarity:arrays_similarity")
-    return float(similarity(gold, predicted, measure, variant))
+    return float(registered("table_grits")(gold, predicted, measure, variant))
 
 
 PASS_THRESHOLD = Param("pass_threshold", "number", 0.7, 0.0, 1.0)

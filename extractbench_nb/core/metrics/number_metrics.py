@@ -10,9 +10,9 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from extractbench_nb.core.values.json_values import as_written, json_text
 from extractbench_nb.core.metrics.registry import README, Param, built_in
 from extractbench_nb.core.text.quantities import read_number
+from extractbench_nb.core.values.json_values import as_written, json_text
 
 _PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
 _LONGEST = 4000

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, overload
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.schema.parse import use_catalogue
 from extractbench_nb.core.values.json_values import private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.core.schema.parse import use_catalogue
 
 APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
 

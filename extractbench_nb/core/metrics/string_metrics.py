@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from rapidfuzz.distance import Levenshtein
 
-from extractbench_nb.core.values.json_values import json_text
 from extractbench_nb.core.metrics.registry import README, Param, built_in
 from extractbench_nb.core.text.dates import dates_equal, parse_date
 from extractbench_nb.core.text.folding import normalize_value
+from extractbench_nb.core.values.json_values import json_text
 
 _SHORT_TEXT = 256
 _DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from extractbench_nb.core.schema.schema_nodes import Node
 from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
+from extractbench_nb.core.schema.schema_nodes import Node
 
 
 class SchemaComplexity(NamedTuple):

@@ -17,6 +17,24 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
+from extractbench_nb.core.schema.evaluation_config import (
+    MetricCatalogue,
+    NodeConfig,
+    check_types,
+    parse_config,
+)
+from extractbench_nb.core.schema.keywords import short, subschemas
+from extractbench_nb.core.schema.resolve import (
+    STRUCTURE_OR_REF,
+    Flat,
+    Part,
+    Resolver,
+    Shape,
+    as_url,
+    settled_union,
+    shape_of,
+)
+from extractbench_nb.core.schema.schema_nodes import Children, Node, Schema
 from extractbench_nb.core.values.json_values import (
     bracketed,
     escape_pointer,
@@ -28,19 +46,6 @@ from extractbench_nb.core.values.json_values import (
     unescape_pointer,
 )
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
-from extractbench_nb.core.schema.evaluation_config import MetricCatalogue, NodeConfig, check_types, parse_config
-from extractbench_nb.core.schema.keywords import short, subschemas
-from extractbench_nb.core.schema.schema_nodes import Children, Node, Schema
-from extractbench_nb.core.schema.resolve import (
-    STRUCTURE_OR_REF,
-    Flat,
-    Part,
-    Resolver,
-    Shape,
-    as_url,
-    settled_union,
-    shape_of,
-)
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")

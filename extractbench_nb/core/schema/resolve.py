@@ -9,10 +9,27 @@ from itertools import chain
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-from extractbench_nb.core.values.json_values import equality_key, escape_pointer, json_type, unescape_pointer
+from extractbench_nb.core.schema.evaluation_config import (
+    ARRAY_METRICS,
+    MetricCatalogue,
+    NodeConfig,
+    default_config,
+)
+from extractbench_nb.core.schema.keywords import (
+    DATA,
+    MAPS,
+    check_keywords,
+    draft_of,
+    short,
+    subschemas,
+)
+from extractbench_nb.core.values.json_values import (
+    equality_key,
+    escape_pointer,
+    json_type,
+    unescape_pointer,
+)
 from extractbench_nb.errors import SchemaError, nearest
-from extractbench_nb.core.schema.evaluation_config import ARRAY_METRICS, MetricCatalogue, NodeConfig, default_config
-from extractbench_nb.core.schema.keywords import DATA, MAPS, check_keywords, draft_of, short, subschemas
 
 #: A guard against combinations of ``allOf`` that lead to ever new ones.
 MAX_MERGED = 5_000

@@ -17,8 +17,13 @@ from ipaddress import IPv6Address
 from types import ModuleType
 from typing import Any
 
-from extractbench_nb.core.values.json_values import as_written, count_values, equality_key, json_type
 from extractbench_nb.core.schema.keywords import Patterns, draft_of
+from extractbench_nb.core.values.json_values import (
+    as_written,
+    count_values,
+    equality_key,
+    json_type,
+)
 
 #: Keywords that are applied to one document at most: so many, and more for each of its values.
 #: A gold document of ExtractBench takes up to 5,200.

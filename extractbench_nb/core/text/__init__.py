@@ -1,4 +1,53 @@
-"""The meaning of texts.
+"""The meaning of texts: normalisation, numbers, dates, names, and who judges two texts.
 
-Normalisation, numbers and quantities, dates, names, and words with one meaning.
+The offline judge is here; judges that call models are in `extractbench_nb.judges`.
 """
+
+from extractbench_nb.core.text.choosing import (
+    check_judge,
+    choose_judge,
+    fingerprint_of,
+    judge_of_document,
+    verdict_of,
+)
+from extractbench_nb.core.text.dates import MONTHS, Date, find_dates, parse_date, unshifted
+from extractbench_nb.core.text.differences import abbreviates
+from extractbench_nb.core.text.folding import fold, is_placeholder, normalize, unify
+from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.core.text.quantities import (
+    currency_signs,
+    in_words,
+    read_quantity,
+    scale_of,
+    values_in,
+)
+
+__all__ = [
+    "MONTHS",
+    "Date",
+    "Judge",
+    "JudgeCall",
+    "JudgeError",
+    "OfflineJudge",
+    "Question",
+    "Verdict",
+    "abbreviates",
+    "check_judge",
+    "choose_judge",
+    "currency_signs",
+    "find_dates",
+    "fingerprint_of",
+    "fold",
+    "in_words",
+    "is_placeholder",
+    "judge_of_document",
+    "normalize",
+    "parse_date",
+    "read_quantity",
+    "scale_of",
+    "unify",
+    "unshifted",
+    "values_in",
+    "verdict_of",
+]

@@ -16,7 +16,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
-from extractbench_nb.core.text.judging import Verdict
+from extractbench_nb.core.text import lexicon
 from extractbench_nb.core.text.differences import (
     SHORT_TOKENS,
     Block,
@@ -27,10 +27,10 @@ from extractbench_nb.core.text.differences import (
     same_quantity,
     same_values,
 )
-from extractbench_nb.core.text import lexicon
+from extractbench_nb.core.text.folding import fold
+from extractbench_nb.core.text.judging import Verdict
 from extractbench_nb.core.text.people import same_person
 from extractbench_nb.core.text.rewording import CITATION
-from extractbench_nb.core.text.folding import fold
 from extractbench_nb.core.text.word_tokens import MAX_LENGTH, MIDDLE_TEXT, Prepared, prepare
 
 _FAIL_CEILING = 0.69

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from extractbench_nb.support.files import reading
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.files import reading
 
 #: JSON types by Python class. ``bool`` is not a number; ``integer`` is a number.
 _TYPES: dict[type, str] = {
@@ -75,81 +74,6 @@ def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> st
         return repr(value)
     except ValueError:  # more digits than Python writes
         return hex(value) if isinstance(value, int) else object.__repr__(value)
-
-
-#: A string, of which the last one in a text may be unterminated, or a bracket.
-_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[][{}]', re.DOTALL)
-_CLOSING = {"{": "}", "[": "]"}
-#: The begun escape of a character at the end of a text.
-_CUT_ESCAPE = re.compile(
-    r"(?<!\\)(?:\\\\)*+(?P<cut>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?)\Z"
-)
-_AFTER_KEY = re.compile(r"\s*:?\s*\Z")
-
-
-def read_cut_off(text: str) -> Any:
-    """Read JSON that is cut off at its end, or raise a `ValueError`.
-
-    Text that was cut off is kept up to the cut. Numbers, words and keys that are incomplete, and an
-    array item of which only the bracket is left, are left out.
-
-    Examples
-    --------
-    >>> read_cut_off('{"rows": [{"year": 2020, "note": "audi')
-    {'rows': [{'year': 2020, 'note': 'audi'}]}
-    """
-    brackets: list[str] = []
-    last = None
-    for token in _STRING_OR_BRACKET.finditer(text):
-        if token[0] in _CLOSING:
-            brackets.append(token[0])
-        elif token[0] in ("}", "]"):
-            brackets = brackets[:-1]
-        else:
-            last = token
-    is_open = last is not None and not last["end"]
-    if not brackets and not is_open:
-        raise ValueError("it is not cut off")
-    for start in _whole_starts(text, last, is_open, in_object=brackets[-1:] == ["{"]):
-        bare = start.rstrip().removesuffix(",").rstrip()
-        closed = brackets[:]
-        if brackets[-2:-1] == ["["] and bare.endswith(brackets[-1]):  # of an item
-            bare = bare[:-1].rstrip().removesuffix(",")
-            closed.pop()
-        with suppress(ValueError, RecursionError):
-            return json.loads(bare + "".join(_CLOSING[bracket] for bracket in reversed(closed)))
-    raise ValueError("it is cut off, and not JSON up to there")
-
-
-def _whole_starts(
-    text: str, last: re.Match[str] | None, is_open: bool, *, in_object: bool
-) -> Iterator[str]:
-    """Yield starts of a text that may end with a whole value, the longest first.
-
-    `last` is its last string, and `is_open` whether that is unterminated.
-    """
-    if last is not None and is_open:
-        before = text[: last.start()].rstrip()
-        cut = _CUT_ESCAPE.search(text)
-        yield text[: cut.start("cut") if cut else None] + '"'
-        if before.endswith(("{", ",")):  # a begun key
-            yield before
-        return
-    yield text
-    word = _WORD.search(text[-_LONGEST_WORD:])
-    text = text[: len(text) - len(word[0])] if word else text
-    if word and not word["number"] and not any(one.startswith(word[0]) for one in _LITERALS):
-        return
-    if not (in_object and text.rstrip().endswith(("{", ","))):  # no key is a bare word
-        yield text
-    if last is not None and _AFTER_KEY.match(text, last.end()):
-        yield text[: last.start()]
-
-
-_WORD = re.compile(r"(?:(?P<number>[\d.eE+-]+)|[\w-]+)\Z")
-_LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
-#: Characters at the end of a text in which a begun number or word is looked for.
-_LONGEST_WORD = 400
 
 
 #: Maximum number of values in a document; shared Python objects can expand to far more.

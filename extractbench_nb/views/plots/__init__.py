@@ -8,9 +8,19 @@ figure is drawn. `grid` makes one figure for several. The repr of a figure has a
 drawn, so that a kept notebook can be compared with a new run.
 """
 
-from extractbench_nb.views.plots.confidence_figures import reliability, remaining_error, risk_coverage
-from extractbench_nb.views.plots.dataset_figures import complexity, compression, documents, findings, tokens
 from extractbench_nb.views.plots.axes import grid
+from extractbench_nb.views.plots.confidence_figures import (
+    reliability,
+    remaining_error,
+    risk_coverage,
+)
+from extractbench_nb.views.plots.dataset_figures import (
+    complexity,
+    compression,
+    documents,
+    findings,
+    tokens,
+)
 from extractbench_nb.views.plots.evaluation_figures import (
     attempts,
     differences,

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from extractbench_nb.benchmark import display_name
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.benchmark.display_names import display_name
+from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.views.palette import LIGHT, SERIES
 from extractbench_nb.views.palette import ink_on as hex_ink_on
-from extractbench_nb.support.wording import one_line
-from extractbench_nb.errors import InputError, nearest, needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

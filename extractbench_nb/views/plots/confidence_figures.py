@@ -14,9 +14,7 @@ from extractbench_nb.views.plots.axes import BLUE, GREY, PALETTE, VERMILLION
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from extractbench_nb.stats.calibrations import Calibration
-    from extractbench_nb.stats.reviews import ReviewPlan
-    from extractbench_nb.stats.risk import RiskCoverage
+    from extractbench_nb.stats import Calibration, ReviewPlan, RiskCoverage
 
 _HEIGHT = 3.8
 _MARGIN = 4.0

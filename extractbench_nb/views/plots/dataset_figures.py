@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.benchmark.display_names import display_name
+from extractbench_nb.benchmark import display_name
 from extractbench_nb.views.plots import axes as drawing
 from extractbench_nb.views.plots.axes import BLUE, GREY, INK, PALE, PALETTE, VERMILLION, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from extractbench_nb.gold.findings import Audit
+    from extractbench_nb.gold import Audit
 
 _FACTORS = ("pages", "keys", "depth", "tokens", "fields", "array_items")
 _MARKERS = "osD^vPX*"

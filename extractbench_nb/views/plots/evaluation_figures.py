@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.benchmark.display_names import display_name
-from extractbench_nb.views.palette import ENDINGS, LIGHT
+from extractbench_nb.benchmark import display_name
+from extractbench_nb.core import OUTCOMES
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation_frames import OUTCOMES
-from extractbench_nb.stats.failures import LENGTH_COLUMNS, count_failures, group_attempts
-from extractbench_nb.runs.parsing import FAILURES
+from extractbench_nb.runs import FAILURES
+from extractbench_nb.stats import (
+    LENGTH_COLUMNS,
+    breakdown,
+    count_failures,
+    gather,
+    group_attempts,
+    label,
+)
+from extractbench_nb.stats import difficulty as ranked
+from extractbench_nb.views.palette import ENDINGS, LIGHT
 from extractbench_nb.views.plots import axes as drawing
 from extractbench_nb.views.plots.axes import BLUE, GREY, INK, PALE, PALETTE, words
-from extractbench_nb.stats.breakdowns import breakdown, gather, label
-from extractbench_nb.stats.breakdowns import difficulty as ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from extractbench_nb.stats.compare import Comparison
+    from extractbench_nb.stats import Comparison
 
 #: Outcomes of fields that pass.
 _PASSED = ("correct", "both_absent")

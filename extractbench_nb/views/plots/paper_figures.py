@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from extractbench_nb.core.frames import known_sums
-from extractbench_nb.benchmark.display_names import display_name
-from extractbench_nb.views.palette import ENDINGS
+from extractbench_nb.benchmark import display_name
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.pandas_helpers import known_sums
+from extractbench_nb.views.palette import ENDINGS
 from extractbench_nb.views.plots import axes as drawing
 from extractbench_nb.views.plots.axes import BLUE, GREY, PALE, VERMILLION, words
 

@@ -16,15 +16,12 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.core.values.json_values import PATH_STEP, json_type, member
-from extractbench_nb.support.wording import document_json
-from extractbench_nb.core.pairing import resolve_union
+from extractbench_nb.core import REGISTRY, Evaluation, resolve_union, total_cost
+from extractbench_nb.core.schema import MISSING, Node, Schema
+from extractbench_nb.core.values import PATH_STEP, json_type, member
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.evaluation_frames import total_cost
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.core.metrics.registry import REGISTRY
-from extractbench_nb.judges.recorded import document_hash
-from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
+from extractbench_nb.judges import document_hash
+from extractbench_nb.support.wording import document_json
 
 Record: TypeAlias = dict[str, Any]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from extractbench_nb.core import Evaluation
 from extractbench_nb.support.files import make_folder, write_texts
 from extractbench_nb.support.wording import (
     accepted_text,
@@ -25,7 +26,6 @@ from extractbench_nb.support.wording import (
     plural,
     value_text,
 )
-from extractbench_nb.core.result import Evaluation
 from extractbench_nb.views.report import report_pages as pages
 from extractbench_nb.views.report.report_contents import (
     COUNTS,

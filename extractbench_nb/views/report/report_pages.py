@@ -10,12 +10,17 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from extractbench_nb.core.values.json_values import canonical_unordered
+from extractbench_nb.core.values import canonical_unordered
 from extractbench_nb.support.nodes import Content, Node, h, static_html
-from extractbench_nb.views.palette import DARK, LIGHT, css_variables
-from extractbench_nb.views.sides import Segment, alone, compared
 from extractbench_nb.support.wording import accepted_text, clean, cut, dollars, plural
-from extractbench_nb.views.report.report_contents import Record, by_status, warning_groups, wrong_values
+from extractbench_nb.views.palette import DARK, LIGHT, css_variables
+from extractbench_nb.views.report.report_contents import (
+    Record,
+    by_status,
+    warning_groups,
+    wrong_values,
+)
+from extractbench_nb.views.sides import Segment, alone, compared
 
 #: Attributes of a page that views in a notebook do without.
 _KEPT = frozenset(

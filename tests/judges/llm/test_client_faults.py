@@ -19,7 +19,7 @@ from extractbench_nb.errors import InputError, UnavailableError
 from extractbench_nb.runs.extracting import Run
 from extractbench_nb.integrations.scorer import as_scorer
 from extractbench_nb.judges import client
-from extractbench_nb.core.text.choosing import Ensemble
+from extractbench_nb.judges.ensemble import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, failure

@@ -12,28 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.runs.results import Evaluations
+from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.tables.batches import TableScores
-from extractbench_nb.tables.canonical import Canonical
-from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.grits_result import GriTS
-from extractbench_nb.tables.images import TableImage, TableImages
-from extractbench_nb.tables.resolution import ResolvedTable
+from extractbench_nb.runs import Evaluations
+from extractbench_nb.tables import (
+    Canonical,
+    GriTS,
+    ResolvedTable,
+    Table,
+    TableImage,
+    TableImages,
+    TableScores,
+)
 from extractbench_nb.views.static import keep_static, notebook_libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from extractbench_nb.runs.dataset import Dataset
-    from extractbench_nb.construction.table_dataset import TableDataset
-    from extractbench_nb.construction.retrieval import Documents, Retriever
-    from extractbench_nb.core.profiles import Profile
-    from extractbench_nb.gold.annotations import Annotations
-    from extractbench_nb.core.text.judging import Judge
+    from extractbench_nb.construction import Documents, Retriever, TableDataset
+    from extractbench_nb.core import Profile
+    from extractbench_nb.core.text import Judge
+    from extractbench_nb.gold import Annotations
+    from extractbench_nb.runs import Dataset
     from extractbench_nb.views.view import View
 
 __all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]

@@ -1,0 +1,43 @@
+"""Names that have moved or gone: one table, ``moved.csv``, for namespaces and the command line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import NoReturn
+
+
+@cache
+def _rows() -> dict[str, dict[str, str]]:
+    """Return the rows of the table by the old name."""
+    text = (files("extractbench_nb.support") / "moved.csv").read_text(encoding="utf-8")
+    return {row["old"]: row for row in csv.DictReader(text.splitlines())}
+
+
+def moved_hint(old: str) -> str:
+    """Return a sentence that says where a name is now, or what to use; empty if it never existed."""
+    row = _rows().get(old)
+    if row is None:
+        return ""
+    return f"{old} is now {row['new']}" if row["new"] else f"{old} is gone: {row['note']}"
+
+
+def moved_names(module: str) -> Callable[[str], NoReturn]:
+    """Return a ``__getattr__`` for a namespace that says where its former names are.
+
+    Parameters
+    ----------
+    module : str
+        ``__name__`` of the namespace.
+    """
+    space = module.rpartition(".")[2] if "." in module else ""
+    prefix = f"xb.{space}." if space else "xb."
+
+    def refuse(name: str) -> NoReturn:
+        hint = moved_hint(prefix + name)
+        problem = f"module {module!r} has no attribute {name!r}"
+        raise AttributeError(f"{problem}; {hint}" if hint else problem, name=name)
+
+    return refuse

@@ -1,0 +1,67 @@
+"""What pandas 2 and 3 do in different ways, and helpers that both need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from extractbench_nb.errors import InputError, no_column
+
+Summed = TypeVar("Summed", pd.Series, pd.DataFrame)
+
+
+def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames below each other, with cells as objects.
+
+    From columns of different types pandas 2 makes those of the frames with values, and warns.
+    """
+    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
+
+
+def known_sums(values: Summed, keys: list[pd.Series], *, sort: bool) -> Summed:
+    """Sum by keys; a sum with a missing part is missing, for which pandas 2 has no option."""
+    is_known: Any = values.notna()
+    sums: Any = values.groupby(keys, sort=sort).sum()
+    found: Summed = sums.where(is_known.groupby(keys, sort=sort).all())
+    return found
+
+
+def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.Index]:
+    """Give each value the number of its like, in the order of first rows; return these too.
+
+    ``pandas.factorize`` does so too, but before version 3 it takes texts as equal that differ only
+    after a NUL or in lone surrogates.
+    """
+    cells = pd.Index(values, dtype=object)
+    distinct = cells.drop_duplicates()
+    return distinct.get_indexer(cells).astype(np.int64), distinct
+
+
+def _copies_on_write() -> bool:
+    """Say whether a shallow copy keeps its values when the other is written to: from pandas 3."""
+    written = pd.Series([0])
+    shallow = written.copy(deep=False)
+    written.iloc[0] = 1
+    return bool(shallow.iloc[0] == 0)
+
+
+_DEEP = not _copies_on_write()
+
+
+def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a copy that can be written to; the values are copied then, or at once by pandas 2."""
+    return frame.copy(deep=_DEEP)
+
+
+def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:
+    """Raise `InputError` that names a column which a frame does not have, if any."""
+    source: object = frame
+    if not isinstance(source, pd.DataFrame):
+        raise InputError(f"{what} is {type(source).__name__}; expected a DataFrame")
+    for name in names:
+        if name not in frame.columns:
+            raise InputError(f"{what}: there is {no_column(name, frame)}")
