@@ -20,11 +20,11 @@ from extractbench_nb.core import (
     evaluate,
     evaluate_async,
     metric,
+    metrics,
     profiles,
     register,
     rule,
 )
-from extractbench_nb.core.metrics.registry import metrics
 from extractbench_nb.errors import (
     ConfigError,
     ExtractBenchError,

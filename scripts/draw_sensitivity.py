@@ -22,7 +22,7 @@ import matplotlib as mpl
 import pandas as pd
 
 import extractbench_nb as xb
-from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.views.plots.axes import BLUE, GREY, INK, VERMILLION
 from extractbench_nb.views.plots.evaluation_figures import name_lines
 

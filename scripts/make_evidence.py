@@ -23,12 +23,12 @@ import pandas as pd
 
 from extractbench_nb import load_dataset
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.evidence import is_asked, leaves, look_up
+from extractbench_nb.pdf.page_text import PdfText, index_of
 from extractbench_nb.pdf.pages import read_layers
 from extractbench_nb.pdf.search import amount_of, date_of
-from extractbench_nb.pdf.page_text import PdfText, index_of
+from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.stats.intervals import Drawing, counts_drawn
 
 DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"

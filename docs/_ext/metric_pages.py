@@ -15,8 +15,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import extractbench_nb as xb
-from extractbench_nb.core.metrics import registry
-from extractbench_nb.core.metrics.registry import REGISTRY, Metric
+from extractbench_nb.core.field_metrics import registry
+from extractbench_nb.core.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.core.schema import evaluation_config as config
 
 FOLDER = "docs/reference/metrics"

@@ -1,4 +1,4 @@
-"""The ExtractBench paper: printed and recomputed tables, a user's runs beside them, errata, complexity."""
+"""The ExtractBench paper: printed and recomputed tables, errata, complexity."""
 
 from extractbench_nb.benchmark.baseline import (
     BaselineTables,

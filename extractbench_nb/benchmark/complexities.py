@@ -18,10 +18,21 @@ from extractbench_nb.core.schema import (
     schema_complexity,
 )
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.runs import DEPTH, DOCUMENT, DOMAIN, KEYS, SCHEMA, Dataset
-from extractbench_nb.runs import dataset_statistics as statistics
+from extractbench_nb.runs import (
+    DEPTH,
+    DOCUMENT,
+    DOMAIN,
+    KEYS,
+    SCHEMA,
+    STATISTICS,
+    Dataset,
+    count_gold,
+    shipped_schemas,
+    shipped_statistics,
+    shipped_table,
+)
 
-_STATISTICS = {column.name: column for column in statistics.STATISTICS}
+_STATISTICS = {column.name: column for column in STATISTICS}
 _AVERAGED = ("pages", "gold_tokens", "fields", "array_items", "pdf_tokens")
 
 COMPLEXITY_COLUMNS = FrameSpec(
@@ -114,7 +125,7 @@ def complexity(
         frame.attrs["source"] = "schema"
         return frame
     if ds_or_schema is None:
-        documents, schemas = statistics.shipped_statistics(), statistics.shipped_schemas()
+        documents, schemas = shipped_statistics(), shipped_schemas()
     else:
         sizes = [schema_complexity(ds_or_schema.schema(s)) for s in ds_or_schema.schemas["schema"]]
         keys, depth = [size.keys for size in sizes], [size.depth for size in sizes]
@@ -211,7 +222,7 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     >>> count_fields({"tags": ["a", "b"]}, tags)["leaves"]
     2
     """
-    counts, values = statistics.count_gold(gold), list(_values(gold))
+    counts, values = count_gold(gold), list(_values(gold))
     leaves = [v for v in values if not isinstance(v.value, dict | list)]
     members = [v for v in values if v.path and not v.is_item]
     outside = [v for v in values if not v.in_array]
@@ -284,7 +295,7 @@ def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
     2
     """
     shipped = "benchmark/data/fields.csv"
-    counts = statistics.shipped_table(shipped) if ds is None else _count_dataset(ds)
+    counts = shipped_table(shipped) if ds is None else _count_dataset(ds)
     printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
     rows = []
     for name, meaning in DEFINITIONS.items():

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from extractbench_nb.runs.dataset_statistics import shipped_rows
 from extractbench_nb.benchmark.display_names import SCHEMA_NAMES
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.runs import shipped_rows
 
 _TABLES = range(1, 14)
 
@@ -73,7 +73,7 @@ def rows_of(part: str) -> tuple[Figure, ...]:
         "bold": lambda text: text == "1",
         "red": lambda text: text == "1",
     }
-    rows = shipped_rows(f"data/published/{PARTS[part]}")
+    rows = shipped_rows(f"benchmark/data/published/{PARTS[part]}")
     return tuple(
         Figure(**{name: converters.get(name, str)(row[name]) for name in Figure._fields})
         for row in rows

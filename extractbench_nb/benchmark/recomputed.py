@@ -27,7 +27,7 @@ from extractbench_nb.benchmark.paper_cells import (
 )
 from extractbench_nb.benchmark.paper_counts import attempts, tally
 from extractbench_nb.benchmark.published import rows_of
-from extractbench_nb.core.schema.evaluation_config import PRESETS
+from extractbench_nb.core.schema import PRESETS
 
 #: What the presets of this package are, in the words of Table 4 where they are the same.
 _PRESETS = {

@@ -27,7 +27,7 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
-from extractbench_nb.core import SUMMARY, scores_text
+from extractbench_nb.core import Evaluation, scores_text
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import UNITS
@@ -35,8 +35,6 @@ from extractbench_nb.support.wording import cut, plural
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from extractbench_nb.core import Evaluation
 
 __all__ = ["COMMAND", "commands", "one_line_errors"]
 
@@ -80,7 +78,7 @@ def _document_files(command: _Function) -> _Function:
 
 
 #: Entries of a summary that are counts.
-_COUNTED = set(SUMMARY.names) - {*UNITS, "llm_cost_usd"}
+_COUNTED = set(Evaluation.spec("summary").names) - {*UNITS, "llm_cost_usd"}
 
 
 def _counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from extractbench_nb.construction.constructing import construct
 from extractbench_nb.construction.construction_profiles import rules_of
 from extractbench_nb.construction.evaluations import TableEvaluations
 from extractbench_nb.construction.evidence_recall import Holders as Holders
-from extractbench_nb.construction.evidence_recall import evidence_recall, losses
+from extractbench_nb.construction.evidence_recall import evidence_recall
 from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import Chunk as Chunk
 from extractbench_nb.construction.retrieval import Documents as Documents
@@ -32,7 +32,6 @@ __all__ = [
     "evaluate_tables",
     "evidence_recall",
     "load",
-    "losses",
     "read_answer",
     "rules_of",
     "split_documents",

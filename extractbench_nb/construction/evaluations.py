@@ -10,16 +10,17 @@ from typing import Any, ClassVar, NamedTuple
 import pandas as pd
 
 from extractbench_nb.construction.answers import FAILURES, READING_KINDS
-from extractbench_nb.construction.evidence_recall import LOSS_COLUMNS, EvidenceRecall, losses
+from extractbench_nb.construction.evidence_recall import EvidenceRecall
 from extractbench_nb.construction.table_comparison import (
     CELL_COLUMNS,
     COLUMN_COLUMNS,
+    LOSS_COLUMNS,
     ROW_COLUMNS,
     SUMMARY,
     TableComparison,
 )
 from extractbench_nb.construction.table_dataset import LENGTH_MEANING
-from extractbench_nb.core import CALL_COLUMNS, WARNING_COLUMNS, total_cost
+from extractbench_nb.core import Evaluation, total_cost
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.text import JudgeCall
 from extractbench_nb.errors import InputError, nearest
@@ -86,8 +87,8 @@ _PARTS = {
     "cells": CELL_COLUMNS,
     "rows": ROW_COLUMNS,
     "columns": COLUMN_COLUMNS,
-    "judge_calls": CALL_COLUMNS,
-    "warnings": WARNING_COLUMNS,
+    "judge_calls": Evaluation.spec("judge_calls"),
+    "warnings": Evaluation.spec("warnings"),
 }
 LOSSES = FrameSpec(
     "losses", "one row per run, table, side and stage", (*IDS, *LOSS_COLUMNS.columns)
@@ -261,7 +262,7 @@ class TableEvaluations:
         raise InputError(f"run {run!r} has no table {document!r}; {nearest(document, of_run)}")
 
     def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
-        """Add up the points that each answer lost at each stage, as `construction.losses` does.
+        """Add up the points that each answer lost at each stage, as `TableComparison.losses` does.
 
         Parameters
         ----------
@@ -283,7 +284,7 @@ class TableEvaluations:
         return LOSSES.from_records(
             one.labels.named | {str(name): cell for name, cell in row.items()}
             for one in self._scored
-            for row in losses(one.comparison, known.get(one.labels.document)).to_dict("records")
+            for row in one.comparison.losses(known.get(one.labels.document)).to_dict("records")
         )
 
     @cached_property
@@ -394,7 +395,7 @@ def _with_rating(calls: pd.DataFrame, rating: Rating | None) -> pd.DataFrame:
     if rating is None or not rating.calls:
         return calls
     of_rating = (("$", "$", "table_quality", *call, None) for call in rating.calls)
-    added = CALL_COLUMNS.from_rows(of_rating)
+    added = Evaluation.spec("judge_calls").from_rows(of_rating)
     return pd.concat([calls, added], ignore_index=True) if len(calls) else added
 
 

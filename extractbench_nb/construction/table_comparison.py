@@ -14,16 +14,14 @@ import pandas as pd
 
 from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
-from extractbench_nb.construction.answers import Note, Reading, Tables
+from extractbench_nb.construction.answers import FAILURES, Note, Reading, Tables
 from extractbench_nb.construction.cell_values import number_of
 from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules, rules_of
-from extractbench_nb.construction.evidence_recall import EvidenceRecall, losses
+from extractbench_nb.construction.evidence_recall import EvidenceRecall
 from extractbench_nb.core import (
-    CALL_COLUMNS,
-    FIELD_COLUMNS,
     KIND_COLUMN,
     OUTCOMES,
-    WARNING_COLUMNS,
+    Evaluation,
     mismatch_kinds,
     total_cost,
 )
@@ -59,7 +57,7 @@ class CellRow(NamedTuple):
     predicted_column: str | None
 
 
-_SAME = {column.name: column for column in FIELD_COLUMNS.columns}
+_SAME = {column.name: column for column in Evaluation.spec("fields").columns}
 _STATES = "present, null, missing"
 
 CELL_COLUMNS = FrameSpec(
@@ -239,6 +237,37 @@ def harmonic(precision: float, recall: float) -> float:
     return 2 * (precision * recall) / both if both > 0 else 0.0
 
 
+#: The stages, in the order in which a table is built and compared.
+STAGES = ("answer", "retrieval", "columns", "keys", "rows", "cells")
+
+LOSS_COLUMNS = FrameSpec(
+    "losses",
+    "one row per side and stage, in the order of the stages",
+    (
+        Column(
+            "side",
+            "string",
+            "recall: of all gold cells; precision: of all predicted cells",
+            "recall, precision",
+        ),
+        Column(
+            "stage",
+            "string",
+            "answer: no table could be read; retrieval: the value was in no retrieved chunk; "
+            "columns: missing or extra; keys: no row matches, as a key column is missing; "
+            "rows: missed or spurious; cells: not right",
+            ", ".join(STAGES),
+        ),
+        Column("lost", "float64", "points lost there, 1 per cell", "0 and up"),
+        Column("left", "float64", "points left after this stage", "0 and up"),
+        Column("share", "Float64", "left / all cells; at the end recall or precision", "", True),
+    ),
+)
+
+_COLUMNS = ("column_missing", "column_judge_failed", "column_extra")
+_ROWS = ("row_missed", "row_spurious", "row_judge_failed")
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class TableComparison:
     """The result of one comparison of tables, frozen; made by `compare`.
@@ -267,7 +296,7 @@ class TableComparison:
     @cached_property
     def warnings(self) -> pd.DataFrame:
         """Warnings: a repaired answer, blank or repeated keys, failures of the judge."""
-        return WARNING_COLUMNS.from_rows(self._parts.notes)
+        return Evaluation.spec("warnings").from_rows(self._parts.notes)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -346,19 +375,75 @@ class TableComparison:
         return again.labelled(**labels)
 
     def losses(self, recall: EvidenceRecall | None = None) -> pd.DataFrame:
-        """Add up the points that were lost at each stage, as `construction.losses` does.
+        r"""Add up the points that were lost at each stage: retrieval, columns, keys, rows, cells.
 
         Parameters
         ----------
         recall : EvidenceRecall, optional
-            The result of `evidence_recall` for the same gold table.
+            What `evidence_recall` returned for the same gold table. A gold cell that lost points
+            and whose value was in no retrieved chunk then counts as lost by retrieval, since no
+            model could have read it. With the chunks of another retriever than that of the run,
+            this is an estimate for that retriever.
 
         Returns
         -------
         pandas.DataFrame
-            One row per side and stage, see `LOSS_COLUMNS`.
+            One row per side and stage. The last ``left`` of each side is the sum
+            of the scores.
+
+        Raises
+        ------
+        InputError
+            The comparison uses ``aoe``, whose sums count some rows several times.
+
+        Examples
+        --------
+        >>> from extractbench_nb.construction import compare
+        >>> gold = "name,n,unit\na,1,kg\nb,2,kg\n"
+        >>> compare(gold, "name,n\na,7\n", keys="name").losses().query("side == 'recall'")
+             side    stage  lost  left  share
+        0  recall   answer   0.0   4.0    1.0
+        1  recall  columns   1.0   3.0   0.75
+        2  recall     keys   0.0   3.0   0.75
+        3  recall     rows   2.0   1.0   0.25
+        4  recall    cells   1.0   0.0    0.0
         """
-        return losses(self, recall)
+        if self.profile.released:
+            raise InputError(
+                f"the comparison is by {self.profile.name!r}, which counts some rows several "
+                "times; call compare() with profile='strict'"
+            )
+        cells = self.cells.copy()
+        cells["lost"] = 1.0 - cells["score"].astype("Float64").fillna(0.0).astype(float)
+        reasons = cells["reason"].astype(object)
+        cells["stage"] = "cells"
+        cells.loc[reasons.isin(_COLUMNS), "stage"] = "columns"
+        keys_missing = "key_missing" in self.warnings["kind"].tolist()
+        cells.loc[reasons.isin(_ROWS), "stage"] = "keys" if keys_missing else "rows"
+        cells.loc[reasons.isin(FAILURES), "stage"] = "answer"
+        if recall is not None:
+            found = recall.cells
+            lacking = found[found["status"] != "retrieved"]
+            unread = set(zip(lacking["row"], lacking["column"], strict=True))
+            places = zip(cells["gold_row"], cells["column"], strict=True)
+            is_unread = pd.Series(
+                [place in unread for place in places], index=cells.index, dtype=bool
+            )
+            cells.loc[is_unread & (cells["stage"] != "answer"), "stage"] = "retrieval"
+        sides = {
+            "recall": cells[cells["gold_row"].notna() & cells["column"].notna()],
+            "precision": cells[cells["predicted_row"].notna()],
+        }
+        rows = []
+        for side, part in sides.items():
+            left = total = float(len(part))
+            for stage in STAGES:
+                if stage == "retrieval" and recall is None:
+                    continue
+                lost = float(part.loc[part["stage"] == stage, "lost"].sum())
+                left -= lost
+                rows.append((side, stage, lost, left, left / total if total else None))
+        return LOSS_COLUMNS.from_rows(rows)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
@@ -440,7 +525,7 @@ class TableComparison:
     @cached_property
     def judge_calls(self) -> pd.DataFrame:
         """One row per call of a model; empty for judges without a model."""
-        return CALL_COLUMNS.from_rows(
+        return Evaluation.spec("judge_calls").from_rows(
             (
                 f"$[].{column}",
                 f"[].{column}",

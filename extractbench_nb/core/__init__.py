@@ -1,6 +1,7 @@
 """The core: a schema, gold and a prediction become DataFrames, offline and deterministic.
 
-Other rooms know it through five faces: this one, `core.schema`, `core.frames`, `core.values` and `core.text`.
+Other rooms know it through five faces: `core`, `core.schema`, `core.frames`, `core.values` and
+`core.text`.
 """
 
 from extractbench_nb.core.accepted_input import (
@@ -19,19 +20,17 @@ from extractbench_nb.core.alignment import (
 )
 from extractbench_nb.core.alternatives import is_below
 from extractbench_nb.core.bounds import Pairs, solve
+from extractbench_nb.core.cases import Case, CaseScorer, Verdicts, check_gold
 from extractbench_nb.core.cross_field_rules import (
-    OUTCOMES,
     RULE_COLUMNS,
     RULES,
     Rule,
     RuleOutcome,
     chosen_rules,
     rule,
-    rule_row,
     schema_names,
-    source_hash,
 )
-from extractbench_nb.core.document_warnings import WARNING_COLUMNS, violations
+from extractbench_nb.core.document_warnings import violations
 from extractbench_nb.core.evaluation import (
     MAX_DEPTH,
     Run,
@@ -43,28 +42,14 @@ from extractbench_nb.core.evaluation import (
     refuse_non_json,
 )
 from extractbench_nb.core.evaluation_frames import (
-    ARRAY_COLUMNS,
-    CALL_COLUMNS,
-    FIELD_COLUMNS,
-    MATCH_COLUMNS,
     OUTCOMES,
-    SUMMARY,
-    array_frame,
-    array_row,
-    call_rows,
     chosen_array,
-    field_frame,
-    field_rows,
-    in_order,
     item_pairs,
-    match_frame,
-    match_rows,
-    node_outcome,
     partner_path,
     total_cost,
 )
-from extractbench_nb.core.metrics.array_metrics import JUDGE_PARAMS
-from extractbench_nb.core.metrics.registry import (
+from extractbench_nb.core.field_metrics.array_metrics import JUDGE_PARAMS
+from extractbench_nb.core.field_metrics.registry import (
     REGISTRY,
     Metric,
     MetricScore,
@@ -72,19 +57,18 @@ from extractbench_nb.core.metrics.registry import (
     metric,
     metrics,
 )
-from extractbench_nb.core.metrics.string_metrics import normal_url
+from extractbench_nb.core.field_metrics.string_metrics import normal_url
 from extractbench_nb.core.mismatches import (
     KIND_COLUMN,
     KIND_NAMES,
-    MISMATCH_COLUMNS,
     mismatch_frame,
     mismatch_kind,
     mismatch_kinds,
 )
 from extractbench_nb.core.pairing import holds_something, leaves, pair_up, resolve_union, undeclared
-from extractbench_nb.core.profiles import PROFILES, Profile, get_profile, profiles
+from extractbench_nb.core.profile_rules import PROFILES, Profile, get_profile, profiles
 from extractbench_nb.core.proxy import proxy_matrix
-from extractbench_nb.core.records import ArrayRecord, Leaf, Pair, Paths, roll_up, settled
+from extractbench_nb.core.records import Leaf, settled
 from extractbench_nb.core.registered import register
 from extractbench_nb.core.result import (
     Evaluation,
@@ -92,38 +76,33 @@ from extractbench_nb.core.result import (
     evaluation_html,
     outcome_counts,
     scores_text,
-    summary_entries,
     worst_fields,
 )
-from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
+from extractbench_nb.core.scoring import Scored, Scorer
 from extractbench_nb.core.similarity import MapItem, PairScore, array_params, pass_threshold
-from extractbench_nb.core.strict_rules import count_leaves
-from extractbench_nb.core.traversal import Aligner, Traversal
+from extractbench_nb.core.thresholds import ALIGN, PASS, ArrayMatches, Outcome
+from extractbench_nb.core.traversal import Aligner
 
 __all__ = [
     "ACCEPTED_COLUMNS",
-    "ALIGNED",
-    "ARRAY_COLUMNS",
-    "CALL_COLUMNS",
+    "ALIGN",
     "DENSE_PAIRS",
-    "FIELD_COLUMNS",
     "HOPELESS",
     "JUDGE_PARAMS",
     "KIND_COLUMN",
     "KIND_NAMES",
-    "MATCH_COLUMNS",
     "MAX_DEPTH",
-    "MISMATCH_COLUMNS",
     "OUTCOMES",
+    "PASS",
     "PROFILES",
     "REGISTRY",
     "RULES",
     "RULE_COLUMNS",
-    "SUMMARY",
-    "WARNING_COLUMNS",
     "Aligner",
     "Alternative",
-    "ArrayRecord",
+    "ArrayMatches",
+    "Case",
+    "CaseScorer",
     "Evaluation",
     "Inputs",
     "Leaf",
@@ -131,12 +110,10 @@ __all__ = [
     "Metric",
     "MetricScore",
     "OptimalAligner",
-    "Pair",
+    "Outcome",
     "PairScore",
     "Pairs",
     "Param",
-    "Paths",
-    "Pending",
     "Profile",
     "Rule",
     "RuleOutcome",
@@ -144,43 +121,33 @@ __all__ = [
     "Scored",
     "Scorer",
     "Side",
-    "Traversal",
-    "array_frame",
+    "Verdicts",
     "array_params",
-    "array_row",
     "by_document",
-    "call_rows",
+    "check_gold",
     "check_models",
     "choose_alignment",
     "chosen_array",
     "chosen_rules",
-    "count_leaves",
     "equal_pairs",
     "evaluate",
     "evaluate_async",
     "evaluation_html",
-    "field_frame",
-    "field_rows",
     "get_profile",
     "holds_something",
-    "in_order",
     "is_below",
     "item_pairs",
     "leaves",
-    "match_frame",
-    "match_rows",
     "metric",
     "metrics",
     "mismatch_frame",
     "mismatch_kind",
     "mismatch_kinds",
-    "node_outcome",
     "normal_url",
     "outcome_counts",
     "pair_up",
     "partner_path",
     "pass_threshold",
-    "point_score",
     "profiles",
     "proxy_matrix",
     "read_accepted",
@@ -188,15 +155,11 @@ __all__ = [
     "refuse_non_json",
     "register",
     "resolve_union",
-    "roll_up",
     "rule",
-    "rule_row",
     "schema_names",
     "scores_text",
     "settled",
     "solve",
-    "source_hash",
-    "summary_entries",
     "total_cost",
     "undeclared",
     "unpaired",

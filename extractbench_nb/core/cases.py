@@ -11,19 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from extractbench_nb.core import (
-    Profile,
-    Scored,
-    evaluate,
-    get_profile,
-    node_outcome,
-    point_score,
-    refuse_non_json,
-    settled,
-)
-from extractbench_nb.core.schema import MISSING, Children, Schema, parse_schema
-from extractbench_nb.core.text import Judge, choose_judge
-from extractbench_nb.core.values import member
+from extractbench_nb.core.evaluation import evaluate, refuse_non_json
+from extractbench_nb.core.evaluation_frames import node_outcome
+from extractbench_nb.core.profile_rules import Profile, get_profile
+from extractbench_nb.core.records import settled
+from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.core.schema.schema_nodes import MISSING, Children, Schema
+from extractbench_nb.core.scoring import Scored, point_score
+from extractbench_nb.core.text.choosing import choose_judge
+from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.values.json_values import member
 from extractbench_nb.errors import InputError
 
 __all__ = ["Case", "CaseScorer", "Verdicts", "case_schema", "check_gold", "remembering"]

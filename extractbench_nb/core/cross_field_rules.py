@@ -6,16 +6,13 @@ A rule is a plain function of one document. Rules never change a score: they are
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import marshal
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import Any, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
@@ -24,7 +21,7 @@ from extractbench_nb.core.values.json_values import private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.support.wording import cut
 
-OUTCOMES = "holds, broken, not_applicable, error"
+_OUTCOMES = "holds, broken, not_applicable, error"
 FINDINGS = "suspect_gold, suspect_prediction, rule_error"
 
 RULE_COLUMNS = FrameSpec(
@@ -33,12 +30,12 @@ RULE_COLUMNS = FrameSpec(
     (
         Column("rule", "string", "name of the rule"),
         Column("applies_to", "string", "patterns of schema names; * is every schema"),
-        Column("outcome_gold", "string", "what the rule says of gold", OUTCOMES),
+        Column("outcome_gold", "string", "what the rule says of gold", _OUTCOMES),
         Column(
             "outcome_predicted",
             "string",
             "what the rule says of the prediction; missing if it is not JSON",
-            OUTCOMES,
+            _OUTCOMES,
             nullable=True,
         ),
         Column("paths_gold", "object", "instance paths at fault in gold, as a tuple"),
@@ -108,6 +105,7 @@ class Rule:
     function: Callable[[Any], Any]
     applies_to: tuple[str, ...] = ()
     summary: str = ""
+    OUTCOMES: ClassVar[str] = _OUTCOMES
 
     @property
     def patterns(self) -> str:
@@ -153,6 +151,33 @@ class Rule:
             before = _read(paths, [])  # what it yielded until then
             return RuleOutcome("error", before.paths, _described(error))
 
+    def row(self, gold: RuleOutcome, predicted: RuleOutcome | None) -> tuple[Any, ...]:
+        """Return a row of ``rules`` for its outcomes; `predicted` is None without a document."""
+        sides = {"gold": gold} | ({"predicted": predicted} if predicted is not None else {})
+        outcomes = {side: found.outcome for side, found in sides.items()}
+        finding: str | None
+        messages = [
+            f"{side}: {found.message}" if found.outcome == "error" else found.message
+            for side, found in sides.items()
+            if found.message is not None
+        ]
+        if gold.outcome == "broken":
+            finding = "suspect_gold"
+        elif outcomes.get("predicted") == "broken":
+            finding = "suspect_prediction"
+        else:
+            finding = "rule_error" if "error" in outcomes.values() else None
+        return (
+            self.name,
+            self.patterns,
+            gold.outcome,
+            outcomes.get("predicted"),
+            gold.paths,
+            predicted.paths if predicted is not None else (),
+            "; ".join(messages) or None,
+            finding,
+        )
+
 
 def _described(error: Exception) -> str:
     try:
@@ -197,16 +222,6 @@ def _shown(value: Any) -> str:
         return cut(repr(value), _LONGEST)
     except Exception:  # noqa: BLE001 - a class of the user's own
         return f"a {type(value).__name__}"
-
-
-def source_hash(function: Any) -> str:
-    """Hash the source of a function, or its bytecode if the source is not available."""
-    for thing in (function, type(function)):
-        with suppress(OSError, TypeError):
-            return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
-    code = getattr(function, "__code__", None)
-    content = marshal.dumps(code) if code is not None else repr(type(function)).encode()
-    return hashlib.sha256(content).hexdigest()
 
 
 # --- the registry -------------------------------------------------------------------------------
@@ -354,31 +369,3 @@ def schema_names(schema: Mapping[str, Any], *labels: Any) -> tuple[str, ...]:
     """Return the names by which rules know a schema: labels such as its id, title, ``$id``."""
     names = [*labels, schema.get("title"), schema.get("$id")]
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
-
-
-def rule_row(made: Rule, gold: RuleOutcome, predicted: RuleOutcome | None) -> tuple[Any, ...]:
-    """Return a row of ``rules``; `predicted` is None if there is no document."""
-    sides = {"gold": gold} | ({"predicted": predicted} if predicted is not None else {})
-    outcomes = {side: found.outcome for side, found in sides.items()}
-    finding: str | None
-    messages = [
-        f"{side}: {found.message}" if found.outcome == "error" else found.message
-        for side, found in sides.items()
-        if found.message is not None
-    ]
-    if gold.outcome == "broken":
-        finding = "suspect_gold"
-    elif outcomes.get("predicted") == "broken":
-        finding = "suspect_prediction"
-    else:
-        finding = "rule_error" if "error" in outcomes.values() else None
-    return (
-        made.name,
-        made.patterns,
-        gold.outcome,
-        outcomes.get("predicted"),
-        gold.paths,
-        predicted.paths if predicted is not None else (),
-        "; ".join(messages) or None,
-        finding,
-    )

@@ -25,8 +25,8 @@ from extractbench_nb.core.accepted_input import (
     read_accepted,
 )
 from extractbench_nb.core.document_warnings import NOTHING_SCORED, Note, ignored_params
-from extractbench_nb.core.metrics.registry import REGISTRY
-from extractbench_nb.core.profiles import Profile, get_profile
+from extractbench_nb.core.field_metrics.registry import REGISTRY
+from extractbench_nb.core.profile_rules import Profile, get_profile
 from extractbench_nb.core.records import ROOT, Leaf, roll_up
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.result import Evaluation, Inputs

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.metrics.registry import REGISTRY
 from extractbench_nb.core.records import ArrayRecord, Leaf, settled, states
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Unusable
 from extractbench_nb.core.scoring import Pending, Scored, point_score

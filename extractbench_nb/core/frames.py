@@ -177,6 +177,22 @@ class DescribedFrames:
     _specs: ClassVar[tuple[FrameSpec, ...]]
 
     @classmethod
+    def spec(cls, frame: str) -> FrameSpec:
+        """Return the declared columns of one frame.
+
+        Parameters
+        ----------
+        frame : str
+            Its name, such as ``fields``.
+
+        Returns
+        -------
+        FrameSpec
+            Name, row grain and columns.
+        """
+        return next(spec for spec in cls._specs if spec.name == frame)
+
+    @classmethod
     def columns(cls) -> pd.DataFrame:
         """Describe every column of every frame.
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist, cpdist
 
-from extractbench_nb.core.metrics.number_metrics import as_number
+from extractbench_nb.core.field_metrics.number_metrics import as_number
 from extractbench_nb.core.pairing import pair_up
 from extractbench_nb.core.schema.evaluation_config import NodeConfig
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Unusable

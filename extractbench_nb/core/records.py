@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.profiles import Profile
+from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.schema_nodes import PRESENT, Node, Unusable, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, point_score
 from extractbench_nb.core.similarity import array_score, map_items, pass_threshold

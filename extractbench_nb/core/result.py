@@ -16,7 +16,6 @@ from extractbench_nb.core.cross_field_rules import (
     RULE_COLUMNS,
     RULES,
     UNNAMED_SCHEMA,
-    rule_row,
     schema_names,
 )
 from extractbench_nb.core.document_warnings import WARNING_COLUMNS, Note, document_warnings
@@ -33,14 +32,15 @@ from extractbench_nb.core.evaluation_frames import (
     field_rows,
     in_order,
     match_frame,
+    match_rows,
     summarise,
     total_cost,
 )
 from extractbench_nb.core.frames import DescribedFrames, FrameSpec
 from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
 from extractbench_nb.core.pairing import declared_share
-from extractbench_nb.core.profiles import Profile
-from extractbench_nb.core.records import ArrayRecord, Leaf
+from extractbench_nb.core.profile_rules import Profile
+from extractbench_nb.core.records import ArrayRecord, Leaf, settled
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.values.json_values import canonical, json_text, json_type
@@ -84,16 +84,6 @@ def _counted_rows(ev: Evaluation) -> list[_Row]:
 def outcome_counts(ev: Evaluation) -> dict[str, int]:
     """Count the counted rows by outcome, the most frequent first."""
     return dict(Counter(row[_OUTCOME] for row in _counted_rows(ev)).most_common())
-
-
-def summary_entries(ev: Evaluation, calls: Sequence[_Row]) -> dict[str, float]:
-    """Return the entries of ``summary`` from the records and the rows of ``judge_calls``."""
-    values = summarise(leaf for leaf in ev.leaves if leaf.counted) | {
-        "gold_coverage": declared_share(ev.schema.root, ev.inputs.gold),
-        "llm_calls": len(calls),
-        "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
-    }
-    return {name: float(values[name]) for name in SUMMARY.names}
 
 
 def worst_fields(ev: Evaluation, n: int = 8) -> list[dict[str, Any]]:
@@ -389,10 +379,34 @@ class Evaluation(DescribedFrames):
         for made in tuple(RULES.values()):
             if made.is_for(names):
                 of_output = made.check(predicted) if problem is None else None
-                rows.append(rule_row(made, made.check(gold), of_output))
+                rows.append(made.row(made.check(gold), of_output))
             elif not names:
-                rows.append(rule_row(made, UNNAMED_SCHEMA, None))
+                rows.append(made.row(UNNAMED_SCHEMA, None))
         return RULE_COLUMNS.from_rows(rows)
+
+    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Return the rows of fields, arrays, matches, judge_calls and summary, for other frames.
+
+        Returns
+        -------
+        dict of str to list of tuple
+            Cells in the order of the columns; ``summary`` has one row, of floats.
+        """
+        arrays = self.array_records()
+        calls = list(call_rows(self._top))
+        return {
+            "fields": field_rows(self.leaves),
+            "arrays": [array_row(array) for array in arrays],
+            "matches": [row for array in arrays for row in match_rows(array)],
+            "judge_calls": calls,
+            "summary": [self._summary_row(calls)],
+        }
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every metric gave a verdict, those inside arrays included."""
+        verdicts = (verdict for leaf in self.leaves for verdict in settled(leaf))
+        return not any(verdict.outcome == "judge_error" for verdict in verdicts)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -541,8 +555,16 @@ class Evaluation(DescribedFrames):
     @cached_property
     def _summary(self) -> pd.Series:
         return pd.Series(
-            summary_entries(self, [*call_rows(self._top)]), dtype=float, name="summary"
+            self._summary_row([*call_rows(self._top)]), SUMMARY.names, dtype=float, name="summary"
         )
+
+    def _summary_row(self, calls: Sequence[_Row]) -> tuple[float, ...]:
+        values = summarise(leaf for leaf in self.leaves if leaf.counted) | {
+            "gold_coverage": declared_share(self.schema.root, self._inputs.gold),
+            "llm_calls": len(calls),
+            "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
+        }
+        return tuple(float(values[name]) for name in SUMMARY.names)
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:

@@ -14,21 +14,21 @@ from math import nan
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.alternatives import Alternatives, class_members
-from extractbench_nb.core.metrics.number_metrics import (
+from extractbench_nb.core.field_metrics.number_metrics import (
     as_number,
     boolean_exact,
     integer_exact,
     number_exact,
     number_tolerance,
 )
-from extractbench_nb.core.metrics.registry import REGISTRY, MetricScore
-from extractbench_nb.core.metrics.string_metrics import (
+from extractbench_nb.core.field_metrics.registry import REGISTRY, MetricScore
+from extractbench_nb.core.field_metrics.string_metrics import (
     string_case_insensitive,
     string_exact,
     string_fuzzy,
     string_normalized,
 )
-from extractbench_nb.core.profiles import Profile
+from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig, default_config
 from extractbench_nb.core.schema.schema_nodes import (
     BROKEN,

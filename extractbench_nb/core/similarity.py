@@ -10,13 +10,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_text, json_type, leaf_texts
 from extractbench_nb.core.alternatives import class_members, normal_path
+from extractbench_nb.core.field_metrics.string_metrics import string_normalized
 from extractbench_nb.core.pairing import pair_up, resolve_union
-from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
-from extractbench_nb.core.metrics.string_metrics import string_normalized
-from extractbench_nb.core.text.offline_judge import similarity as text_similarity
 from extractbench_nb.core.schema.schema_nodes import PRESENT, Node, state_of
+from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
+from extractbench_nb.core.text.offline_judge import similarity as text_similarity
+from extractbench_nb.core.values.json_values import (
+    canonical,
+    canonical_unordered,
+    json_text,
+    json_type,
+    leaf_texts,
+)
 
 #: Fields that are texts or arrays from which on bounds pay.
 _FEWEST_COSTLY = 2

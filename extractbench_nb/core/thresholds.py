@@ -9,30 +9,18 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import (
-    ALIGNED,
-    REGISTRY,
-    ArrayRecord,
-    Evaluation,
-    Leaf,
-    Pair,
-    Paths,
-    Pending,
-    Profile,
-    Scored,
-    Scorer,
-    Traversal,
-    array_frame,
-    count_leaves,
-    field_frame,
-    in_order,
-    match_frame,
-    pass_threshold,
-    roll_up,
-    settled,
-)
-from extractbench_nb.core.schema import MetricSpec, Node, NodeConfig
-from extractbench_nb.core.text import OfflineJudge
+from extractbench_nb.core.evaluation_frames import array_frame, field_frame, in_order, match_frame
+from extractbench_nb.core.field_metrics.registry import REGISTRY
+from extractbench_nb.core.profile_rules import Profile
+from extractbench_nb.core.records import ArrayRecord, Leaf, Pair, Paths, roll_up, settled
+from extractbench_nb.core.result import Evaluation
+from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
+from extractbench_nb.core.schema.schema_nodes import Node
+from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer
+from extractbench_nb.core.similarity import pass_threshold
+from extractbench_nb.core.strict_rules import count_leaves
+from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.core.traversal import Traversal
 from extractbench_nb.support.wording import fitted
 
 __all__ = ["ALIGN", "PASS", "ArrayMatches", "Knob", "Outcome", "redecided"]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core import (
-    OUTCOMES,
     Rule,
     chosen_rules,
     read_predicted,
@@ -32,7 +31,7 @@ CHECKED_COLUMNS = FrameSpec(
         Column("schema", "string", "schema id or title, if known", nullable=True),
         Column("rule", "string", "name of the rule"),
         Column("applies_to", "string", "patterns of schema names; * is every schema"),
-        Column("outcome", "string", "missing if the document cannot be read", OUTCOMES, True),
+        Column("outcome", "string", "missing if the document cannot be read", Rule.OUTCOMES, True),
         Column("paths", "object", "instance paths at fault, as a tuple"),
         Column("message", "string", "why there is no verdict", nullable=True),
     ),

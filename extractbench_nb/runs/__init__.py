@@ -17,10 +17,13 @@ from extractbench_nb.runs.dataset_statistics import DOCUMENT as DOCUMENT
 from extractbench_nb.runs.dataset_statistics import DOMAIN as DOMAIN
 from extractbench_nb.runs.dataset_statistics import KEYS as KEYS
 from extractbench_nb.runs.dataset_statistics import SCHEMA as SCHEMA
+from extractbench_nb.runs.dataset_statistics import STATISTICS as STATISTICS
+from extractbench_nb.runs.dataset_statistics import count_gold as count_gold
 from extractbench_nb.runs.dataset_statistics import shipped_frame as shipped_frame
 from extractbench_nb.runs.dataset_statistics import shipped_rows as shipped_rows
 from extractbench_nb.runs.dataset_statistics import shipped_schemas as shipped_schemas
 from extractbench_nb.runs.dataset_statistics import shipped_statistics as shipped_statistics
+from extractbench_nb.runs.dataset_statistics import shipped_table as shipped_table
 from extractbench_nb.runs.estimate import CostEstimate, estimate_cost
 from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
 from extractbench_nb.runs.extracting import Request as Request
@@ -50,6 +53,7 @@ from extractbench_nb.runs.plans import documents_of as documents_of
 from extractbench_nb.runs.results import Evaluations
 from extractbench_nb.runs.rows import UNITS as UNITS
 from extractbench_nb.runs.storage import first_difference as first_difference
+from extractbench_nb.runs.storage import write_evaluation as write_evaluation
 
 __all__ = [
     "CostEstimate",

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pandas as pd
 
 from extractbench_nb.core import (
-    MISMATCH_COLUMNS,
     RULES,
-    SUMMARY,
     Evaluation,
     Inputs,
     mismatch_frame,
@@ -51,6 +49,9 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 __all__ = ["Evaluations", "FolderSource", "Source", "read_description"]
+
+
+_KINDS = Evaluation.spec("mismatches")
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,7 @@ class Evaluations(DescribedFrames):
 
     _specs = (
         *FRAMES.values(),
-        FrameSpec(MISMATCH_COLUMNS.name, MISMATCH_COLUMNS.grain, (*IDS, *MISMATCH_COLUMNS.columns)),
+        FrameSpec("mismatches", _KINDS.grain, (*IDS, *_KINDS.columns)),
         BY_RUN,
         MISSING_PAIRS,
         BATCH_RULES,
@@ -350,7 +351,7 @@ class Evaluations(DescribedFrames):
         how: dict[str, Any] = {
             c.name: "mean" if c.name in UNITS else _strict_sum if c.nullable else "sum"
             for c in BY_RUN.columns
-            if c.name in SUMMARY.names
+            if c.name in Evaluation.spec("summary").names
         }
         table = groups.agg(how)
         table["documents"] = groups.size()
@@ -469,7 +470,7 @@ class Evaluations(DescribedFrames):
         """Return a copy of a frame; it is built on first use and cached."""
         frames = self.__dict__.setdefault("_frames", {})
         if name not in frames:
-            is_stored = name != MISMATCH_COLUMNS.name
+            is_stored = name != "mismatches"
             frames[name] = self._source.frame(name) if is_stored else mismatch_frame(self.fields)
         cached: pd.DataFrame = frames[name]
         return own_copy(cached)

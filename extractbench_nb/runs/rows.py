@@ -17,20 +17,8 @@ import pandas as pd
 from pandas.api.types import pandas_dtype
 
 from extractbench_nb.core import (
-    ARRAY_COLUMNS,
-    CALL_COLUMNS,
-    FIELD_COLUMNS,
-    MATCH_COLUMNS,
     MAX_DEPTH,
-    RULE_COLUMNS,
-    SUMMARY,
     Evaluation,
-    array_row,
-    call_rows,
-    field_rows,
-    match_rows,
-    settled,
-    summary_entries,
 )
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec
 from extractbench_nb.errors import InputError, needs
@@ -57,9 +45,12 @@ OUTCOME = (
     Column("column", "Int64", "character in that line", "1 and up", True),
 )
 
+SUMMARY = Evaluation.spec("summary")
+RULE_COLUMNS = Evaluation.spec("rules")
+
 #: The stored frames of one evaluation that have many rows, by their names.
 PARTS: Final = {
-    spec.name: spec for spec in (FIELD_COLUMNS, ARRAY_COLUMNS, MATCH_COLUMNS, CALL_COLUMNS)
+    name: Evaluation.spec(name) for name in ("fields", "arrays", "matches", "judge_calls")
 }
 
 OWN_SUMMARY = FrameSpec("summary", "one row per run and document", (*OUTCOME, *SUMMARY.columns))
@@ -130,14 +121,8 @@ def packed_rows(
     evaluation: Evaluation, problem: str | None
 ) -> tuple[list[float], dict[str, bytes]]:
     """Return the summary's entries and the packed rows of each part; none pass with a problem."""
-    arrays = evaluation.array_records()
-    parts = {
-        "fields": field_rows(evaluation.leaves),
-        "arrays": [array_row(array) for array in arrays],
-        "matches": [row for array in arrays for row in match_rows(array)],
-        "judge_calls": list(call_rows(evaluation.records)),
-    }
-    summary = summary_entries(evaluation, parts["judge_calls"])
+    parts = evaluation.rows()
+    summary = dict(zip(SUMMARY.names, parts.pop("summary")[0], strict=True))
     if problem is not None:
         changes: dict[str, dict[str, Any]] = {
             "fields": {**_INVALID_FIELD, "reasoning": problem},
@@ -161,13 +146,6 @@ def packed_rows(
 def _empty(part: str) -> bytes:
     """Pack a part without rows."""
     return pack(to_columns(PARTS[part], ()))
-
-
-def is_settled(evaluation: Evaluation) -> bool:
-    """Say whether every metric gave a verdict, those inside arrays included."""
-    return not any(
-        verdict.outcome == "judge_error" for leaf in evaluation.leaves for verdict in settled(leaf)
-    )
 
 
 #: Run, document, domain and schema.

@@ -13,13 +13,12 @@ from extractbench_nb.core import (
     Rule,
     RuleOutcome,
     read_predicted,
-    rule_row,
     schema_names,
-    source_hash,
 )
 from extractbench_nb.core.values import read_document
 from extractbench_nb.runs.inputs import Cell, Plan, read_output
 from extractbench_nb.runs.rows import BATCH_RULES
+from extractbench_nb.support.files import source_hash
 
 
 class CheckedRules(NamedTuple):
@@ -56,7 +55,7 @@ def check_batch(plan: Plan) -> CheckedRules | None:
             is_read = output.message is None and problem is None
             for made, of_gold in checked[key]:
                 of_output = made.check(value) if is_read else None
-                rows.append((*cell.ids, *rule_row(made, of_gold, of_output)))
+                rows.append((*cell.ids, *made.row(of_gold, of_output)))
     return CheckedRules({made.name: source_hash(made.function) for made in rules}, tuple(rows))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from extractbench_nb._version import __version__
-from extractbench_nb.core import RULE_COLUMNS, SUMMARY, WARNING_COLUMNS, Evaluation, source_hash
+from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import InputError, OutputError, needs
@@ -41,7 +41,13 @@ from extractbench_nb.runs.rows import (
 )
 from extractbench_nb.runs.rule_rows import CheckedRules
 from extractbench_nb.runs.workers import Context, Finished, custom_metrics
-from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
+from extractbench_nb.support.files import (
+    make_folder,
+    reading,
+    refuse_irregular,
+    replacing,
+    source_hash,
+)
 from extractbench_nb.support.wording import cut
 
 if TYPE_CHECKING:
@@ -203,14 +209,14 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     """Write each frame of one evaluation to a Parquet file named after it."""
     needs("pyarrow", "batch")
     make_folder(folder)
-    frames = {name: (spec, getattr(ev, name)) for name, spec in PARTS.items()}
-    frames["summary"] = SUMMARY, ev.summary.to_frame().T
-    frames["warnings"] = WARNING_COLUMNS, ev.warnings
+    frames = {name: getattr(ev, name) for name in (*PARTS, "warnings")}
+    frames["summary"] = ev.summary.to_frame().T
     rules = ev.rules
     if len(rules):
-        frames["rules"] = RULE_COLUMNS, rules
+        frames["rules"] = rules
     with ExitStack() as stack:
-        for name, (spec, frame) in frames.items():
+        for name, frame in frames.items():
+            spec = Evaluation.spec(name)
             cells = [_cells(frame[column.name], column) for column in spec.columns]
             rows = list(zip(*cells, strict=True))
             path = stack.enter_context(replacing(folder / f"{name}.parquet"))
@@ -398,7 +404,7 @@ _INSERT = f"insert or replace into outputs values ({', '.join('?' * len(_COLUMNS
 #: so a resumed batch evaluates the output again.
 _OPEN = b""
 #: The types in the summary of an output that is not invalid.
-_EVALUATED = (str, *[type(None)] * 3, *[float] * len(SUMMARY.columns))
+_EVALUATED = (str, *[type(None)] * 3, *[float] * len(Evaluation.spec("summary").columns))
 
 
 class FolderStorage:

@@ -29,7 +29,7 @@ from extractbench_nb.core.schema import Schema
 from extractbench_nb.core.text import Judge
 from extractbench_nb.errors import ExtractBenchError, InputError, needs
 from extractbench_nb.runs.inputs import evaluated_source, read_output
-from extractbench_nb.runs.rows import is_settled, packed_rows
+from extractbench_nb.runs.rows import packed_rows
 from extractbench_nb.support.concurrency import run_anywhere, worker_count, worker_pool
 
 
@@ -142,7 +142,7 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
         scores, parts = packed_rows(evaluation, output.message)
         outcome = "evaluated" if output.message is None else "invalid"
         summary = (outcome, output.message, output.line, output.column, *scores)
-        return Finished(task.position, summary, parts, is_settled(evaluation))
+        return Finished(task.position, summary, parts, evaluation.is_settled)
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything
         return failure(task.position, error)
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core import OUTCOMES, SUMMARY, mismatch_kinds
+from extractbench_nb.core import OUTCOMES, Evaluation, mismatch_kinds
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.pandas_helpers import refuse_missing
 
 _LEVELS = ("run", "document")
 
@@ -71,7 +71,7 @@ def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str
     summary = getattr(source, "summary", None)
     if not isinstance(summary, pd.DataFrame):
         return fields
-    known = {*fields.columns, *SUMMARY.names}
+    known = {*fields.columns, *Evaluation.spec("summary").names}
     extra = [name for name in names if name in summary.columns and name not in known]
     if not extra:
         return fields

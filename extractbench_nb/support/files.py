@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import marshal
 import os
 import shutil
 import stat
@@ -208,3 +210,13 @@ def save_figures(path: Path, figures: Mapping[str, int]) -> None:
         make_folder(path.parent)
         with replacing(path) as temporary:
             temporary.write_text(json.dumps(figures), encoding="utf-8")
+
+
+def source_hash(function: Any) -> str:
+    """Hash the source of a function, or its bytecode if the source is not available."""
+    for thing in (function, type(function)):
+        with suppress(OSError, TypeError):
+            return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
+    code = getattr(function, "__code__", None)
+    content = marshal.dumps(code) if code is not None else repr(type(function)).encode()
+    return hashlib.sha256(content).hexdigest()

@@ -17,7 +17,7 @@ def _rows() -> dict[str, dict[str, str]]:
 
 
 def moved_hint(old: str) -> str:
-    """Return a sentence that says where a name is now, or what to use; empty if it never existed."""
+    """Return a sentence that says where a name is now, or what to use; empty for other names."""
     row = _rows().get(old)
     if row is None:
         return ""

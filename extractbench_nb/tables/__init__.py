@@ -11,11 +11,22 @@ from extractbench_nb.tables.compare_arrays import compare_tables
 from extractbench_nb.tables.detection import detection_scores
 from extractbench_nb.tables.detectors import detect, page_tables
 from extractbench_nb.tables.detectors import read_image as read_image
+from extractbench_nb.tables.grid_similarity import arrays_similarity as arrays_similarity
 from extractbench_nb.tables.grid_similarity import dilate, grits
+from extractbench_nb.tables.grits_result import LEGEND as LEGEND
+from extractbench_nb.tables.grits_result import METRICS as METRICS
+from extractbench_nb.tables.grits_result import SIDES as SIDES
+from extractbench_nb.tables.grits_result import Comparison as Comparison
 from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.grits_result import Line as Line
 from extractbench_nb.tables.grits_result import boxed_grid as boxed_grid
+from extractbench_nb.tables.grits_result import compare as compare
+from extractbench_nb.tables.grits_result import default_metric as default_metric
 from extractbench_nb.tables.grits_result import kind_of as kind_of
 from extractbench_nb.tables.grits_result import rectangles as rectangles
+from extractbench_nb.tables.grits_result import scores_table as scores_table
+from extractbench_nb.tables.grits_result import tables as tables
+from extractbench_nb.tables.grits_result import two_digits as two_digits
 from extractbench_nb.tables.images import TableImage as TableImage
 from extractbench_nb.tables.images import TableImages as TableImages
 from extractbench_nb.tables.images import evaluate_images, load_images

@@ -16,7 +16,6 @@ from extractbench_nb.construction import (
     TableComparison,
     TableTask,
     is_absent,
-    losses,
 )
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.nodes import Node, h
@@ -250,7 +249,7 @@ class ConstructionView(TwoTables):
 
     def _losses(self) -> Node:
         """Draw where points were lost, from left to right."""
-        frame = losses(self.comparison)
+        frame = self.comparison.losses()
         total = frame.groupby("stage", sort=False)["lost"].sum()
         stages = [stage for stage in total.index if stage in _ALWAYS or total[stage]]
         rows = []

@@ -9,14 +9,18 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.values.json_values import bracketed, json_type, leaf_texts, member
+from extractbench_nb.core import ALIGN, ArrayMatches, Evaluation, MapItem, Outcome, mismatch_kinds
+from extractbench_nb.core.schema import MISSING
+from extractbench_nb.core.values import bracketed, json_type, leaf_texts, member
+from extractbench_nb.support.wording import (
+    accepted_text,
+    clean,
+    cut,
+    fitted,
+    ratio_text,
+    value_text,
+)
 from extractbench_nb.views.sides import Segment, alone, compared
-from extractbench_nb.support.wording import accepted_text, clean, cut, fitted, ratio_text, value_text
-from extractbench_nb.core.similarity import MapItem
-from extractbench_nb.core.mismatches import mismatch_kinds
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.core.thresholds import ALIGN, ArrayMatches, Outcome
-from extractbench_nb.core.schema.schema_nodes import MISSING
 
 STATUSES = ("matched", "partial", "missed", "spurious")
 #: Orders of rows that a user can choose.

@@ -11,16 +11,13 @@ from typing import Any
 import pandas as pd
 import traitlets
 
-from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.views.sides import Segment
-from extractbench_nb.support.wording import fitted, plural
+from extractbench_nb.core import ALIGN, PASS, Evaluation, MapItem, chosen_array
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.core.similarity import MapItem
-from extractbench_nb.core.evaluation_frames import chosen_array
-from extractbench_nb.core.result import Evaluation
-from extractbench_nb.core.thresholds import ALIGN, PASS
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.wording import fitted, plural
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import matches_model as model
+from extractbench_nb.views.sides import Segment
 from extractbench_nb.views.view import View, checked_name, known, part
 
 _PARTIAL = "A partial pair counts as one missed and one spurious item."

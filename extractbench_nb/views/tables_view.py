@@ -12,7 +12,20 @@ import traitlets
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.tables import grits_result as drawing
+from extractbench_nb.tables import (
+    LEGEND,
+    METRICS,
+    SIDES,
+    Comparison,
+    GriTS,
+    Line,
+    compare,
+    default_metric,
+    kind_of,
+    scores_table,
+    tables,
+    two_digits,
+)
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.sides import MOST, Pair, whole
 from extractbench_nb.views.view import View, known, part
@@ -149,31 +162,31 @@ class TableView(TwoTables):
     kind = "tables"
     styles = ("tables.css",)
     settable = frozenset({"metric", "only_differing", "page", "column_page"})
-    sides = drawing.SIDES
+    sides = SIDES
     metric = traitlets.Unicode("")
     only_differing = traitlets.Bool(False)
 
-    def __init__(self, result: drawing.GriTS) -> None:
-        if not isinstance(result, drawing.GriTS):
+    def __init__(self, result: GriTS) -> None:
+        if not isinstance(result, GriTS):
             raise InputError(
                 f"result is of type {type(result).__name__}; expected a GriTS, as grits() returns"
             )
-        first = drawing.default_metric(result)
+        first = default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
         self._result = result
-        self._compared: dict[str, drawing.Comparison] = {}
+        self._compared: dict[str, Comparison] = {}
         super().__init__(metric=first)
 
     @property
-    def _found(self) -> drawing.Comparison:
-        metric = self.metric or str(drawing.default_metric(self._result))
+    def _found(self) -> Comparison:
+        metric = self.metric or str(default_metric(self._result))
         if metric not in self._compared:
-            self._compared[metric] = drawing.compare(self._result, metric)
+            self._compared[metric] = compare(self._result, metric)
         return self._compared[metric]
 
     @property
-    def _lines(self) -> tuple[Sequence[drawing.Line], Sequence[drawing.Line]]:
+    def _lines(self) -> tuple[Sequence[Line], Sequence[Line]]:
         found = self._found
         rows = [line for line in found.rows if not (self.only_differing and line.equal)]
         return rows, found.columns
@@ -189,9 +202,9 @@ class TableView(TwoTables):
         if [type(part) for part in parts] != [str, int, int]:
             return f"selected is {value!r}; expected [side, row, column], such as ['true', 0, 1]"
         side, row, column = value
-        if side not in drawing.SIDES:
-            return f"selected: no side {side!r}; {nearest(side, drawing.SIDES)}"
-        table = self._found.tables[drawing.SIDES.index(side)]
+        if side not in SIDES:
+            return f"selected: no side {side!r}; {nearest(side, SIDES)}"
+        table = self._found.tables[SIDES.index(side)]
         height, width = table.grid.shape if table.size else (0, 0)
         if not (0 <= row < height and 0 <= column < width):
             return (
@@ -214,7 +227,7 @@ class TableView(TwoTables):
             if self.selected is None:
                 return
             side, *place = self.selected
-            number = drawing.SIDES.index(side)
+            number = SIDES.index(side)
             if self.only_differing and place[0] not in [line.at(number) for line in self._lines[0]]:
                 self.only_differing = False
             at = [
@@ -235,7 +248,7 @@ class TableView(TwoTables):
             ui.menu(
                 "Metric",
                 "set:metric",
-                {name: f"{name}: {drawing.METRICS.get(name, name)}" for name in names},
+                {name: f"{name}: {METRICS.get(name, name)}" for name in names},
                 metric,
             ),
             ui.menu(
@@ -247,15 +260,15 @@ class TableView(TwoTables):
             *pagers,
         )
         only = ", only rows that differ" if self.only_differing else ""
-        told = [f"Alignment and colours by {drawing.METRICS[metric]} ({metric}){only}.", *pages]
+        told = [f"Alignment and colours by {METRICS[metric]} ({metric}){only}.", *pages]
         page = h(
             "div",
-            drawing.scores_table(self._result, metric),
+            scores_table(self._result, metric),
             tools,
             h("p", " ".join(told), static=True),
             part("tables"),
             part("pair"),
-            h("p", drawing.LEGEND, cls="xb-quiet") if self._lines[0] else None,
+            h("p", LEGEND, cls="xb-quiet") if self._lines[0] else None,
         )
         return {"page": page, "tables": self._tables(), "pair": self._pair()}
 
@@ -270,14 +283,14 @@ class TableView(TwoTables):
             return h("p", empty, cls="xb-empty", role="status")
         cuts = [page.of(every) for every, page in zip(lines, self._pages, strict=True)]
         side, places = self._places()
-        grids = drawing.tables(self._found, cuts[0], cuts[1], places, side)
+        grids = tables(self._found, cuts[0], cuts[1], places, side)
         return h("div", grids, cls="xb-both", escape=None if self.selected is None else "clear")
 
     def _places(self) -> tuple[int, tuple[Any, Any]]:
         """Return the side of the chosen position, and by side that position and its partner."""
         if self.selected is None:
             return 0, (None, None)
-        side, own = drawing.SIDES.index(self.selected[0]), tuple(self.selected[1:])
+        side, own = SIDES.index(self.selected[0]), tuple(self.selected[1:])
         other = self._found.partner(side, *own)
         return side, (other, own) if side else (own, other)
 
@@ -302,7 +315,7 @@ class TableView(TwoTables):
             "covers": [
                 f"{covered(c.rows, 'row')}, {covered(c.columns, 'column')}" for _, c in shown
             ],
-            "kind": [_KINDS[drawing.kind_of(cell)] for _, cell in shown],
+            "kind": [_KINDS[kind_of(cell)] for _, cell in shown],
             "box": ["" if c.box is None else ", ".join(f"{x:g}" for x in c.box) for _, c in shown],
         }
         lines = [
@@ -319,7 +332,7 @@ class TableView(TwoTables):
             )
             for at, cell in shown
         ]
-        heads = [h("th", drawing.SIDES[at], scope="col") for at, _ in shown]
+        heads = [h("th", SIDES[at], scope="col") for at, _ in shown]
         hidden = max(texts[at].hidden for at, _ in shown)
         body = h("tbody", h("tr", h("th", "text", scope="row"), sides), lines)
         table = ui.table((h("td"), *heads), body)
@@ -363,27 +376,27 @@ def covered(numbers: Sequence[int], name: str) -> str:
     return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
 
 
-def _title(found: drawing.Comparison, places: tuple[Any, Any]) -> str:
+def _title(found: Comparison, places: tuple[Any, Any]) -> str:
     title = " and ".join(
-        f"{drawing.SIDES[side]} row {place[0]}, column {place[1]}"
+        f"{SIDES[side]} row {place[0]}, column {place[1]}"
         for side, place in enumerate(places)
         if place is not None
     )
     title = title[0].upper() + title[1:]
     if None in places:
         return title
-    alike = drawing.two_digits(float(found.positions[0][places[0]]))
+    alike = two_digits(float(found.positions[0][places[0]]))
     return f"{title}: similarity {alike} ({found.metric})"
 
 
-def _why_alone(found: drawing.Comparison, side: int, row: int, column: int) -> str:
+def _why_alone(found: Comparison, side: int, row: int, column: int) -> str:
     lines = (("row", found.rows, row), ("column", found.columns, column))
     alone = [f"{name} {at}" for name, every, at in lines if at not in found.partners(every, side)]
     verb = "has" if len(alone) == 1 else "have"
-    return f"No partner: {' and '.join(alone)} {verb} none in the {drawing.SIDES[1 - side]} table."
+    return f"No partner: {' and '.join(alone)} {verb} none in the {SIDES[1 - side]} table."
 
 
-def _others(found: drawing.Comparison, side: int, row: int, column: int) -> str:
+def _others(found: Comparison, side: int, row: int, column: int) -> str:
     """Say what the positions of a cell that spans several were matched with."""
     grid = found.tables[side].grid
     places = np.argwhere(grid == grid[row, column]).tolist()
@@ -392,9 +405,9 @@ def _others(found: drawing.Comparison, side: int, row: int, column: int) -> str:
     told = []
     for down, across in places[:_MOST_POSITIONS]:
         partner = found.partner(side, down, across)
-        alike = drawing.two_digits(float(found.positions[side][down, across]))
+        alike = two_digits(float(found.positions[side][down, across]))
         with_it = f"with ({partner[0]}, {partner[1]}) {alike}" if partner else "without a partner"
         told.append(f"({down}, {across}) {with_it}")
     if len(places) > len(told):
         told.append(f"… {len(places) - len(told):,} more")
-    return f"Positions of the {drawing.SIDES[side]} cell (row, column): {'; '.join(told)}."
+    return f"Positions of the {SIDES[side]} cell (row, column): {'; '.join(told)}."

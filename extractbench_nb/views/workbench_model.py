@@ -14,18 +14,14 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
+from extractbench_nb.core import REGISTRY, Case, CaseScorer, Param, Profile, Verdicts, check_gold
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb.core.values.json_values import json_type, private_copy
-from extractbench_nb.support.wording import document_json, ratio_text, value_text
+from extractbench_nb.core.schema import MISSING, PRESETS, parse_config
+from extractbench_nb.core.text import Judge
+from extractbench_nb.core.values import json_type, private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.core.profiles import Profile
-from extractbench_nb.core.cases import Case, CaseScorer, Verdicts, check_gold
-from extractbench_nb.core.metrics.registry import REGISTRY, Param
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.schema.evaluation_config import PRESETS, parse_config
-from extractbench_nb.core.schema.schema_nodes import MISSING
-from extractbench_nb.stats.agreements import kappas
-from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.stats import gather, kappas
+from extractbench_nb.support.wording import document_json, ratio_text, value_text
 
 #: Columns of `fields` that name a case.
 LABELS = ("run", "document", "path")

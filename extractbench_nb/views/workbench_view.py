@@ -8,17 +8,16 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core.values.json_values import json_type
-from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.views.sides import MOST, Pair, excerpts, whole
-from extractbench_nb.support.wording import clean, one_line, plural, ratio_text, trimmed
+from extractbench_nb.core import Case, Profile, Verdicts
+from extractbench_nb.core.schema import EMPTY, PRESENT, state_of
+from extractbench_nb.core.text import Judge
+from extractbench_nb.core.values import json_type
 from extractbench_nb.errors import InputError
-from extractbench_nb.core.profiles import Profile
-from extractbench_nb.core.cases import Case, Verdicts
-from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.schema.schema_nodes import EMPTY, PRESENT, state_of
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.wording import clean, one_line, plural, ratio_text, trimmed
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import workbench_model as model
+from extractbench_nb.views.sides import MOST, Pair, excerpts, whole
 from extractbench_nb.views.view import View, in_turn, known, part
 from extractbench_nb.views.workbench_curve import Curve
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.core.metrics.registry import REGISTRY
 
 FRAMES = ("fields", "arrays", "matches", "judge_calls", "summary", "by_run", "missing")
 

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.core.field_metrics.registry import REGISTRY, metric
 from extractbench_nb.runs.evaluate import evaluate_runs
-from extractbench_nb.core.metrics.registry import REGISTRY, metric
 from tests.waiting import PATIENCE, until, wait_until
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "own"}}}

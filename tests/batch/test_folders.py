@@ -16,8 +16,8 @@ import pytest
 from dateutil import tz
 
 import extractbench_nb as xb
+from extractbench_nb.core.field_metrics.registry import metric
 from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
-from extractbench_nb.core.metrics.registry import metric
 from tests.waiting import PATIENCE, wait_until
 
 PARTS = ("fields", "arrays", "matches", "judge_calls")

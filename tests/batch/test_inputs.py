@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.runs.evaluate import evaluate_runs
-from extractbench_nb.core.metrics.registry import REGISTRY
 
 GOOD = {"seller": "Northwind Paper", "total": 12.5, "lines": []}
 

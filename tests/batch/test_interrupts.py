@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from extractbench_nb.support.concurrency import run_anywhere, run_loop
 from extractbench_nb.runs.evaluate import evaluate_runs
+from extractbench_nb.support.concurrency import run_anywhere, run_loop
 from tests.waiting import PATIENCE, wait_until
 
 GOOD = {"seller": "Northwind Paper"}

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.core.evaluation_frames import CALL_COLUMNS
+from extractbench_nb.judges.model_aligner import LLMAligner
 from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
 from extractbench_nb.runs.storage import fingerprint
 from extractbench_nb.support.wording import dollars
-from extractbench_nb.judges.model_aligner import LLMAligner
-from extractbench_nb.core.evaluation_frames import CALL_COLUMNS
 from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import away_from_home, make, no_thread_left, pool, server
 from tests.llm_server import answer, failure, truthful

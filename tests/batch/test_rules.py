@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.runs.rows import BATCH_RULES
 from extractbench_nb.errors import InputError
+from extractbench_nb.runs.rows import BATCH_RULES
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("own_rules")

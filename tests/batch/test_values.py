@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
 from extractbench_nb.runs.rows import (
     arrow_schema,
     escape,
@@ -25,7 +26,6 @@ from extractbench_nb.runs.rows import (
     unpack,
     value_to_text,
 )
-from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
 
 #: Any text, lone surrogates and the escape character included.
 TEXTS = st.text(st.characters(), max_size=8) | st.text("\x1a\ud83d\ude00a0d8\\", max_size=6)

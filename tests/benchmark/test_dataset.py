@@ -17,8 +17,8 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from extractbench_nb.runs.evaluate import evaluate_runs
 from extractbench_nb.benchmark.complexities import complexity
+from extractbench_nb.errors import DatasetError, InputError, MissingPdfError
 from extractbench_nb.runs.dataset import (
     DOCUMENT_COLUMNS,
     EXTRACTBENCH_VARIABLE,
@@ -28,7 +28,7 @@ from extractbench_nb.runs.dataset import (
     load_dataset,
     recorded_outputs,
 )
-from extractbench_nb.errors import DatasetError, InputError, MissingPdfError
+from extractbench_nb.runs.evaluate import evaluate_runs
 
 SAMPLE = load_dataset("sample")
 FOLDER = SAMPLE.root

@@ -20,12 +20,12 @@ import pooch
 import pytest
 
 from extractbench_nb import OutputError, load_dataset
-from extractbench_nb.support.files import CACHE_VARIABLE
+from extractbench_nb.errors import DatasetError
 from extractbench_nb.runs import dataset as release
 from extractbench_nb.runs import fetch
 from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE, ReleasedFile
 from extractbench_nb.runs.fetch import fetch_dataset
-from extractbench_nb.errors import DatasetError
+from extractbench_nb.support.files import CACHE_VARIABLE
 from tests.waiting import PATIENCE
 
 GOLD = "law/lease/pdf+gold/[a24] one & two.gold.json"

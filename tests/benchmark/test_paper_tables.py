@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import benchmark
-from extractbench_nb.runs.dataset import Dataset, load_dataset
 from extractbench_nb.benchmark.domain_facts import facts_of
 from extractbench_nb.benchmark.paper_cells import (
     CHECKS,
@@ -38,6 +37,7 @@ from extractbench_nb.benchmark.paper_errata import (
 from extractbench_nb.benchmark.paper_tables import COMPARE_COLUMNS
 from extractbench_nb.benchmark.published import PARTS, Figure
 from extractbench_nb.errors import InputError
+from extractbench_nb.runs.dataset import Dataset, load_dataset
 from tests.benchmark.test_published import figures
 
 ROOT = Path(__file__).parents[2]

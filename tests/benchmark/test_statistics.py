@@ -19,12 +19,7 @@ from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
 from extractbench_nb import InputError, load_dataset
-from extractbench_nb.support.files import (
-    CACHE_VARIABLE,
-    file_hash,
-    load_figures,
-    save_figures,
-)
+from extractbench_nb.core.schema.complexity import schema_complexity
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE
 from extractbench_nb.runs.dataset_statistics import (
@@ -38,7 +33,12 @@ from extractbench_nb.runs.dataset_statistics import (
     shipped_schemas,
     shipped_statistics,
 )
-from extractbench_nb.core.schema.complexity import schema_complexity
+from extractbench_nb.support.files import (
+    CACHE_VARIABLE,
+    file_hash,
+    load_figures,
+    save_figures,
+)
 from tests.waiting import PATIENCE
 
 real = pytest.param(

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.stats.failures import failure_positions, validity_by_length
 from extractbench_nb.runs.outputs import predictions
+from extractbench_nb.stats.failures import failure_positions, validity_by_length
 from tests.attempts import outputs
 from tests.benchmarks.evaluators import label
 

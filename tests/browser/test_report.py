@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.views.palette import LIGHT, contrast
 from extractbench_nb.core.text.judging import Verdict
+from extractbench_nb.views.palette import LIGHT, contrast
 from extractbench_nb.views.report.report_contents import report_content
 from extractbench_nb.views.report.report_pages import evaluation_page
 

@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.construction.evaluations import TableEvaluations
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.table_batches import evaluate_tables
+from extractbench_nb.construction.evaluations import BY_RUN, SUMMARY_COLUMNS, TableEvaluations
 from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.evaluations import BY_RUN, SUMMARY_COLUMNS
+from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_comparison import CELL_COLUMNS, COLUMN_COLUMNS, ROW_COLUMNS
 from extractbench_nb.errors import DatasetError, InputError
 

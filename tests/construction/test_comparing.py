@@ -10,9 +10,9 @@ import pytest
 
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.construction_profiles import rules_of
-from extractbench_nb.errors import InputError
 from extractbench_nb.core.evaluation_frames import FIELD_COLUMNS
 from extractbench_nb.core.text.judging import JudgeError, Verdict
+from extractbench_nb.errors import InputError
 from extractbench_nb.stats.breakdowns import breakdown
 from tests.construction.recorded_judge import Recorded, no_row
 

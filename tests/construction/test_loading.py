@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
+from extractbench_nb.construction.loading import load, split_record_id
 from extractbench_nb.construction.table_dataset import TableDataset
-from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.loading import split_record_id
 from extractbench_nb.errors import DatasetError
 
 SAMPLE = [*load()]

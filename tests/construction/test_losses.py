@@ -7,21 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.construction.table_comparison import (
-    TableComparison,
-)
 from extractbench_nb.construction.comparing import (
     compare,
 )
+from extractbench_nb.construction.construction_profiles import (
+    rules_of,
+)
 from extractbench_nb.construction.evidence_recall import (
     evidence_recall,
-    losses,
 )
 from extractbench_nb.construction.loading import (
     load,
 )
-from extractbench_nb.construction.construction_profiles import (
-    rules_of,
+from extractbench_nb.construction.table_comparison import (
+    TableComparison,
 )
 from extractbench_nb.errors import InputError
 
@@ -29,7 +28,7 @@ GOLD = "name,n,unit\na,1,kg\nb,2,kg\n"
 
 
 def lost(comparison: TableComparison, side: str) -> dict[str, float]:
-    frame = losses(comparison)
+    frame = comparison.losses()
     part = frame[(frame["side"] == side) & (frame["lost"] != 0)]
     return dict(zip(part["stage"], part["lost"], strict=True))
 
@@ -68,7 +67,7 @@ def test_what_is_left_is_precision_and_recall(gold, predicted) -> None:
     ours = pd.DataFrame(gold, columns=["name", "n", "x"], dtype=object)
     theirs = pd.DataFrame(predicted, columns=["name", "n", "y"], dtype=object)
     found = compare(ours, theirs, keys="name")
-    frame = losses(found)
+    frame = found.losses()
     for side in ("recall", "precision"):
         part = frame[frame["side"] == side]
         assert part["left"].iloc[-1] == pytest.approx(found.summary["score_sum"])
@@ -81,7 +80,7 @@ def test_what_was_not_retrieved_is_lost_there() -> None:
     empty = task.gold.assign(revenue_musd="", stores="")
     found = compare(task.gold, empty, keys=list(task.keys))
     recall = evidence_recall(task, k=2)
-    stages = losses(found, recall).query("side == 'recall'").set_index("stage")["lost"]
+    stages = found.losses(recall).query("side == 'recall'").set_index("stage")["lost"]
     cells = found.cells.merge(
         recall.cells, left_on=["gold_row", "column"], right_on=["row", "column"]
     )
@@ -92,7 +91,7 @@ def test_what_was_not_retrieved_is_lost_there() -> None:
 
 def test_aoe_is_refused() -> None:
     with pytest.raises(InputError, match="profile='strict'"):
-        losses(compare(GOLD, GOLD, keys="name", profile="aoe"))
+        compare(GOLD, GOLD, keys="name", profile="aoe").losses()
 
 
 @pytest.mark.parametrize("profile", ["strict", "aoe"])

@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from extractbench_nb.construction.answers import READING_KINDS, read_answer
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.answers import read_answer
-from extractbench_nb.construction.answers import READING_KINDS
 from extractbench_nb.errors import InputError
 
 TABLE = "k,v\na,1\nb,2"

@@ -10,12 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from extractbench_nb.construction.answers import fenced_frame, read_answer
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.answers import read_answer
 from extractbench_nb.construction.construction_profiles import rules_of
-from extractbench_nb.construction.retrieval import split_documents
 from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.answers import fenced_frame
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
     Chunk,
@@ -23,6 +21,7 @@ from extractbench_nb.construction.retrieval import (
     Retrieved,
     grouped_by_document,
     released_count,
+    split_documents,
 )
 from extractbench_nb.errors import InputError
 from tests.construction.recorded_judge import Recorded, no_row, without_md

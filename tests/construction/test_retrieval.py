@@ -11,11 +11,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractbench_nb.construction.retrieval import Retriever, split_documents
-from extractbench_nb.construction.evidence_recall import evidence_recall
+from extractbench_nb.construction.evidence_recall import (
+    CELL_COLUMNS,
+    RECALL_COLUMNS,
+    Holders,
+    evidence_recall,
+    plain,
+)
 from extractbench_nb.construction.loading import load
-from extractbench_nb.construction.evidence_recall import CELL_COLUMNS, RECALL_COLUMNS, Holders, plain
-from extractbench_nb.construction.retrieval import texts_of, words
+from extractbench_nb.construction.retrieval import Retriever, split_documents, texts_of, words
 from extractbench_nb.errors import DatasetError, InputError
 
 TEXTS = {

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.views.formatting import frame_html
 from extractbench_nb.errors import InputError
+from extractbench_nb.views.formatting import frame_html
 
 CELL = re.compile(r'<t[dh] style="text-align: (left|right);([^"]*)"[^>]*>(.*?)</t')
 

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from extractbench_nb import benchmark
-from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.benchmark.display_names import SCHEMA_NAMES, display_name, model_name
+from extractbench_nb.benchmark.paper_cells import MODELS
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from importlib.resources import files
 
 import pytest
 
+from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.runs.parsing import FAILURES
 from extractbench_nb.views.palette import (
     DARK,
     ENDINGS,
@@ -16,8 +18,6 @@ from extractbench_nb.views.palette import (
     css_variables,
     ink_on,
 )
-from extractbench_nb.core.evaluation_frames import OUTCOMES
-from extractbench_nb.runs.parsing import FAILURES
 
 THEMES = {"light": LIGHT, "dark": DARK}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.views.sides import Pair, Segment, alone, compared, excerpts, whole
 from extractbench_nb.support.wording import clean
+from extractbench_nb.views.sides import Pair, Segment, alone, compared, excerpts, whole
 
 WORDS = "word " * 30_000
 

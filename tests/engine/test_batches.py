@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.alignment import OptimalAligner
-from extractbench_nb.judges.model_aligner import Limits, batches, likely_partners
-from extractbench_nb.core.profiles import get_profile
+from extractbench_nb.core.profile_rules import get_profile
+from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.scoring import Scorer
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.judges.model_aligner import Limits, batches, likely_partners
 
 sizes = st.lists(st.integers(1, 60), max_size=25)
 

@@ -12,9 +12,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import extractbench_nb as xb
-from extractbench_nb.core import alignment as assignment, bounds
-from extractbench_nb.core.proxy import proxy_matrix
+from extractbench_nb.core import alignment as assignment
+from extractbench_nb.core import bounds
 from extractbench_nb.core.evaluation import Run
+from extractbench_nb.core.proxy import proxy_matrix
 
 FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
 LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()

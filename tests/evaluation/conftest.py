@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ import pydantic
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core.profile_rules import PROFILES
 from extractbench_nb.core.schema.validation import Validation
 from tests.waiting import PATIENCE
 

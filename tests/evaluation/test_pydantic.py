@@ -30,7 +30,7 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 import extractbench_nb as xb
-from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 
 
 class Plain(BaseModel):

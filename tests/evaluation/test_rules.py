@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
+from extractbench_nb.core.cross_field_rules import OUTCOMES, RULES, Rule, as_rule, schema_names
 from extractbench_nb.errors import ConfigError
-from extractbench_nb.core.cross_field_rules import RULES
-from extractbench_nb.core.cross_field_rules import OUTCOMES, Rule, as_rule, schema_names
 
 pytestmark = pytest.mark.usefixtures("own_rules")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core.profile_rules import PROFILES
 
 STRING = {"type": "string", "evaluation_config": "string_exact"}
 

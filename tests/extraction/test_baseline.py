@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
+from extractbench_nb.benchmark.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.benchmark.run_comparison import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.errors import InputError
-from extractbench_nb.benchmark.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.stats.failures import rate_interval, valid_interval
 from extractbench_nb.stats.intervals import Drawing
 from tests.attempts import outputs

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import extractbench_nb as xb
-from extractbench_nb.support.token_counts import count_tokens
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.failures import (
     LENGTH_COLUMNS,
     LENGTHS,
     validity_by_length,
 )
+from extractbench_nb.support.token_counts import count_tokens
 from tests.attempts import every_failure
 from tests.extraction.conftest import sample
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.errors import InputError
 from extractbench_nb.benchmark.baseline import BASELINE_COLUMNS
+from extractbench_nb.errors import InputError
 from extractbench_nb.runs.outputs import ATTEMPT_COLUMNS, predictions
 from tests.attempts import outputs as outputs_of
 

@@ -14,7 +14,6 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from extractbench_nb.runs.dataset import Dataset, load_dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.checks import audit, check_document
 from extractbench_nb.gold.findings import (
@@ -24,6 +23,7 @@ from extractbench_nb.gold.findings import (
     sample_findings,
 )
 from extractbench_nb.gold.published_checks import judged_findings, published_findings
+from extractbench_nb.runs.dataset import Dataset, load_dataset
 
 SAMPLE = load_dataset("sample")
 LOAN = ("finance", "facility_agreement", "solvane_revolving_credit")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.core.text.dates import unshifted
 from extractbench_nb.gold.checks import find_empty_required, find_undeclared, find_violations
 from extractbench_nb.gold.entries import (
     Subject,
@@ -17,9 +19,7 @@ from extractbench_nb.gold.entries import (
     walk,
 )
 from extractbench_nb.gold.lookup import find_date_faults
-from extractbench_nb.core.text.dates import unshifted
 from extractbench_nb.pdf.page_text import PdfText
-from extractbench_nb.core.schema.parse import parse_schema
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.gold.entries import Subject, walk
 from extractbench_nb.gold.lookup import find_values, is_looked_up
 from extractbench_nb.pdf.page_text import PdfText, covered, nearest_passage, squash
-from extractbench_nb.core.schema.parse import parse_schema
 
 FIRST = (
     "CREDIT AGREEMENT dated as of July 18, 2019 among Solvane Pharmaceuticals, Inc.,\r\n"

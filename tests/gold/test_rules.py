@@ -11,8 +11,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.gold.rules import check_rules
-from extractbench_nb.gold.rules import CHECKED_COLUMNS
+from extractbench_nb.gold.rules import CHECKED_COLUMNS, check_rules
 
 pytestmark = pytest.mark.usefixtures("own_rules")
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.runs.results import Evaluations
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.consensus import SUSPECT_COLUMNS, SUSPECT_KINDS, suspects
+from extractbench_nb.runs.results import Evaluations
 from scripts.study_suspects import outputs_of, planted_errors
 
 SAMPLE = xb.load_dataset("sample")

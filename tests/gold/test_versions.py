@@ -15,11 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.runs.dataset import Dataset, recorded_outputs
-from extractbench_nb.errors import DatasetError
-from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.gold.versions import apply, effect, history
+from extractbench_nb.errors import DatasetError, InputError, OutputError
 from extractbench_nb.gold.correction_frame import corrections
+from extractbench_nb.gold.versions import apply, effect, history
+from extractbench_nb.runs.dataset import Dataset, recorded_outputs
 from tests.gold.test_corrections import frame, one
 
 SCHEMA = {

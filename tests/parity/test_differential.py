@@ -17,7 +17,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import compat
-from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from tests.parity.published import results_of
 
 VARIABLE = "EXTRACTBENCH_DATASET"

@@ -7,8 +7,8 @@ import pypdfium2
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from extractbench_nb.pdf.search import search
 from extractbench_nb.pdf.page_text import PdfText
+from extractbench_nb.pdf.search import search
 
 Text = tuple[float, float, str]
 SIZE = (600, 800)

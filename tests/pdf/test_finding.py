@@ -17,12 +17,12 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
 
 from extractbench_nb import load_dataset
-from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError
 from extractbench_nb.pdf.evidence import EVIDENCE_COLUMNS, STATUSES, find_evidence, ground_values
+from extractbench_nb.pdf.page_text import PdfText, index_of, positions
 from extractbench_nb.pdf.pages import read_layers
 from extractbench_nb.pdf.search import WRITTEN
-from extractbench_nb.pdf.page_text import PdfText, index_of, positions
+from extractbench_nb.runs.dataset import Dataset
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()

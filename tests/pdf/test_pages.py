@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from extractbench_nb import InputError, load_dataset
-from extractbench_nb.runs.calling import document_text
 from extractbench_nb.pdf import pages as pdf
-from extractbench_nb.pdf import pdf_worker as pdf_worker
+from extractbench_nb.pdf import pdf_worker
 from extractbench_nb.pdf.evidence import find_evidence
 from extractbench_nb.pdf.page_images import render_page
 from extractbench_nb.pdf.pages import read_layers, read_pages
+from extractbench_nb.runs.calling import document_text
 from tests.waiting import PATIENCE
 
 SAMPLE = load_dataset("sample").listing["pdf_path"].tolist()

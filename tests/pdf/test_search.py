@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from extractbench_nb.errors import InputError
 from extractbench_nb.core.text.quantities import in_words
-from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
+from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.page_text import PdfText, find_figures
+from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
 
 Found = Callable[..., list[str]]
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.views.palette import ENDINGS
 from extractbench_nb.errors import InputError
-from extractbench_nb.stats.failures import LENGTHS, failure_modes, validity_by_length
 from extractbench_nb.runs.parsing import FAILURES
+from extractbench_nb.stats.failures import LENGTHS, failure_modes, validity_by_length
+from extractbench_nb.views.palette import ENDINGS
 from tests.attempts import outputs
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
@@ -21,10 +21,7 @@ from matplotlib import pyplot as plt  # noqa: E402 - after the check and the bac
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 
-from extractbench_nb.views.plots.evaluation_figures import (
-    attempts,
-    validity,
-)
+from extractbench_nb.views.plots.evaluation_figures import attempts, validity  # noqa: E402
 
 DATASET = xb.load_dataset("sample")
 

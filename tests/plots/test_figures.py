@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import benchmark
-from extractbench_nb.views import plots
 from extractbench_nb.errors import InputError
+from extractbench_nb.views import plots
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")

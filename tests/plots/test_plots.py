@@ -9,11 +9,11 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import benchmark
-from extractbench_nb.views import plots
 from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.findings import Audit
+from extractbench_nb.views import plots
 from extractbench_nb.views.plots.axes import BLUE
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")

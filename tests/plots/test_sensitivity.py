@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.views import plots
 from extractbench_nb.errors import InputError
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
+from extractbench_nb.views import plots
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")

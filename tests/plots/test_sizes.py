@@ -10,9 +10,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import benchmark
-from extractbench_nb.views import plots
 from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.views import plots
 from extractbench_nb.views.plots.axes import distinct
 from tests.attempts import outputs as outputs_of
 from tests.plots.test_plots import confident

@@ -51,9 +51,7 @@ def test_citations_that_gold_holds_as_texts_align_as_partial(
     assert not ev.fields["path"].str.startswith("$.citations[").any()
 
 
-def test_profile_strict(
-    output_file: Path, gold_for: Any, read: Any, schema_for: Any
-) -> None:
+def test_profile_strict(output_file: Path, gold_for: Any, read: Any, schema_for: Any) -> None:
     gold_file = gold_for(output_file)
     ev = xb.evaluate(schema_for(gold_file), read(gold_file), read(output_file), profile="strict")
     assert 0 <= ev.summary["overall_score"] <= 1

@@ -22,8 +22,8 @@ from markdown_it import MarkdownIt
 
 import extractbench_nb as xb
 from extractbench_nb.compat.reports import ReportBuilder, ReportConfig
-from extractbench_nb.support.wording import columns, value_text
 from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.support.wording import columns, value_text
 from tests.report.conftest import FailingJudge, report_on
 
 FILES = {"report.json", "summary.txt", "fields.csv", "fields.md", "report.html"}

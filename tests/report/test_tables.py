@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.construction.evaluations import TableEvaluations
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.table_batches import evaluate_tables
+from extractbench_nb.construction.evaluations import TableEvaluations
 from extractbench_nb.construction.loading import load
+from extractbench_nb.construction.table_batches import evaluate_tables
 
 GOLD = "name,n,unit\na,1,kg\nb,2,kg\n"
 PREDICTED = "name,n\na,7\nc,<script>alert(1)</script>\n"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.runs.calling import plain_schema
-from extractbench_nb.core.metrics.registry import REGISTRY
 
 AMOUNT = {"type": ["number", "null"], "evaluation_config": "number_exact"}
 SCHEMA: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 
 
 def obj(**properties: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.profiles import PROFILES
+from extractbench_nb.core.profile_rules import PROFILES
 from extractbench_nb.errors import InputError
 from extractbench_nb.simulation.catalogue import CORRUPTIONS
 from extractbench_nb.simulation.curves import SENSITIVITY_COLUMNS, sensitivity, subjects

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.core.metrics.registry import REGISTRY, metric
+from extractbench_nb.core.field_metrics.registry import REGISTRY, metric
 from extractbench_nb.core.text.judging import Verdict
+from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.simulation.catalogue import CHANGED, KEPT, VALUE_CORRUPTIONS, kinds
 from extractbench_nb.simulation.curves import SENSITIVITY_COLUMNS, sensitivity
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import table_of_cells
-from extractbench_nb.tables.grits_result import GriTS
 from extractbench_nb.tables.grid_similarity import (
     corridors,
     diagonal_corridor,
     grits,
     likely_alignment,
 )
+from extractbench_nb.tables.grits_result import GriTS
 from tests.tables.test_grits import TABLES, Cells
 
 # the package has a function of the same name

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.objects import crop, read_objects, to_objects
 from extractbench_nb.tables.keep_curves import made_up_tables
 from extractbench_nb.tables.objects import (
     OBJECT_COLUMNS,
     WORD_COLUMNS,
+    crop,
+    read_objects,
     read_words,
+    to_objects,
 )
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")

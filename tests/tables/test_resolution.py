@@ -17,15 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import (
-    Table,
-)
 from extractbench_nb.tables.canonical import (
     canonicalize,
 )
-from extractbench_nb.tables.resolution import (
-    from_objects,
-    raw_grid,
+from extractbench_nb.tables.cells import (
+    Cell,
+    Table,
+    header_rows,
+    table_of_cells,
 )
 from extractbench_nb.tables.grid_similarity import (
     grits,
@@ -36,8 +35,13 @@ from extractbench_nb.tables.keep_curves import (
 from extractbench_nb.tables.objects import (
     to_objects,
 )
-from extractbench_nb.tables.cells import Cell, header_rows, table_of_cells
-from extractbench_nb.tables.resolution import CHANGE_COLUMNS, STEPS, ResolvedTable
+from extractbench_nb.tables.resolution import (
+    CHANGE_COLUMNS,
+    STEPS,
+    ResolvedTable,
+    from_objects,
+    raw_grid,
+)
 from tests.tables.detections import known, random_objects, words_of
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.support import files as _files
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.runs.folders import RunFolder, check_names, describe_run
 from extractbench_nb.runs.extracting import Run
+from extractbench_nb.runs.folders import RunFolder, check_names, describe_run
+from extractbench_nb.support import files as _files
 from tests.waiting import PATIENCE
 
 META: dict[str, Any] = {"finish_reason": "stop", "error": None}

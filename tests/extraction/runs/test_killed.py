@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import extracting as runs
+from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.folders import RunFolder
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
 from tests.llm_server import HANG, LLMServer, Reply, Request, failure

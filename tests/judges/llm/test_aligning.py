@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.support.token_counts import count_tokens
 from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.support.token_counts import count_tokens
 from tests.judges.llm.aligning import alignment, asks_to_align, knowing, shown
 from tests.llm_server import CUT, EMPTY, HANG, UNTIL_IT_HANGS, LLMServer, Reply, Request, failure
 

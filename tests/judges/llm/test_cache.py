@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.core.text.judging import Question
+from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, answer

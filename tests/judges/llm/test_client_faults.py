@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.runs.evaluate import evaluate_runs
 from extractbench_nb.compat.structured import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.construction.constructing import construct
-from extractbench_nb.judges.model_aligner import LLMAligner
 from extractbench_nb.errors import InputError, UnavailableError
-from extractbench_nb.runs.extracting import Run
 from extractbench_nb.integrations.scorer import as_scorer
 from extractbench_nb.judges import client
 from extractbench_nb.judges.ensemble import Ensemble
 from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.model_aligner import LLMAligner
+from extractbench_nb.runs.evaluate import evaluate_runs
+from extractbench_nb.runs.extracting import Run
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, failure
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.errors import ConfigError
 from extractbench_nb.core.text.judging import Question
+from extractbench_nb.errors import ConfigError
 from extractbench_nb.judges.prompts import (
     ANSWER_SCHEMA,
     PLACEHOLDERS,

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.errors import InputError
 from extractbench_nb.core.text.judging import JudgeError
+from extractbench_nb.errors import InputError
 from extractbench_nb.judges.call_failures import scrub
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.providers import said as said_by

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.judges.field_judges import (
     VOTES,
     VerdictOrError,
@@ -16,7 +17,6 @@ from extractbench_nb.judges.field_judges import (
     pass_mark,
     take_vote,
 )
-from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
 
 SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.69, 0.7, 0.71, 0.9, 1.0]) | st.floats(0, 1)
 MARKS = st.sampled_from([0.0, 0.5, 0.7, 1.0]) | st.floats(0, 1)

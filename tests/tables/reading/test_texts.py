@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.table_formats import table_of_markdown
 from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.table_formats import table_of_markdown
 
 NO_DELIMITER = ("no delimiter found: each line is one field",)
 CSV = {

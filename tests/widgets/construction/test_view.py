@@ -11,9 +11,9 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
+from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.table_comparison import TableComparison
-from extractbench_nb.construction.comparing import compare
 from extractbench_nb.errors import InputError
 from extractbench_nb.views.construction_view import ConstructionView
 from tests.widgets.hostile import HOSTILE, Twin
@@ -108,7 +108,7 @@ def test_aligned_columns_have_one_place(view: ConstructionView) -> None:
 def test_losses_are_those_of_the_api(view: ConstructionView, comparison: TableComparison) -> None:
     table = nodes(view.draw()["page"], "table")[0]
     rows = [[text(cell) for cell in row.children] for row in nodes(table, "tr")]
-    frame = xb.construction.losses(comparison)
+    frame = comparison.losses()
     assert rows[0] == ["points lost", "of", "columns", "rows", "cells", "right", "score"]
     for name, *values in rows[1:]:
         part = frame[frame["side"] == name].set_index("stage")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.views.sides import MOST, Segment, compared, excerpts, whole
 from extractbench_nb.support.wording import clean
+from extractbench_nb.views.sides import MOST, Segment, compared, excerpts, whole
 from tests.widgets.hostile import HOSTILE
 
 TEXT = "".join(f"Sentence {i} says what was found. " for i in range(60))

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.gold.versions import apply
 from extractbench_nb.gold.correction_frame import corrections
+from extractbench_nb.gold.versions import apply
 from extractbench_nb.views.evidence_view import EvidenceView
 from tests.widgets.evidence.test_view import DOCUMENT, attributes, text_of
 from tests.widgets.hostile import HOSTILE, Twin

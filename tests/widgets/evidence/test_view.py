@@ -13,8 +13,8 @@ import traitlets
 from reportlab.pdfgen import canvas
 
 import extractbench_nb as xb
-from extractbench_nb.support.nodes import static_html
 from extractbench_nb.pdf.evidence import leaves
+from extractbench_nb.support.nodes import static_html
 from extractbench_nb.views.evidence_view import (
     EvidenceView,
     kept_rows,

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.core.profiles import PROFILES
 from extractbench_nb.core.evaluation_frames import array_frame, field_frame, in_order, match_frame
-from extractbench_nb.core.thresholds import ArrayMatches, redecided
-from extractbench_nb.core.metrics.registry import REGISTRY
+from extractbench_nb.core.field_metrics.registry import REGISTRY
+from extractbench_nb.core.profile_rules import PROFILES
 from extractbench_nb.core.text.judging import Verdict
+from extractbench_nb.core.thresholds import ArrayMatches, redecided
 
 same = pd.testing.assert_frame_equal
 

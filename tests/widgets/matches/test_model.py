@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.core.records import array_items
-from extractbench_nb.core.similarity import MapItem, map_items
 from extractbench_nb.core.schema.schema_nodes import MISSING
+from extractbench_nb.core.similarity import MapItem, map_items
 from extractbench_nb.views.matches_model import (
     LIMIT,
     ORDERS,

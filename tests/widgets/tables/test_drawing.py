@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extractbench_nb.tables.grid_similarity import GRITS_METRICS, grits
 from extractbench_nb.tables.grits_result import (
     GAP,
     METRICS,
@@ -17,7 +18,6 @@ from extractbench_nb.tables.grits_result import (
     drawn,
     grits_html,
 )
-from extractbench_nb.tables.grid_similarity import GRITS_METRICS, grits
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.support.nodes import static_html
 from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.support.nodes import static_html
 from extractbench_nb.views.workbench_curve import Curve, fitted_axis
 from extractbench_nb.views.workbench_model import (
     RESULT_COLUMNS,

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.profiles import PROFILES
 from extractbench_nb.core.cases import Case, CaseScorer, Verdicts, case_schema, remembering
+from extractbench_nb.core.profile_rules import PROFILES
 from extractbench_nb.core.schema.schema_nodes import MISSING
 from extractbench_nb.views.workbench_model import Cases, Tuning, read_cases
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.errors import ConfigError, ExtractBenchError, InputError
-from extractbench_nb.core.metrics.registry import REGISTRY
 from extractbench_nb.views.workbench_model import Tuning, rules_text
 
 TWO = {

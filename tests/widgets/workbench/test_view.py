@@ -12,8 +12,8 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.support.nodes import Node
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.nodes import Node
 from extractbench_nb.views.workbench_view import PAGE, Workbench
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 from tests.widgets.workbench.test_bench import NAMES

@@ -10,7 +10,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from extractbench_nb.core.metrics.registry import README, Param, built_in
+from extractbench_nb.core.field_metrics.registry import README, Param, built_in
 from extractbench_nb.core.text.quantities import read_number
 from extractbench_nb.core.values.json_values import as_written, json_text
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from rapidfuzz.distance import Levenshtein
 
-from extractbench_nb.core.metrics.registry import README, Param, built_in
+from extractbench_nb.core.field_metrics.registry import README, Param, built_in
 from extractbench_nb.core.text.dates import dates_equal, parse_date
 from extractbench_nb.core.text.folding import normalize_value
 from extractbench_nb.core.values.json_values import json_text
