@@ -29,7 +29,7 @@ def main() -> None:
     print_examples(evs.fields)
 
 
-def print_scores(evs: xb.batch.Evaluations) -> None:
+def print_scores(evs: xb.runs.Evaluations) -> None:
     """Print one row per run: mean scores over its documents, and counts of outcomes."""
     table = evs.by_run.sort_values("overall_score", ascending=False)
     table = table[["run", "documents", "invalid", *MEANS, *COUNTS]].set_index("run")
@@ -40,7 +40,7 @@ def print_scores(evs: xb.batch.Evaluations) -> None:
     print(f"\n{readable(table.astype(dict.fromkeys(COUNTS, int)))}")
 
 
-def print_hard_fields(evs: xb.batch.Evaluations) -> None:
+def print_hard_fields(evs: xb.runs.Evaluations) -> None:
     """Print the fields that fail most often."""
     print("\nHardest fields\n")
     print(readable(xb.difficulty(evs)[HARD].head(8), index=False))

@@ -48,7 +48,7 @@ def verdicts(folder: str | None = None) -> pd.DataFrame:
     return pd.DataFrame([row for path in paths for row in _rows(path, dataset)]).astype(_TYPES)
 
 
-def _rows(path: Path, dataset: xb.benchmark.Dataset) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, dataset: xb.runs.Dataset) -> Iterator[dict[str, Any]]:
     document = path.name.removesuffix(REPORT)
     rows = json.loads(path.read_text(encoding="utf-8"))["field_outcomes"]
     gold, predicted = dataset.gold(document), _read(path.with_name(document + PREDICTED))
@@ -102,7 +102,7 @@ def pairs(folder: str | None = None) -> pd.DataFrame:
     if folder is None:
         return pd.read_csv(HERE / "judge_pairs.csv")
     judged = verdicts(folder).query("decided_by == 'judge'")
-    outputs = xb.benchmark.recorded_outputs(folder).set_index(["run", "document"])["predicted"]
+    outputs = xb.runs.recorded_outputs(folder).set_index(["run", "document"])["predicted"]
     rows = []
     for _, group in judged.groupby(["document", "field"], sort=True):
         for a, b in combinations(group.sort_values("run").to_dict("records"), 2):

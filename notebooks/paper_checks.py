@@ -57,7 +57,7 @@ def beside(recomputed: Mapping[str, str]) -> pd.DataFrame:
     return errata[["severity", "where", "published", "recomputed", "explanation"]]
 
 
-def of_dataset(dataset: xb.benchmark.Dataset | None = None) -> dict[str, str]:
+def of_dataset(dataset: xb.runs.Dataset | None = None) -> dict[str, str]:
     """Recompute the errata that follow from schemas, gold and PDFs."""
     figures = xb.benchmark.compare(dataset=dataset).set_index(["table", "row", "column"])
     found = {name: figures.loc[place, "shown"] for name, place in _OF_DATASET.items()}

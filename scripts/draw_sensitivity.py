@@ -145,7 +145,7 @@ def sample() -> list[Value]:
     dataset = xb.load_dataset()
     found = []
     for document, name in zip(dataset.listing["document"], dataset.listing["schema"], strict=True):
-        schema = xb.parse_schema(dataset.schema(name)).document  # without its envelope
+        schema = xb.schema.parse_schema(dataset.schema(name)).document  # without its envelope
         gold = dataset.gold(document)
         fields = xb.evaluate(schema, gold, gold, profile="paper").fields
         columns = (fields[c] for c in ("field", "metric", "schema_path", "gold"))

@@ -36,7 +36,7 @@ def pool(severity: float, outputs: int, seed: str) -> Numbers:
     rows = []
     for document in dataset.listing.itertuples():
         schema, gold = dataset.schema(document.schema), dataset.gold(document.document)
-        parsed = xb.parse_schema(schema)
+        parsed = xb.schema.parse_schema(schema)
         made = (
             xb.simulation.corrupt_document(parsed, gold, rates, seed=f"{seed}/{k}").value
             for k in range(outputs)

@@ -34,7 +34,7 @@ def failing(failure: str, gold: Any) -> tuple[str | None, dict[str, Any]]:
 def outputs(
     run: str = "mine",
     failures: Sequence[str] = ("none",),
-    dataset: xb.benchmark.Dataset | None = None,
+    dataset: xb.runs.Dataset | None = None,
     *,
     dropped: float = 0.0,
 ) -> pd.DataFrame:

@@ -339,7 +339,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     >>> import extractbench_nb as xb
     >>> ds = xb.load_dataset()
     >>> attempts = xb.read_outputs(ds.runs, ds)
-    >>> tables = xb.extraction.baseline_tables(attempts, ds)
+    >>> tables = xb.benchmark.baseline_tables(attempts, ds)
     >>> rows = tables.of_schema("facility_agreement")[["documents", "valid", "passed", "fields"]]
     >>> rows.loc["quill-mini"].tolist()
     [3, 3, 32, 39]
@@ -474,7 +474,7 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     >>> import extractbench_nb as xb
     >>> ds = xb.load_dataset()
     >>> attempts = xb.read_outputs(ds.runs, ds)
-    >>> xb.extraction.forgive(attempts, "trailing_comma")["forgiven"].value_counts().to_dict()
+    >>> xb.benchmark.forgive(attempts, "trailing_comma")["forgiven"].value_counts().to_dict()
     {'trailing_comma': 3}
     """
     attempts = as_pandas(attempts)
@@ -548,7 +548,7 @@ def repair_effect(
     >>> import extractbench_nb as xb
     >>> ds = xb.load_dataset()
     >>> attempts = xb.read_outputs(ds.runs, ds)
-    >>> effect = xb.extraction.repair_effect(attempts, ds, failures="trailing_comma")
+    >>> effect = xb.benchmark.repair_effect(attempts, ds, failures="trailing_comma")
     >>> effect.set_index("run").loc["osprey-7b", ["attempts", "valid", "forgiven"]].tolist()
     [14, 2, 2]
     """

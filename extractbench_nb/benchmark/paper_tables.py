@@ -143,7 +143,7 @@ def compare(
         The released dataset, whose files are read and counted. By default the statistics shipped
         with this package.
     runs : BaselineTables, optional
-        Result of ``xb.extraction.baseline_tables``, which is compared with the printed figures.
+        Result of ``xb.benchmark.baseline_tables``, which is compared with the printed figures.
     models : mapping of str to str, optional
         The model of the paper for each run. By default by the name of the run: ``GPT-5.2`` and
         ``openai/gpt-5.2`` are the same model; runs whose names end with ``structured`` are for

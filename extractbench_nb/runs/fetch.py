@@ -91,7 +91,7 @@ def fetch_dataset(
     Examples
     --------
     >>> import extractbench_nb as xb
-    >>> xb.fetch_dataset("extractbenhc")
+    >>> xb.runs.fetch_dataset("extractbenhc")
     Traceback (most recent call last):
     extractbench_nb.errors.DatasetError: ...extractbench...
     """

@@ -8,7 +8,7 @@ from extractbench_nb.views.report.report_contents import field_outcomes as field
 from extractbench_nb.views.report.report_contents import report_content as report_content
 from extractbench_nb.views.report.report_files import evaluation_files as evaluation_files
 from extractbench_nb.views.report.report_files import write_files as write_files
-from extractbench_nb.views.report.report_files import write_report as write_report
+from extractbench_nb.views.report.report_files import write_report
 from extractbench_nb.views.showing import explore, show, show_evidence, show_matches, workbench
 from extractbench_nb.views.static import keep_static
 
@@ -20,4 +20,5 @@ __all__ = [
     "show_evidence",
     "show_matches",
     "workbench",
+    "write_report",
 ]

@@ -151,7 +151,7 @@ class Checker:
         elif not isinstance(error, xb.InputError):
             with self.limit(f"parse {profile}"):
                 try:
-                    xb.parse_schema(realise(case.schema))
+                    xb.schema.parse_schema(realise(case.schema))
                 except (Exception, Stop):  # noqa: BLE001 - refused early, as it should be
                     return
             kind = f"parse_schema accepts what evaluate refuses: {wording(error)}"

@@ -41,7 +41,7 @@ def registry() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def sample() -> xb.benchmark.Dataset:
+def sample() -> xb.runs.Dataset:
     return xb.load_dataset("sample")
 
 

@@ -167,5 +167,5 @@ def test_a_dataset_brings_its_own(tmp_path: Path) -> None:
     evs = xb.evaluate_runs(runs, dataset=dataset, accepted=dataset.accepted, progress=False)
     assert evs.summary["pass_rate"].tolist() == [1.0]
     (root / "accepted.csv").write_text("path,value\n")
-    with pytest.raises(xb.benchmark.DatasetError, match="keep one of them"):
+    with pytest.raises(xb.errors.DatasetError, match="keep one of them"):
         _ = dataset.accepted

@@ -235,7 +235,7 @@ SCRIPT = """
 import sys
 import pandas as pd
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.runs import evaluate_runs
 
 LIMIT = 3
 
@@ -303,7 +303,7 @@ import os, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
 import pandas as pd
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.runs import evaluate_runs
 
 @xb.metric("own")
 def own(gold, predicted):

@@ -407,7 +407,7 @@ import random, shutil, sqlite3, sys, zlib
 from pathlib import Path
 import pandas as pd
 import extractbench_nb as xb
-from extractbench_nb.batch import storage as store
+from extractbench_nb.runs import storage as store
 from extractbench_nb.errors import ExtractBenchError
 
 source, count = Path(sys.argv[1]), int(sys.argv[2])
@@ -500,7 +500,7 @@ KILLED = """
 import sys, threading
 import pandas as pd
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.runs import evaluate_runs
 
 def work(folder, log, slow, resume):
     @xb.metric("own")
@@ -563,7 +563,7 @@ import json, os, resource, sys
 from pathlib import Path
 import pandas as pd
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.runs import evaluate_runs
 
 schema = {"type": "object", "properties": {"a": {"type": "string"}}}
 names = [f"d{n:03}" for n in range(40)]

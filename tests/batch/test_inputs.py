@@ -47,7 +47,7 @@ def test_forms_of_schema_and_gold(frame_of, tmp_path):
     for path, value in zip(files, (schema, gold), strict=True):
         path.write_text(json.dumps(value), encoding="utf-8")
     untitled = {key: value for key, value in schema.items() if key != "title"}
-    runs["schema"] = [json.dumps(schema), files[0], xb.parse_schema(schema), untitled]
+    runs["schema"] = [json.dumps(schema), files[0], xb.schema.parse_schema(schema), untitled]
     runs["gold"] = [json.dumps(gold), files[1], gold, gold]
     evs = evaluate_runs(runs, progress=False)
     assert evs.summary["schema"].tolist()[:3] == ["invoice", "bill", "invoice"]

@@ -76,7 +76,7 @@ def test_calls_of_a_batch_are_those_of_its_evaluations(bills, make):
     evs = evaluate_runs(bills, judge=make(), progress=False)
     calls = evs.judge_calls
     assert calls.columns.tolist() == [*IDS, *CALL_COLUMNS.names]
-    declared = xb.batch.Evaluations.columns().query("frame == 'judge_calls'")
+    declared = xb.runs.Evaluations.columns().query("frame == 'judge_calls'")
     assert calls.columns.tolist() == declared["column"].tolist()
     assert [str(dtype) for dtype in calls.dtypes] == declared["dtype"].tolist()
     assert (len(calls), calls["document"].nunique(), calls["run"].nunique()) == (24, 3, 3)
@@ -164,7 +164,7 @@ def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_missing_key_is_told_before_any_work(n_jobs, bills, make, server, tmp_path):
-    judge = xb.LLMJudge("openai/gpt-4o-mini")
+    judge = xb.judges.LLMJudge("openai/gpt-4o-mini")
     with pytest.raises(xb.InputError, match="OPENAI_API_KEY") as caught:
         evaluate_runs(bills, judge=judge, progress=False, n_jobs=n_jobs, save_to=tmp_path / "batch")
     assert "document" not in str(caught.value)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb import InputError, SchemaError, load_dataset, parse_schema
+from extractbench_nb import InputError, SchemaError, load_dataset
 from extractbench_nb.benchmark.complexities import (
     COMPLEXITY_COLUMNS,
     DEFINITIONS,
@@ -21,6 +21,7 @@ from extractbench_nb.benchmark.complexities import (
     count_fields,
     field_definitions,
 )
+from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.core.schema.complexity import keys_outside_arrays, schema_complexity
 from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE
 

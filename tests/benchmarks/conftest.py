@@ -40,8 +40,8 @@ def quick(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def dataset(quick: bool) -> Callable[[str], xb.benchmark.Dataset]:
-    def load(name: str) -> xb.benchmark.Dataset:
+def dataset(quick: bool) -> Callable[[str], xb.runs.Dataset]:
+    def load(name: str) -> xb.runs.Dataset:
         if name == "extractbench" and quick:
             pytest.skip("real documents where it is timed, the sample where it is not")
         return _load(name)
@@ -49,14 +49,14 @@ def dataset(quick: bool) -> Callable[[str], xb.benchmark.Dataset]:
     return load
 
 
-def _load(name: str) -> xb.benchmark.Dataset:
+def _load(name: str) -> xb.runs.Dataset:
     if name == "extractbench" and not os.environ.get(VARIABLE):
         pytest.skip(f"{VARIABLE} is not set: no real documents")
     return xb.load_dataset(name)
 
 
 @pytest.fixture(scope="session")
-def documents(dataset: Callable[[str], xb.benchmark.Dataset]) -> Callable[[str], list[Case]]:
+def documents(dataset: Callable[[str], xb.runs.Dataset]) -> Callable[[str], list[Case]]:
     """The corrupted documents of a dataset; the same for every evaluator."""
     made: dict[str, list[Case]] = {}
 

@@ -20,7 +20,7 @@ MANY, FEW = 2_000, 8
 MEASURED = """
 import json, sys
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.runs import evaluate_runs
 
 dataset = xb.load_dataset(sys.argv[1])
 runs = dataset.runs
@@ -39,7 +39,7 @@ sys.stdout.write(json.dumps([evs.meta["evaluated"], before, peak()]))
 TWO_WORKERS = """
 import json, resource, sys, time
 import extractbench_nb as xb
-from extractbench_nb.batch import evaluate_runs
+from extractbench_nb.runs import evaluate_runs
 
 def peak():
     status = open("/proc/self/status").read()
@@ -74,7 +74,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def batch(dataset, tmp_path_factory, request) -> xb.benchmark.Dataset:
+def batch(dataset, tmp_path_factory, request) -> xb.runs.Dataset:
     timed = not request.config.getoption("benchmark_disable")
     folder = tmp_path_factory.mktemp("synthetic")
     return synthetic_dataset(dataset("sample"), folder, MANY if timed else FEW, RUNS)

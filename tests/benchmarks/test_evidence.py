@@ -18,7 +18,7 @@ REAL, SMALL = "mck_10q_fy2025q2", "brindlemoor_10q_q2_fy2031"
 
 
 @pytest.fixture(params=[("sample", SMALL), ("extractbench", REAL)], ids=["sample", "real"])
-def document(request, dataset) -> tuple[xb.benchmark.Dataset, str]:
+def document(request, dataset) -> tuple[xb.runs.Dataset, str]:
     name, chosen = request.param
     return dataset(name), chosen
 

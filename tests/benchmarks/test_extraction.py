@@ -20,7 +20,7 @@ class Work(NamedTuple):
     """What a stage begins with, made once by the stages before it."""
 
     group: str
-    dataset: xb.benchmark.Dataset
+    dataset: xb.runs.Dataset
     models: list[str]
     cores: int
     outputs: pd.DataFrame
@@ -28,7 +28,7 @@ class Work(NamedTuple):
 
 
 class Tables(NamedTuple):
-    baseline: xb.extraction.BaselineTables
+    baseline: xb.benchmark.BaselineTables
     parts: list[pd.DataFrame]
     failures: list[pd.DataFrame]
 
@@ -37,19 +37,19 @@ class Tables(NamedTuple):
 ENDINGS = ["none", "none", "empty_response", "none", "trailing_comma", "truncated_json", "none"]
 
 
-def evaluated(work: Work) -> xb.batch.Evaluations:
+def evaluated(work: Work) -> xb.runs.Evaluations:
     rows = predictions(work.attempts)
     return xb.evaluate_runs(rows, dataset=work.dataset, n_jobs=work.cores, progress=False)
 
 
-def summed_up(work: Work, attempts: pd.DataFrame) -> xb.extraction.BaselineTables:
-    return xb.extraction.baseline_tables(attempts, work.dataset, n_jobs=work.cores)
+def summed_up(work: Work, attempts: pd.DataFrame) -> xb.benchmark.BaselineTables:
+    return xb.benchmark.baseline_tables(attempts, work.dataset, n_jobs=work.cores)
 
 
-def failure_tables(attempts: pd.DataFrame, dataset: xb.benchmark.Dataset) -> list[pd.DataFrame]:
+def failure_tables(attempts: pd.DataFrame, dataset: xb.runs.Dataset) -> list[pd.DataFrame]:
     return [
-        xb.extraction.failure_modes(attempts),
-        xb.extraction.failure_modes(attempts, ["run", "domain"]),
+        xb.stats.failure_modes(attempts),
+        xb.stats.failure_modes(attempts, ["run", "domain"]),
         failure_positions(attempts),
         *(validity_by_length(attempts, dataset, of) for of in ("gold_tokens", "output_tokens")),
         validity_by_length(attempts, dataset, by="run"),
@@ -67,7 +67,7 @@ def whole(work: Work) -> Tables:
 
 @pytest.fixture(scope="module", params=["extractbench", "sample"])
 def work(
-    request: pytest.FixtureRequest, dataset: Callable[[str], xb.benchmark.Dataset], *, quick: bool
+    request: pytest.FixtureRequest, dataset: Callable[[str], xb.runs.Dataset], *, quick: bool
 ) -> Work:
     loaded = dataset(request.param)
     models = [f"model {number}" for number in range(2 if quick else 6)]

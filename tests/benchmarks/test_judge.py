@@ -79,10 +79,10 @@ def document(fields: int) -> tuple[dict[str, Any], dict[str, str], dict[str, str
 @pytest.fixture
 def evaluate(
     server: Remote, fields: int, tmp_path: Path
-) -> Callable[[Path | bool], xb.evaluation.Evaluation]:
+) -> Callable[[Path | bool], xb.core.Evaluation]:
     case = document(fields)
 
-    def run(cache: Path | bool) -> xb.evaluation.Evaluation:
+    def run(cache: Path | bool) -> xb.core.Evaluation:
         judge = LLMJudge(MODEL, api_base=server.url, max_concurrency=AT_ONCE, cache=cache)
         return xb.evaluate(*case, judge=judge)
 

@@ -24,7 +24,7 @@ from tests.benchmarks.workloads import citation_objects
 leaf = {{"type": "string"}}
 part = {{"type": "object", "properties": dict.fromkeys(map("field_{{}}".format, range(11)), leaf)}}
 parts = dict.fromkeys(map("part_{{}}".format, range(31)), part)
-schema = xb.parse_schema({{"type": "object", "properties": parts}})
+schema = xb.schema.parse_schema({{"type": "object", "properties": parts}})
 ev = xb.evaluate(*citation_objects(1000).case)
 """
 PAINTED = {

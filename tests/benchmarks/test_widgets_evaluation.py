@@ -13,7 +13,7 @@ GROUP = "evaluation view"
 
 
 @pytest.fixture(scope="module")
-def evaluations(quick: bool) -> dict[str, xb.evaluation.Evaluation]:
+def evaluations(quick: bool) -> dict[str, xb.core.Evaluation]:
     """The largest schema of the sample, and about 9,000 rows; their warnings are found."""
     sample = xb.load_dataset()
     document = "brindlemoor_10q_q2_fy2031"
@@ -33,7 +33,7 @@ def _kilobytes(view: Any) -> float:
 
 @pytest.mark.parametrize("name", ["511 nodes", "9,000 rows"])
 def test_building(
-    name: str, evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
+    name: str, evaluations: dict[str, xb.core.Evaluation], timed: Any, benchmark: Any
 ) -> None:
     from extractbench_nb.views.evaluation_view import EvaluationView
 
@@ -46,7 +46,7 @@ def test_building(
 
 
 def test_filtering_while_typing(
-    evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
+    evaluations: dict[str, xb.core.Evaluation], timed: Any, benchmark: Any
 ) -> None:
     from extractbench_nb.views.evaluation_view import EvaluationView
 
@@ -63,7 +63,7 @@ def test_filtering_while_typing(
 
 
 def test_choosing_a_row(
-    evaluations: dict[str, xb.evaluation.Evaluation], timed: Any, benchmark: Any
+    evaluations: dict[str, xb.core.Evaluation], timed: Any, benchmark: Any
 ) -> None:
     from extractbench_nb.views.evaluation_view import EvaluationView
 

@@ -19,14 +19,14 @@ def count(quick: bool) -> int:
 
 
 @pytest.fixture(scope="module")
-def evaluation(count: int) -> xb.evaluation.Evaluation:
+def evaluation(count: int) -> xb.core.Evaluation:
     ev = xb.evaluate(*citation_objects(count).case)
     assert len(ev.fields) > 5 * count
     return ev
 
 
 @pytest.fixture
-def view(evaluation: xb.evaluation.Evaluation) -> Any:
+def view(evaluation: xb.core.Evaluation) -> Any:
     from extractbench_nb.views.matches_view import MatchesView
 
     return MatchesView(evaluation, "items")
@@ -36,9 +36,7 @@ def _kilobytes(view: Any) -> float:
     return sum(len(getattr(view, f"_p{at}")) for at in range(4)) / 1024
 
 
-def test_building(
-    evaluation: xb.evaluation.Evaluation, count: int, timed: Any, benchmark: Any
-) -> None:
+def test_building(evaluation: xb.core.Evaluation, count: int, timed: Any, benchmark: Any) -> None:
     from extractbench_nb.views.matches_view import MatchesView
 
     view = timed(GROUP, "build", MatchesView, evaluation, "items", rounds=5, warm=1)

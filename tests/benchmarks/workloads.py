@@ -26,7 +26,7 @@ class Case(NamedTuple):
 # --- documents ---------------------------------------------------------------------------------
 
 
-def corrupted_documents(dataset: xb.benchmark.Dataset, seed: int = 7) -> list[Case]:
+def corrupted_documents(dataset: xb.runs.Dataset, seed: int = 7) -> list[Case]:
     rng = random.Random(seed)
     cases = []
     for row in dataset.documents.itertuples():
@@ -249,8 +249,8 @@ def code(rng: random.Random) -> str:
 
 
 def synthetic_dataset(
-    sample: xb.benchmark.Dataset, folder: Path, documents: int, runs: int
-) -> xb.benchmark.Dataset:
+    sample: xb.runs.Dataset, folder: Path, documents: int, runs: int
+) -> xb.runs.Dataset:
     """Write a dataset: gold documents edited from the sample's, and for each run their corruptions.
 
     Every thousandth output is cut off, and so is no JSON.

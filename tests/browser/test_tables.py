@@ -18,7 +18,7 @@ WORST = [["name", "text"], *([name, text] for name, text in HOSTILE.items())]
 CELLS = [
     f"""
 from extractbench_nb.tables.grid_similarity import grits
-from extractbench_nb.widgets.tables_view import TableView
+from extractbench_nb.views.tables_view import TableView
 true, predicted = {TRUE!r}, {PREDICTED!r}
 view = TableView(grits(true, predicted))
 view

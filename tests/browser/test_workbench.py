@@ -17,7 +17,7 @@ expect = sync_api.expect
 CELLS = [
     """
 import extractbench_nb as xb
-from extractbench_nb.widgets.workbench_view import Workbench
+from extractbench_nb.views.workbench_view import Workbench
 cases = [(f"Northwind Paper {n}", f"Northwind Paper {'x' * (n % 7)}", n % 7 < 3)
          for n in range(1000)]
 view = Workbench("string_fuzzy", cases)

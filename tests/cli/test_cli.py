@@ -237,9 +237,9 @@ def test_runs_of_the_same_name_are_told_apart_by_folder(
 
 
 def test_schema(call: Callable[..., Done]) -> None:
-    assert repr(xb.parse_schema(FILES["schema"])) in call("schema", FILES["schema"]).out
+    assert repr(xb.schema.parse_schema(FILES["schema"])) in call("schema", FILES["schema"]).out
     rows = call("schema", FILES["schema"], "--json").json
-    assert [row["field"] for row in rows] == xb.parse_schema(FILES["schema"]).to_frame()[
+    assert [row["field"] for row in rows] == xb.schema.parse_schema(FILES["schema"]).to_frame()[
         "field"
     ].tolist()
 

@@ -165,7 +165,9 @@ def test_text_that_is_no_json():
 @pytest.mark.parametrize("form", ["dict", "text", "parsed"])
 def test_a_schema_in_any_form_is_not_changed(form):
     schema = obj(x=field("number", "number_tolerance", tolerance=0.1))
-    source = {"dict": schema, "text": json.dumps(schema), "parsed": xb.parse_schema(schema)}[form]
+    source = {"dict": schema, "text": json.dumps(schema), "parsed": xb.schema.parse_schema(schema)}[
+        form
+    ]
     before = json.dumps(schema)
     assert not results(source, {"x": 3.5}, {"x": 3.7})["$.properties.x"]["number_tolerance"].passed
     assert json.dumps(schema) == before

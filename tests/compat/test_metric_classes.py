@@ -263,7 +263,7 @@ def test_a_cell_that_runs_again():
 
         aliases = ("again",) if score == 0.1 else ()
         global_metric_registry.register_metric(Cell, aliases=aliases)
-        parsed = xb.parse_schema(field("cell"))
+        parsed = xb.schema.parse_schema(field("cell"))
         assert only_row(parsed).score == score
         assert only_row(field("again")).score == score
 

@@ -107,7 +107,7 @@ def test_empty_and_nameless_frames_are_shown(frame: pd.DataFrame) -> None:
 @pytest.mark.parametrize("width", [1, 0, -4])
 def test_a_width_below_two_is_refused(width: int) -> None:
     with pytest.raises(InputError, match=f"width: expected 2 or more .* found {width}"):
-        xb.format_frames(width)
+        xb.views.format_frames(width)
 
 
 def test_a_notebook_shows_frames_so_after_it_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +116,6 @@ def test_a_notebook_shows_frames_so_after_it_was_asked(monkeypatch: pytest.Monke
     render = shell.display_formatter.formatters["text/html"]
     frame = pd.DataFrame({"run": ["r" * 70]})
     assert "text-align: left" not in render(frame)
-    xb.format_frames()
+    xb.views.format_frames()
     assert 'left; min-width: 14em;">' + "r" * 70 in render(frame)
     assert "text-align: left" not in (frame._repr_html_() or "")

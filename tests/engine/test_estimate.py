@@ -88,7 +88,7 @@ def test_a_number_at_its_tolerance_is_a_likely_match(
 ) -> None:
     config = {"metric_id": "number_tolerance", "params": params}
     items = {"type": "number", "evaluation_config": config}
-    similar, likely = proxy_matrix(xb.parse_schema(items).root, [gold], [predicted])
+    similar, likely = proxy_matrix(xb.schema.parse_schema(items).root, [gold], [predicted])
     assert (similar.tolist(), likely.tolist()) == ([[1.0]], [[True]])
     assert xb.evaluate(array_of(items), {"a": [gold]}, {"a": [predicted]}).arrays["matched"][0] == 1
 

@@ -96,7 +96,7 @@ def brute_force(worth: list[list[tuple[bool, float]]]) -> tuple[int, float]:
 def test_brute_force(kind: str, seed: int) -> None:
     rng = random.Random(f"{kind}{seed}")
     items = KINDS[kind]
-    schema = xb.parse_schema(obj(r=arr(items)))
+    schema = xb.schema.parse_schema(obj(r=arr(items)))
     gold = [value(items, rng) for _ in range(rng.randint(1, 6))]
     predicted = [value(items, rng) for _ in range(rng.randint(1, 6))]
     for i in range(min(len(gold), len(predicted))):
@@ -143,7 +143,7 @@ def outcome(ev: Any) -> tuple[Any, ...]:
 def test_shuffling_at_any_depth_changes_no_score(kind: str, seed: int, profile: str) -> None:
     rng = random.Random(f"shuffle{kind}{seed}")
     items = KINDS[kind]
-    schema = xb.parse_schema(obj(r=arr(items)))
+    schema = xb.schema.parse_schema(obj(r=arr(items)))
     gold = {"r": [value(items, rng) for _ in range(6)]}
     predicted = {"r": [value(items, rng) for _ in range(7)]}
     expected = outcome(xb.evaluate(schema, gold, predicted, profile=profile))
@@ -153,7 +153,7 @@ def test_shuffling_at_any_depth_changes_no_score(kind: str, seed: int, profile: 
 
 
 def test_ties_go_by_canonical_json_not_by_position() -> None:
-    schema = xb.parse_schema(obj(r=arr(obj(a=EXACT, b=EXACT))))
+    schema = xb.schema.parse_schema(obj(r=arr(obj(a=EXACT, b=EXACT))))
     gold = {"r": [{"a": "1", "b": "2"}]}
     items = [{"a": "1", "b": text} for text in "zxy"]
     chosen = set()
@@ -213,7 +213,7 @@ def edit_leaves(node: Any, change: Callable[[str], str]) -> Any:
 
 
 def test_243_leaves_nested_five_arrays_deep() -> None:
-    schema, gold = xb.parse_schema(nest(DEPTH)), tree(DEPTH)
+    schema, gold = xb.schema.parse_schema(nest(DEPTH)), tree(DEPTH)
     rng = random.Random(5)
     ev = xb.evaluate(schema, gold, shuffled(gold, rng))
     assert ev.summary["overall_score"] == 1
@@ -267,7 +267,7 @@ def test_large_array_recovers_a_known_permutation() -> None:
     predicted = [(i, EDITS[names[n % len(names)]](gold[i])) for n, i in enumerate(kept)]
     predicted += [(-1, record(rng, 5_000 + n)) for n in range(10)]
     rng.shuffle(predicted)
-    schema = xb.parse_schema(obj(r={"type": "array", "items": RECORD}))
+    schema = xb.schema.parse_schema(obj(r={"type": "array", "items": RECORD}))
     tracemalloc.start()
     ev, calls = calls_of(lambda: xb.evaluate(schema, {"r": gold}, {"r": [p for _, p in predicted]}))
     peak = tracemalloc.get_traced_memory()[1]
@@ -289,7 +289,7 @@ def test_large_array_shuffled_changes_no_score() -> None:
     rng = random.Random(12)
     gold = {"r": [record(rng, i) for i in range(90)]}
     predicted = {"r": [EDITS[list(EDITS)[i % 6]](r) for i, r in enumerate(gold["r"])]}
-    schema = xb.parse_schema(obj(r={"type": "array", "items": RECORD}))
+    schema = xb.schema.parse_schema(obj(r={"type": "array", "items": RECORD}))
     expected = outcome(xb.evaluate(schema, gold, predicted))
     for _ in range(2):
         ev = xb.evaluate(schema, shuffled(gold, rng), shuffled(predicted, rng))
@@ -301,7 +301,7 @@ def test_large_array_of_texts() -> None:
     gold = [record(rng, i)["title"] for i in range(400)]
     predicted = [t if i % 10 else t.replace(t.split()[3], "zzz") for i, t in enumerate(gold)]
     order = rng.sample(range(400), 400)
-    schema = xb.parse_schema(obj(r={"type": "array", "items": EXACT}))
+    schema = xb.schema.parse_schema(obj(r={"type": "array", "items": EXACT}))
     ev = xb.evaluate(schema, {"r": gold}, {"r": [predicted[i] for i in order]})
     assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [360, 40, 40]
 

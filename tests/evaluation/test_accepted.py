@@ -267,7 +267,7 @@ def test_classes_alone_keep_the_default_metric() -> None:
 def test_bad_classes_are_refused(kind: str, classes: Any, message: str) -> None:
     config = {"accepted": classes}
     with pytest.raises(xb.ConfigError, match=message):
-        xb.parse_schema(obj(a={"type": kind, "evaluation_config": config}))
+        xb.schema.parse_schema(obj(a={"type": kind, "evaluation_config": config}))
 
 
 # --- input --------------------------------------------------------------------------------------

@@ -353,7 +353,7 @@ def test_gold_too_deep_to_compare_is_one_clear_error() -> None:
 
 def test_the_schema_of_a_response_format_is_unwrapped() -> None:
     wrapped = {"type": "json_schema", "json_schema": {"name": "x", "schema": obj(a=STRING)}}
-    assert xb.parse_schema(wrapped).to_frame()["field"].tolist() == ["$", "a"]
+    assert xb.schema.parse_schema(wrapped).to_frame()["field"].tolist() == ["$", "a"]
 
 
 BOUNDED = """

@@ -22,7 +22,7 @@ def obj(**properties: Any) -> dict[str, Any]:
 
 DTYPES = {
     frame: dict(zip(part["column"], part["dtype"], strict=True))
-    for frame, part in xb.evaluation.Evaluation.columns().groupby("frame")
+    for frame, part in xb.core.Evaluation.columns().groupby("frame")
 }
 FRAMES = ("fields", "arrays", "matches", "warnings")
 
@@ -61,15 +61,13 @@ PREDICTED = {
 
 
 @pytest.fixture
-def ev() -> xb.evaluation.Evaluation:
+def ev() -> xb.core.Evaluation:
     xb.metric("half")(half)
     return xb.evaluate(SCHEMA, GOLD, PREDICTED)
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_dtypes_are_the_same_for_full_and_empty_results(
-    name: str, ev: xb.evaluation.Evaluation
-) -> None:
+def test_dtypes_are_the_same_for_full_and_empty_results(name: str, ev: xb.core.Evaluation) -> None:
     nothing = obj(a=STRING) if name == "warnings" else obj()  # to score nothing is a warning
     full, empty = getattr(ev, name), getattr(xb.evaluate(nothing, {}, {}), name)
     assert len(full) > 0
@@ -81,13 +79,13 @@ def test_dtypes_are_the_same_for_full_and_empty_results(
     assert {c: str(t) for c, t in joined.dtypes.items()} == DTYPES[name]
 
 
-def test_summary_entries(ev: xb.evaluation.Evaluation) -> None:
+def test_summary_entries(ev: xb.core.Evaluation) -> None:
     empty = xb.evaluate(obj(), {}, {}).summary
     assert ev.summary.index.tolist() == empty.index.tolist() == list(DTYPES["summary"])
     assert [type(v) for v in ev.summary] == [type(v) for v in empty]
 
 
-def test_every_column_of_fields_holds_its_own_value(ev: xb.evaluation.Evaluation) -> None:
+def test_every_column_of_fields_holds_its_own_value(ev: xb.core.Evaluation) -> None:
     row = ev.fields.set_index("path", drop=False).loc["$.o.r[0].k"]
     assert row.to_dict() == {
         "path": "$.o.r[0].k",
@@ -147,7 +145,7 @@ def test_every_column_of_arrays_holds_its_own_value() -> None:
     }
 
 
-def test_every_column_of_matches_holds_its_own_value(ev: xb.evaluation.Evaluation) -> None:
+def test_every_column_of_matches_holds_its_own_value(ev: xb.core.Evaluation) -> None:
     frame = ev.matches.astype(object)
     rows = frame.where(frame.notna(), None).to_dict("records")
     assert rows[0] == {
@@ -209,11 +207,11 @@ def test_every_entry_of_the_summary_holds_its_own_value() -> None:
 
 
 def test_columns_are_described() -> None:
-    assert (xb.evaluation.Evaluation.columns()["meaning"].str.len() > 0).all()
+    assert (xb.core.Evaluation.columns()["meaning"].str.len() > 0).all()
 
 
-def test_nullable_says_which_columns_may_be_missing(ev: xb.evaluation.Evaluation) -> None:
-    table = xb.evaluation.Evaluation.columns()
+def test_nullable_says_which_columns_may_be_missing(ev: xb.core.Evaluation) -> None:
+    table = xb.core.Evaluation.columns()
     results = [ev, xb.evaluate(SCHEMA, GOLD, "{"), xb.evaluate(SCHEMA, GOLD, {})]
     for name in ("fields", "arrays", "matches"):
         part = table[table["frame"] == name]
@@ -223,7 +221,7 @@ def test_nullable_says_which_columns_may_be_missing(ev: xb.evaluation.Evaluation
             assert not frame.drop(columns="failed_fields", errors="ignore").isna().any(axis=None)
 
 
-def test_a_result_is_frozen(ev: xb.evaluation.Evaluation) -> None:
+def test_a_result_is_frozen(ev: xb.core.Evaluation) -> None:
     for name in ("fields", "arrays", "matches", "warnings"):
         frame = getattr(ev, name)
         before = frame.copy()
@@ -268,7 +266,9 @@ def test_a_result_does_not_follow_its_inputs() -> None:
         pd.testing.assert_frame_equal(one, two)
 
 
-def test_meta_holds_times_and_versions_the_frames_do_not(ev: xb.evaluation.Evaluation) -> None:
+def test_meta_holds_times_and_versions_the_frames_do_not(
+    ev: xb.core.Evaluation,
+) -> None:
     assert ev.meta["seconds"] > 0
     assert ev.meta["extractbench_nb"] == xb.__version__
     assert {"profile", "judge", "alignment", "pandas", "python"} <= ev.meta.keys()

@@ -322,7 +322,7 @@ def test_what_a_metric_may_return(result: Any, score: float, passed: bool, is_as
 
 def test_running_the_cell_again_replaces_the_metric() -> None:
     xb.metric("mine")(lambda gold, predicted: 0.0)
-    schema = xb.parse_schema(obj(a=using("mine")))
+    schema = xb.schema.parse_schema(obj(a=using("mine")))
     assert xb.evaluate(schema, {"a": "1"}, {"a": "1"}).summary["field_score"] == 0
     xb.metric("mine")(lambda gold, predicted: 1.0)
     assert xb.evaluate(schema, {"a": "1"}, {"a": "1"}).summary["field_score"] == 1

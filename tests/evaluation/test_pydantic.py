@@ -537,9 +537,11 @@ def test_batches_take_models_and_know_their_content(n_jobs: int, tmp_path: Path)
 
 def test_functions_that_take_a_schema_take_a_model() -> None:
     gold = {"number": "7", "lines": [{"item": "bolt", "amount": 2.5}] * 3}
-    assert repr(xb.parse_schema(Invoice)) == repr(xb.parse_schema(Invoice.model_json_schema()))
+    assert repr(xb.schema.parse_schema(Invoice)) == repr(
+        xb.schema.parse_schema(Invoice.model_json_schema())
+    )
     assert xb.show(Invoice) is not None
-    assert xb.estimate_cost(Invoice, gold, gold).calls.empty
+    assert xb.runs.estimate_cost(Invoice, gold, gold).calls.empty
     corrupted = xb.simulation.corrupt_document(Invoice, gold, "drop_items", rate=1.0)
     assert len(corrupted.value["lines"]) < 3
     assert len(xb.sensitivity("paper", [(Invoice, gold)], "drop_items", repeats=1))
@@ -549,7 +551,7 @@ def test_a_model_that_is_rebuilt_is_read_again() -> None:
     class Note(BaseModel):
         text: str
 
-    assert xb.parse_schema(Note).to_frame()["metric"].tolist()[1:] == ["string_semantic"]
+    assert xb.schema.parse_schema(Note).to_frame()["metric"].tolist()[1:] == ["string_semantic"]
     Note.model_fields["text"].json_schema_extra = {"evaluation_config": "string_exact"}
     Note.model_rebuild(force=True)
-    assert xb.parse_schema(Note).to_frame()["metric"].tolist()[1:] == ["string_exact"]
+    assert xb.schema.parse_schema(Note).to_frame()["metric"].tolist()[1:] == ["string_exact"]

@@ -6,5 +6,5 @@ import extractbench_nb as xb
 
 
 @cache
-def sample() -> xb.benchmark.Dataset:
+def sample() -> xb.runs.Dataset:
     return xb.load_dataset("sample")

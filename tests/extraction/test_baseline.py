@@ -53,7 +53,7 @@ def read(mode: str) -> pd.DataFrame:
 
 @cache
 def made(mode: str) -> BaselineTables:
-    return xb.extraction.baseline_tables(read(mode), "sample")
+    return xb.benchmark.baseline_tables(read(mode), "sample")
 
 
 def one(run: str = "GPT-5") -> pd.DataFrame:
@@ -96,14 +96,14 @@ def test_intervals_hold_their_figures() -> None:
 def test_options_of_intervals() -> None:
     attempts, ds = one(), xb.load_dataset()
     wide, narrow = (
-        xb.extraction.baseline_tables(attempts, ds, confidence=c).results for c in (0.99, 0.5)
+        xb.benchmark.baseline_tables(attempts, ds, confidence=c).results for c in (0.99, 0.5)
     )
     for low, high in (("valid_low", "valid_high"), ("pass_rate_low", "pass_rate_high")):
         assert (wide[high] - wide[low] > narrow[high] - narrow[low]).all()
     with pytest.raises(InputError, match="confidence=2"):
-        xb.extraction.baseline_tables(attempts, ds, confidence=2)
+        xb.benchmark.baseline_tables(attempts, ds, confidence=2)
     with pytest.raises(InputError, match="attempts has no rows"):
-        xb.extraction.baseline_tables(attempts.iloc[:0], ds)
+        xb.benchmark.baseline_tables(attempts.iloc[:0], ds)
 
 
 def rows(counts: list[tuple[str, str, int, int, int]]) -> pd.DataFrame:
@@ -224,9 +224,9 @@ def test_a_dataset_by_its_name() -> None:
     with pytest.raises(InputError, match="dataset is int; expected a Dataset, a name or a path"):
         xb.read_outputs(outputs(), 5)
     with pytest.raises(InputError, match="attempts is str; expected a DataFrame"):
-        xb.extraction.baseline_tables("gpt-5", "sample")
-    assert xb.extraction.baseline_tables(attempts, "sample").attempts["document"].nunique() == 14
-    assert len(xb.extraction.validity_by_length(attempts, "sample")) == 5
+        xb.benchmark.baseline_tables("gpt-5", "sample")
+    assert xb.benchmark.baseline_tables(attempts, "sample").attempts["document"].nunique() == 14
+    assert len(xb.stats.validity_by_length(attempts, "sample")) == 5
 
 
 @pytest.mark.parametrize("reason", ["connection", "bad_key", "rate_limited", "page_limit"])
@@ -234,7 +234,7 @@ def test_trouble_of_the_day_is_told(reason: str) -> None:
     error = {"reason": reason, "message": "no: not now"}
     frame = pd.DataFrame({"run": ["mine"], "document": ["cv_tobias_wendelin"], "raw": [None]})
     attempts = xb.read_outputs(frame.assign(meta=[{"error": error}]), "sample")
-    tables = xb.extraction.baseline_tables(attempts, "sample")
+    tables = xb.benchmark.baseline_tables(attempts, "sample")
     assert tables.unanswered == (reason != "page_limit")
     assert ("1 without an answer for a transient reason" in repr(tables)) == bool(tables.unanswered)
 
@@ -287,7 +287,7 @@ def test_tables_that_are_not_there(n: Any, message: str) -> None:
 def test_runs_need_not_have_the_same_documents() -> None:
     whole, part = outputs("whole"), outputs("part").query("schema == 'cv'")
     attempts = xb.read_outputs(pd.concat([whole, part], ignore_index=True), "sample")
-    frame = xb.extraction.baseline_tables(attempts, "sample").style(5).data
+    frame = xb.benchmark.baseline_tables(attempts, "sample").style(5).data
     rowing = next(name for name in frame.columns if name.startswith("rowing"))
     assert frame.loc["part", rowing] == "—"
     assert frame.loc["part", "Valid JSON"].endswith(f"/{len(part)}")
@@ -298,7 +298,7 @@ HOSTILE = '<script>alert(1)</script> | \n x"><img src=x onerror=alert(2)>'
 
 def test_names_are_text() -> None:
     attempts = one(HOSTILE)
-    tables = xb.extraction.baseline_tables(
+    tables = xb.benchmark.baseline_tables(
         attempts.assign(schema=attempts["schema"] + HOSTILE), Renamed(xb.load_dataset())
     )
     for n in (5, 7, 8, f"cv{HOSTILE}"):
@@ -312,7 +312,7 @@ def test_names_are_text() -> None:
 class Renamed:
     """A dataset whose schemas have other names."""
 
-    def __init__(self, ds: xb.benchmark.Dataset) -> None:
+    def __init__(self, ds: xb.runs.Dataset) -> None:
         self.ds, self.gold = ds, ds.gold
         self.documents = ds.documents.assign(schema=ds.documents["schema"] + HOSTILE)
 
@@ -340,7 +340,7 @@ def test_what_cannot_be_summed_up_is_refused_before_anybody_is_asked(
 ) -> None:
     asked: list[Any] = []
     with pytest.raises(InputError, match=message):
-        xb.extraction.baseline_tables(one().assign(**change), "sample", judge=asked.append)
+        xb.benchmark.baseline_tables(one().assign(**change), "sample", judge=asked.append)
     assert not asked
 
 
@@ -350,7 +350,7 @@ def test_a_schema_of_which_nothing_is_scored(tmp_path: Any) -> None:
     (folder.parent / "bare-schema.json").write_text('{"type": "object", "properties": {}}')
     (folder / "one.gold.json").write_text("{}")
     frame = pd.DataFrame({"run": ["mine"], "document": ["one"], "raw": ["{}"]})
-    tables = xb.extraction.baseline_tables(xb.read_outputs(frame, tmp_path), tmp_path)
+    tables = xb.benchmark.baseline_tables(xb.read_outputs(frame, tmp_path), tmp_path)
     row = tables.of_schema("overall").loc["mine"]
     assert row[["pass_rate", "pass_rate_low", "ceiling", "accuracy_valid"]].isna().all()
     assert tables.style(5).data.loc["mine", "Overall Pass Rate"] == "0/0 (—)"
@@ -400,7 +400,7 @@ def test_figures_are_those_of_the_tables() -> None:
 def test_the_total_is_that_of_all_models_or_of_none() -> None:
     frames = [outputs(run, ENDINGS) for run in (*MODELS[:2], "mine")]
     attempts = xb.read_outputs(pd.concat(frames, ignore_index=True), "sample")
-    tables = xb.extraction.baseline_tables(attempts, "sample")
+    tables = xb.benchmark.baseline_tables(attempts, "sample")
     found = xb.benchmark.compare(5, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}
     assert set(found.loc[found["row"] == "GPT-5", "status"]) == {"no run"}
@@ -432,7 +432,7 @@ def test_totals_that_are_wrong_in_print_are_told() -> None:
     ],
 )
 def test_runs_are_known_by_their_names(name: str, model: str) -> None:
-    tables = xb.extraction.baseline_tables(one(name), "sample")
+    tables = xb.benchmark.baseline_tables(one(name), "sample")
     n = 8 if name.endswith("structured") else 5
     found = xb.benchmark.compare(n, runs=tables, domains=SAMPLE_DOMAINS)
     assert set(found.loc[found["run"] == name, "row"]) == {model}

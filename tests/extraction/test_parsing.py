@@ -32,7 +32,7 @@ soup = st.text(st.sampled_from("{}[]\",:'\\ \nab1-.tfn`~u0\ufeff"), max_size=40)
 
 
 def read(raw: Any, meta: Any = None, schema: Any = None, **more: Any) -> ParsedOutput:
-    return xb.extraction.parse_output(raw, meta, schema, **more)
+    return xb.runs.parse_output(raw, meta, schema, **more)
 
 
 CASES = {
@@ -327,7 +327,7 @@ REPAIRED = {
 
 @pytest.mark.parametrize("raw, value", REPAIRED.values(), ids=REPAIRED)
 def test_repair(raw: str | bytes, value: Any) -> None:
-    found = xb.extraction.repair_output(raw)
+    found = xb.runs.repair_output(raw)
     assert found.value == value
     assert found.repaired == (value is not None)
     assert (found.note is None) == found.repaired
@@ -339,17 +339,17 @@ def test_repair(raw: str | bytes, value: Any) -> None:
 
 @given(values)
 def test_what_parses_is_not_repaired(value: Any) -> None:
-    found = xb.extraction.repair_output(f"```json\n{json.dumps(value)}\n```")
+    found = xb.runs.repair_output(f"```json\n{json.dumps(value)}\n```")
     assert not found.repaired
     assert json.dumps(found.value) == json.dumps(value)
 
 
 @given(soup)
 def test_repair_never_raises(raw: str) -> None:
-    found = xb.extraction.repair_output(raw)
+    found = xb.runs.repair_output(raw)
     assert (found.text is None) == (found.note is not None)
 
 
 def test_a_repair_that_takes_too_long_is_stopped() -> None:
-    found = xb.extraction.repair_output("{'" * 300_000, seconds=1.0)
+    found = xb.runs.repair_output("{'" * 300_000, seconds=1.0)
     assert (found.value, found.note) == (None, "it was not repaired within 1 s")

@@ -97,27 +97,27 @@ def test_outputs_that_cannot_be_read(
 
 
 def test_failures_are_counted_as_in_table_7(attempts: pd.DataFrame) -> None:
-    table = xb.extraction.failure_modes(attempts)
+    table = xb.stats.failure_modes(attempts)
     assert list(table.columns) == [*RUNS, "total"]
     assert list(table.index) == [
         *("page_limit", "empty_response", "trailing_comma", "truncated_json", "total")
     ]
     assert table.loc["total"].tolist() == [0, 0, 14, 14, 14, 14, 56]
     assert table.loc["trailing_comma", "comma"] == 14
-    by_schema = xb.extraction.failure_modes(attempts, "schema")
+    by_schema = xb.stats.failure_modes(attempts, "schema")
     assert by_schema.loc["total", "total"] == 56
     assert set(by_schema.columns) == {*attempts["schema"], "total"}
-    nothing = xb.extraction.failure_modes(attempts[attempts["valid"]])
+    nothing = xb.stats.failure_modes(attempts[attempts["valid"]])
     assert nothing.index.tolist() == ["total"]
     assert nothing.to_numpy().sum() == 0
     with pytest.raises(InputError, match="by is 'model'"):
-        xb.extraction.failure_modes(attempts, "model")
+        xb.stats.failure_modes(attempts, "model")
 
 
 def test_what_is_evaluated(attempts: pd.DataFrame) -> None:
     strict = predictions(attempts)
     assert (strict["predicted"].notna() == attempts["valid"]).all()
-    lenient = predictions(xb.extraction.forgive(attempts))
+    lenient = predictions(xb.benchmark.forgive(attempts))
     assert lenient["predicted"].notna().groupby(lenient["run"]).all().to_dict() == {
         **dict.fromkeys(("gold", "fenced", "comma", "cut"), True),
         **dict.fromkeys(("empty", "limit"), False),
@@ -125,49 +125,47 @@ def test_what_is_evaluated(attempts: pd.DataFrame) -> None:
 
 
 def test_the_effect_of_repair(attempts: pd.DataFrame, sample: Any) -> None:
-    found = xb.extraction.repair_effect(attempts, sample).set_index("run")
+    found = xb.benchmark.repair_effect(attempts, sample).set_index("run")
     assert found["attempts"].eq(14).all()
     assert found.loc["comma", ["valid", "forgiven", "pass_rate"]].tolist() == [0, 14, 0]
     assert found.loc["comma", "pass_rate_repaired"] == found.loc["gold", "pass_rate"]
     assert found["pass_rate"].le(found["ceiling"]).all()
     assert found.loc["gold", "pass_rate"] == found.loc["gold", "ceiling"]
     assert 0.02 < found.loc["cut", "gain"] < found.loc["gold", "ceiling"]
-    rates = xb.extraction.baseline_tables(attempts, sample).of_schema("overall")["pass_rate"]
+    rates = xb.benchmark.baseline_tables(attempts, sample).of_schema("overall")["pass_rate"]
     assert found["pass_rate"].to_dict() == rates.drop("total").to_dict()
     assert found.loc[["gold", "fenced", "empty", "limit"], "gain"].eq(0).all()
 
 
 def test_what_is_forgiven_is_chosen(attempts: pd.DataFrame, sample: Any) -> None:
-    found = xb.extraction.repair_effect(attempts, sample, failures="truncated_json").set_index(
-        "run"
-    )
+    found = xb.benchmark.repair_effect(attempts, sample, failures="truncated_json").set_index("run")
     assert found["forgiven"].to_dict() == {r: 14 if r == "cut" else 0 for r in found.index}
-    forgiven = xb.extraction.forgive(attempts, ["truncated_json"])
+    forgiven = xb.benchmark.forgive(attempts, ["truncated_json"])
     changed = forgiven["forgiven"].notna()
     assert set(forgiven.loc[changed, "run"]) == {"cut"}
     assert forgiven.loc[changed, "failure"].eq("none").all()
     assert forgiven.loc[~changed, "failure"].equals(attempts.loc[~changed, "failure"])
     assert attempts["failure"].eq("truncated_json").sum() == changed.sum()
     with pytest.raises(InputError, match="'empty_response' cannot be forgiven; expected one of"):
-        xb.extraction.forgive(attempts, "empty_response")
+        xb.benchmark.forgive(attempts, "empty_response")
 
 
 def test_a_breach_of_the_schema_is_no_fault_of_form(sample: Any) -> None:
     attempts = xb.read_outputs(outputs_of("mine", ["schema_violation"]), sample)
-    assert xb.extraction.repair_effect(attempts, sample)["forgiven"].item() == 0
-    taken = xb.extraction.repair_effect(attempts, sample, failures="schema_violation")
+    assert xb.benchmark.repair_effect(attempts, sample)["forgiven"].item() == 0
+    taken = xb.benchmark.repair_effect(attempts, sample, failures="schema_violation")
     assert taken["forgiven"].item() == 14
     assert taken["gain"].item() > 0
 
 
 def test_recorded_runs_and_runs_with_failed_calls_together(sample: Any) -> None:
     names = ["kestrel-4b", "kestrel-4b structured"]
-    runs = [xb.extraction.Run.open(sample.root / "failures" / name) for name in names]
+    runs = [xb.runs.Run.open(sample.root / "failures" / name) for name in names]
     together = xb.read_outputs([sample.runs, *runs], sample)
     assert together["run"].unique().tolist() == [*sample.runs["run"].unique(), *names]
     alone = pd.concat([xb.read_outputs(one, sample) for one in (sample.runs, *runs)])
     assert together["failure"].tolist() == alone["failure"].tolist()
-    table = xb.extraction.failure_modes(together)
+    table = xb.stats.failure_modes(together)
     recorded = {
         "kestrel-4b": {
             "empty_response": 3,
@@ -196,7 +194,7 @@ def test_lengths_are_characters(sample: Any) -> None:
 
 
 def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> None:
-    found = xb.extraction.baseline_tables(attempts, sample)
+    found = xb.benchmark.baseline_tables(attempts, sample)
     results = found.results
     assert list(results.columns) == BASELINE_COLUMNS.names
     assert found.table.loc["gold", ["valid", "attempts"]].tolist() == [14, 14]
@@ -216,7 +214,7 @@ def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> No
     assert whole.loc["total", "documents"] == 84
     parts = results[(results["schema"] != "overall") & (results["run"] != "total")]
     assert parts["passed"].sum() == whole.loc["total", "passed"]
-    assert found.failures.equals(xb.extraction.failure_modes(attempts))
+    assert found.failures.equals(xb.stats.failure_modes(attempts))
     assert "gold: 14 of 14 valid" in repr(found)
     with pytest.raises(InputError, match="unknown schema 'rowin'; did you mean 'rowing'"):
         found.of_schema("rowin")
@@ -226,11 +224,11 @@ def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> No
 @pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
 def test_recorded_outputs_load_through_the_same_reader() -> None:
     ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
-    recorded = xb.benchmark.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    recorded = xb.runs.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
     attempts = xb.read_outputs(recorded, ds)
     assert len(attempts) == len(recorded) == 22
     assert set(attempts["failure"]) <= {"none", "schema_violation"}
     assert attempts["parses_strictly"].all()
-    found = xb.extraction.baseline_tables(attempts, ds)
+    found = xb.benchmark.baseline_tables(attempts, ds)
     assert found.of_schema("overall").loc["total", "fields"] == 22 * 16
     assert found.of_schema("overall").loc["total", "valid"] == attempts["valid"].sum()

@@ -323,7 +323,7 @@ def test_bad_options(options: dict[str, Any], problem: str) -> None:
 
 
 @pytest.fixture
-def planted(tmp_path: Path) -> tuple[xb.benchmark.Dataset, dict[str, Any]]:
+def planted(tmp_path: Path) -> tuple[xb.runs.Dataset, dict[str, Any]]:
     """Return a copy of the sample dataset with errors in one gold, and the right gold."""
     root = tmp_path / "copy"
     shutil.copytree(SAMPLE.root, root, ignore=shutil.ignore_patterns("runs"))
@@ -335,7 +335,7 @@ def planted(tmp_path: Path) -> tuple[xb.benchmark.Dataset, dict[str, Any]]:
     return copy, right
 
 
-def test_evidence(planted: tuple[xb.benchmark.Dataset, dict[str, Any]], tmp_path: Path) -> None:
+def test_evidence(planted: tuple[xb.runs.Dataset, dict[str, Any]], tmp_path: Path) -> None:
     copy, right = planted
     runs = pd.DataFrame({"run": ["a", "b"], "document": NIGHT, "predicted": [right] * 2})
     evs = xb.evaluate_runs(runs, dataset=copy, progress=False)
@@ -355,7 +355,7 @@ def test_evidence(planted: tuple[xb.benchmark.Dataset, dict[str, Any]], tmp_path
         suspects(loaded)
 
 
-def test_a_document_without_its_pdf(planted: tuple[xb.benchmark.Dataset, Any]) -> None:
+def test_a_document_without_its_pdf(planted: tuple[xb.runs.Dataset, Any]) -> None:
     copy, right = planted
     copy.pdf_path(NIGHT).unlink()
     runs = pd.DataFrame({"run": ["a", "b"], "document": NIGHT, "predicted": [right] * 2})
@@ -374,7 +374,7 @@ def test_recorded_runs() -> None:
             "set EXTRACTBENCH_RUNS and EXTRACTBENCH_DATASET to the folders of the real data"
         )
     ds = xb.load_dataset("extractbench")
-    runs = xb.benchmark.recorded_outputs(folder)
+    runs = xb.runs.recorded_outputs(folder)
     found = suspects(xb.evaluate_runs(runs, dataset=ds, progress=False), ds)
     page = (Path(__file__).parents[2] / "docs" / "howto" / "suspects.md").read_text("utf-8")
     for kind, rows in [*found.groupby("kind"), ("all", found)]:

@@ -27,7 +27,7 @@ DOORS = {
         "arrow": "xb.evaluate_runs(Arrow(), progress=False)",
     },
     "benchmark": {
-        "fetching": "xb.fetch_dataset(path=folder / 'fetched', progress=False)",
+        "fetching": "xb.runs.fetch_dataset(path=folder / 'fetched', progress=False)",
         "tokens": "xb.benchmark.complexity(xb.load_dataset('sample', path=folder / 'own'))",
     },
     "construction": {
@@ -44,7 +44,7 @@ DOORS = {
         "a batch": "xb.evaluate_runs(ds, judge='openai/gpt-4o-mini', progress=False)",
         "an aligner": "xb.evaluate(schema, gold, other, alignment='llm')",
         "extraction": "xb.extract(ds, model='openai/gpt-4o-mini', folder=folder, progress=False)",
-        "prices": "xb.estimate_cost(schema, gold, other, judge='openai/gpt-4o-mini')",
+        "prices": "xb.runs.estimate_cost(schema, gold, other, judge='openai/gpt-4o-mini')",
     },
     "mlflow": {
         "a scorer": "import_module('extractbench_nb.integrations.mlflow_scorer')"
@@ -62,7 +62,7 @@ DOORS = {
         "LaTeX": "xb.compare_runs(evs).to_latex()",
     },
     "pdf": {
-        "evidence": "xb.find_evidence(None, pdf, 'a')",
+        "evidence": "xb.pdf.find_evidence(None, pdf, 'a')",
         "a page": "xb.pdf.render_page(None, pdf, 1)",
         "an audit": "xb.gold.audit(ds)",
     },

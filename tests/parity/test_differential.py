@@ -30,7 +30,7 @@ AGREED = {
 }
 
 
-def _dataset(name: str) -> xb.benchmark.Dataset:
+def _dataset(name: str) -> xb.runs.Dataset:
     if name == "extractbench" and not os.environ.get(VARIABLE):
         pytest.skip(f"{VARIABLE} is not set: no real documents")
     return xb.load_dataset(name)

@@ -39,7 +39,7 @@ PAIR = [(NAMES, {"names": [f"{name} street {n}" for n in range(12)]}) for name i
 
 
 @pytest.fixture(scope="module")
-def runs() -> xb.batch.Evaluations:
+def runs() -> xb.runs.Evaluations:
     return xb.evaluate_runs(xb.load_dataset("sample"), progress=False)
 
 
@@ -55,13 +55,13 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
 
 @pytest.fixture(scope="module")
-def drawn(runs: xb.batch.Evaluations, spoilt: Audit) -> dict[str, Draw]:
+def drawn(runs: xb.runs.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     compared = xb.compare_runs(runs, resamples=200)
     figure_2, sevenths = benchmark.table("figure2"), benchmark.table(7)
     corrupted = xb.sensitivity(["paper", "strict"], PAIR, ["drop_items", "typo"], [0, 0.5, 1])
     documents = complexity()
     tried = xb.read_outputs(xb.load_dataset("sample").runs, xb.load_dataset("sample"))
-    lengths = xb.extraction.validity_by_length(tried, xb.load_dataset("sample"))
+    lengths = xb.stats.validity_by_length(tried, xb.load_dataset("sample"))
     fields, stated = confident()
     kept = xb.tables.keep_curves(
         xb.tables.made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1]
@@ -294,7 +294,7 @@ def test_modes_draw_a_line_a_pair_of_rates(ax: Axes) -> None:
     assert len(texts(ax)) == 6
 
 
-def test_outcomes_are_the_share_of_fields_that_fail(runs: xb.batch.Evaluations, ax: Axes) -> None:
+def test_outcomes_are_the_share_of_fields_that_fail(runs: xb.runs.Evaluations, ax: Axes) -> None:
     plots.outcomes(runs, ax=ax)
     table = xb.breakdown(runs, by="run").set_index("run")
     failed = table["rows"] - table["correct"] - table["both_absent"]
@@ -306,7 +306,7 @@ def test_outcomes_are_the_share_of_fields_that_fail(runs: xb.batch.Evaluations, 
     assert set(written) <= {text.split(":")[0] for text in texts(ax)}
 
 
-def test_difficulty_writes_passed_of_asked(runs: xb.batch.Evaluations, ax: Axes) -> None:
+def test_difficulty_writes_passed_of_asked(runs: xb.runs.Evaluations, ax: Axes) -> None:
     plots.difficulty(runs, top=3, ax=ax)
     hardest = xb.difficulty(runs).head(3)
     assert ticks(ax) == hardest["field"].tolist()
@@ -317,7 +317,7 @@ def test_difficulty_writes_passed_of_asked(runs: xb.batch.Evaluations, ax: Axes)
     assert rows.tolist() == hardest["rows"].tolist()
 
 
-def test_differences_are_turned_and_sorted(runs: xb.batch.Evaluations, ax: Axes) -> None:
+def test_differences_are_turned_and_sorted(runs: xb.runs.Evaluations, ax: Axes) -> None:
     compared = xb.compare_runs(runs, measures="pass_rate", resamples=200)
     plots.differences(compared, ax=ax)
     points = np.asarray(ax.collections[-1].get_offsets())[:, 0]

@@ -83,7 +83,7 @@ def outputs() -> pd.DataFrame:
 
 def by_length(by: str | None = None) -> pd.DataFrame:
     dataset = xb.load_dataset("sample")
-    return xb.extraction.validity_by_length(outputs(), dataset, bins=3, by=by)
+    return xb.stats.validity_by_length(outputs(), dataset, bins=3, by=by)
 
 
 SIX = tuple(SHORT)

@@ -51,7 +51,7 @@ class Case:
     def extended(self, **options: Any) -> Any:
         return documents.extended(self.gold, self.predicted, self.schema, self.rng, **options)
 
-    def evaluate(self, predicted: Any, profile: str) -> xb.evaluation.Evaluation:
+    def evaluate(self, predicted: Any, profile: str) -> xb.core.Evaluation:
         return xb.evaluate(self.schema, self.gold, predicted, profile=profile)
 
 
@@ -74,7 +74,7 @@ def check_additions_where_gold_has_nothing(case: Case) -> None:
         assert not (two.reindex(one.index) > one + EPSILON).fillna(value=False).any(axis=None)
 
 
-def weights(ev: xb.evaluation.Evaluation) -> tuple[float, float, float]:
+def weights(ev: xb.core.Evaluation) -> tuple[float, float, float]:
     """Return the weight of absent places, of all others, and what the others score."""
     rows = ev.fields[ev.fields["counted"]]
     absent = rows["outcome"] == "both_absent"

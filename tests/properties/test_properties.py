@@ -247,7 +247,7 @@ def deep(levels: int, kind: str) -> Any:
     return value
 
 
-def everything(ev: xb.evaluation.Evaluation) -> None:
+def everything(ev: xb.core.Evaluation) -> None:
     """Ask for all that an evaluation can show."""
     invariants.check(ev)
     assert len(ev.warnings) >= 0

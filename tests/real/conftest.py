@@ -27,7 +27,9 @@ def outputs() -> list[Path]:
 
 @cache
 def schema_of(name: str) -> xb.schema.Schema:
-    return xb.parse_schema(next(Path(os.environ[DATASET]).glob(f"*/{name}/{name}-schema.json")))
+    return xb.schema.parse_schema(
+        next(Path(os.environ[DATASET]).glob(f"*/{name}/{name}-schema.json"))
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -83,13 +83,13 @@ def another(value: Any) -> Any:
     return "zzqx wvvk 90417 jjpf"
 
 
-def rows(ev: xb.evaluation.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
+def rows(ev: xb.core.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
     f = ev.fields
     columns = (f["metric"], f["score"], f["outcome"], f["predicted"], f["predicted_path"].isna())
     return dict(zip(map(tokens, f["path"]), zip(*columns, strict=True), strict=True))
 
 
-def array_rows(ev: xb.evaluation.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
+def array_rows(ev: xb.core.Evaluation) -> dict[Tokens, tuple[Any, ...]]:
     a = ev.arrays
     names = ["gold_items", "predicted_items", "matched", "partial"]
     return dict(zip(map(tokens, a["path"]), a[names].itertuples(index=False), strict=True))
@@ -101,7 +101,7 @@ def differing(one: dict[Tokens, Any], two: dict[Tokens, Any]) -> set[Tokens]:
 
 def test_one_leaf(gold_file: Path, read: Any, schema_for: Any) -> None:
     gold = read(gold_file)
-    schema = xb.parse_schema(always_aligned(dict(schema_for(gold_file).document)))
+    schema = xb.schema.parse_schema(always_aligned(dict(schema_for(gold_file).document)))
     base = xb.evaluate(schema, gold, gold)
     fields, arrays = rows(base), array_rows(base)
     everything = leaves(gold)
@@ -147,7 +147,7 @@ def _novel(item: Any, n: int) -> Any:
 
 def test_items_dropped_added_and_edited(gold_file: Path, read: Any, schema_for: Any) -> None:
     gold = read(gold_file)
-    schema = xb.parse_schema(always_aligned(dict(schema_for(gold_file).document)))
+    schema = xb.schema.parse_schema(always_aligned(dict(schema_for(gold_file).document)))
     base = xb.evaluate(schema, gold, gold)
     scored, arrays = rows(base), base.arrays
     big = arrays[arrays["counted"] & (arrays["gold_items"] >= 4)]

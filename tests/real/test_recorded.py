@@ -23,7 +23,7 @@ def test_recorded_output(
     assert ev.summary["evaluated"] == 10
     assert ev.summary["judge_errors"] == 0
     assert 0 < ev.summary["field_score"] <= 1
-    declared = xb.evaluation.Evaluation.columns()
+    declared = xb.core.Evaluation.columns()
     for name in ("fields", "arrays", "matches"):
         part = declared[declared["frame"] == name]
         found = {c: str(t) for c, t in getattr(ev, name).dtypes.items()}

@@ -27,7 +27,7 @@ def sample() -> TableEvaluations:
 
 
 def saved(tables: Any, folder: Path, **options: Any) -> dict[str, Any]:
-    xb.report.write_report(tables, folder, **options)
+    xb.views.write_report(tables, folder, **options)
     files: dict[str, Any] = {p.name: p.read_text(encoding="utf-8") for p in folder.iterdir()}
     assert sorted(files) == FILES
     return files | {"report.json": json.loads(files["report.json"])}

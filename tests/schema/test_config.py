@@ -13,7 +13,7 @@ STRING = {"type": "string"}
 
 def config_of(schema: Any) -> Any:
     return (
-        xb.parse_schema({"type": "object", "properties": {"a": schema}})
+        xb.schema.parse_schema({"type": "object", "properties": {"a": schema}})
         .root.children.properties["a"]
         .config
     )
@@ -51,7 +51,7 @@ def test_preset(name: str) -> None:
 
 
 def test_presets_are_listed() -> None:
-    frame = xb.presets()
+    frame = xb.schema.presets()
     assert frame["preset"].tolist() == list(PRESETS)
     assert frame["metric"].tolist() == [metric for metric, _ in PRESETS.values()]
     assert frame["params"].tolist() == [params for _, params in PRESETS.values()]
@@ -224,7 +224,7 @@ def test_a_metric_that_cannot_apply_is_refused(node: Any, problem: str) -> None:
     xb.metric("texts_only", applies_to="string")(lambda gold, predicted: gold == predicted)
     schema = {"type": "object", "properties": {"a": node, "s": STRING}}
     with pytest.raises(xb.ConfigError) as raised:
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
     assert raised.value.pointer == "/properties/a/evaluation_config"
     assert problem in str(raised.value)
 

@@ -20,13 +20,13 @@ def obj(**properties: Any) -> dict[str, Any]:
 
 def listed(schema: Any) -> list[tuple[str, str, str | None]]:
     """Field, type and metric of every row below the root."""
-    frame = xb.parse_schema(schema).to_frame().iloc[1:]
+    frame = xb.schema.parse_schema(schema).to_frame().iloc[1:]
     metric = frame["metric"].astype(object).where(frame["metric"].notna(), None)
     return list(zip(frame["field"], frame["type"], metric, strict=True))
 
 
 def child(schema: Any, name: str = "a") -> Any:
-    return xb.parse_schema(schema).root.children.properties[name]
+    return xb.schema.parse_schema(schema).root.children.properties[name]
 
 
 TYPES = [
@@ -177,7 +177,7 @@ def test_a_nullable_scalar_shows_the_metric_that_scores_it() -> None:
 
 def test_required_and_unknown_keywords_are_kept() -> None:
     schema = {**obj(a={**STRING, "x-page": 3, "examples": ["u"]}, b=STRING), "required": ["a"]}
-    tree = xb.parse_schema(schema)
+    tree = xb.schema.parse_schema(schema)
     a, b = tree.root.children.properties.values()
     assert (a.required, b.required) == (True, False)
     assert a.keywords["x-page"] == 3
@@ -255,7 +255,7 @@ def test_root_reference_and_union_of_references() -> None:
 @pytest.mark.parametrize("root", ["#", ""])
 def test_recursive_reference_is_listed_once_and_unfolds_with_the_data(root: str) -> None:
     schema = {**obj(v=STRING, kids={"type": "array", "items": {"$ref": root}})}
-    tree = xb.parse_schema(schema)
+    tree = xb.schema.parse_schema(schema)
     assert listed(schema) == [
         ("v", "string", "string_semantic"),
         ("kids", "array", "array_llm"),
@@ -286,7 +286,7 @@ def test_mutually_recursive_definitions_are_each_listed_with_their_properties() 
         "$defs": {"a": obj(b={"$ref": "#/$defs/b"}), "b": obj(v=STRING, a={"$ref": "#/$defs/a"})},
         **obj(a={"$ref": "#/$defs/a"}),
     }
-    assert "a.b.v" in xb.parse_schema(schema).to_frame()["field"].tolist()
+    assert "a.b.v" in xb.schema.parse_schema(schema).to_frame()["field"].tolist()
 
 
 @pytest.mark.parametrize("envelope", ["schema_definition", "schema", "json_schema"])
@@ -296,7 +296,7 @@ def test_envelope_is_unwrapped(envelope: str) -> None:
         "description": "d",
         envelope: {"$defs": DEFS["$defs"], **obj(a={})},
     }
-    tree = xb.parse_schema(wrapped)
+    tree = xb.schema.parse_schema(wrapped)
     assert (tree.envelope, [f for f, *_ in listed(wrapped)]) == (envelope, ["a"])
 
 
@@ -308,15 +308,15 @@ def test_the_four_ways_to_hand_over_a_schema(tmp_path: Path) -> None:
     text = '{"type": "object", "properties": {"a": {"type": "string"}}}'
     path = tmp_path / "s.json"
     path.write_text("\ufeff" + text, encoding="utf-8")
-    parsed = xb.parse_schema(text)
-    assert xb.parse_schema(parsed) is parsed
+    parsed = xb.schema.parse_schema(text)
+    assert xb.schema.parse_schema(parsed) is parsed
     assert listed(path) == listed(text) == listed(obj(a=STRING)) == listed(parsed)
 
 
 def test_the_schema_is_not_changed_by_parsing() -> None:
     schema = {**DEFS, **obj(a={"$ref": "#/$defs/name", "description": "mine"})}
     before = repr(schema)
-    xb.parse_schema(schema).to_frame()
+    xb.schema.parse_schema(schema).to_frame()
     assert repr(schema) == before
 
 
@@ -336,7 +336,7 @@ def test_a_union_may_lead_back_to_itself(keyword: str, beside: dict[str, str]) -
     assert fields[["path", "outcome"]].to_numpy().tolist() == [
         ["$.t.child.child.child", "incorrect"]
     ]
-    first, below = xb.parse_schema(schema).root.children.properties["t"], None
+    first, below = xb.schema.parse_schema(schema).root.children.properties["t"], None
     below = first.children.branches[1].children.properties["child"]
     assert (first.label, below.label) == ("integer | object | null",) * 2
     assert below.types == first.types == {"number", "object"}
@@ -436,7 +436,7 @@ def test_items_of_a_tuple_are_read_at_their_places() -> None:
         ("a[1]", "integer", "integer_exact"),
         ("a[]", "boolean", "boolean_exact"),
     ]
-    assert xb.parse_schema(obj(a=items)).to_frame()["schema_path"].tolist()[2:] == [
+    assert xb.schema.parse_schema(obj(a=items)).to_frame()["schema_path"].tolist()[2:] == [
         "$.properties.a.items[0]",
         "$.properties.a.items[1]",
         "$.properties.a.items",
@@ -463,7 +463,7 @@ def test_patterns_give_the_entries_of_a_map_their_schemas() -> None:
         ("*", "string", "string_semantic"),
         ("*", "boolean", "boolean_exact"),
     ]
-    assert "/^x/: integer" in repr(xb.parse_schema(schema))
+    assert "/^x/: integer" in repr(xb.schema.parse_schema(schema))
     gold = {"xa": "t", "xb": 1, "Éb": "u", "z": True}
     predicted = {"xa": "t", "xb": 2, "Éb": "u"}
     fields = xb.evaluate(schema, gold, predicted).fields

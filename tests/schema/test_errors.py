@@ -270,7 +270,7 @@ SCHEMAS = [
 @pytest.mark.parametrize("schema, pointer, problem", SCHEMAS)
 def test_schema_error(schema: Any, pointer: str, problem: str) -> None:
     with pytest.raises(xb.SchemaError) as caught:
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
     assert str(caught.value).startswith(f"at #{pointer}: {problem}")
     assert caught.value.pointer == pointer
 
@@ -400,24 +400,24 @@ def test_config_error(config: Any, below: str, problem: str) -> None:
 
 def test_schema_text_that_is_not_json() -> None:
     with pytest.raises(xb.InputError, match=r"schema text is not JSON: .* at line 2 column 1$"):
-        xb.parse_schema("{\n]")
+        xb.schema.parse_schema("{\n]")
 
 
 def test_a_file_name_as_text_gets_a_hint() -> None:
     with pytest.raises(xb.InputError, match=r"a str is JSON text; for a file pass pathlib\.Path"):
-        xb.parse_schema("schema.json")
+        xb.schema.parse_schema("schema.json")
 
 
 def test_schema_file_missing(tmp_path: Path) -> None:
     with pytest.raises(xb.InputError, match=r"schema file '.*gone.json' cannot be read: No such"):
-        xb.parse_schema(tmp_path / "gone.json")
+        xb.schema.parse_schema(tmp_path / "gone.json")
 
 
 def test_schema_file_that_is_not_json(tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_text("{", encoding="utf-8")
     with pytest.raises(xb.InputError, match=r"schema file '.*bad.json' is not JSON: .*line 1"):
-        xb.parse_schema(path)
+        xb.schema.parse_schema(path)
 
 
 def test_schema_nested_beyond_reason() -> None:
@@ -425,14 +425,14 @@ def test_schema_nested_beyond_reason() -> None:
     for _ in range(3_000):
         schema = {"type": "array", "items": schema}
     with pytest.raises(xb.SchemaError, match="nested too deep"):
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
 
 
 def test_a_schema_that_contains_itself_is_refused() -> None:
     schema: dict[str, Any] = {"type": "object"}
     schema["properties"] = {"a": schema}
     with pytest.raises(xb.SchemaError, match="schema is circular"):
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
 
 
 def test_combinations_of_all_of_without_end_are_refused() -> None:
@@ -444,7 +444,7 @@ def test_combinations_of_all_of_without_end_are_refused() -> None:
     }
     rings = [{"$ref": f"#/$defs/r{k}_0"} for k in (2, 3, 5, 7, 11, 13)]
     with pytest.raises(xb.SchemaError, match="merges more than 5,000 schemas through its allOfs"):
-        xb.parse_schema({"$defs": defs, "allOf": rings})
+        xb.schema.parse_schema({"$defs": defs, "allOf": rings})
 
 
 def test_schema_that_unfolds_without_end_is_refused() -> None:
@@ -454,7 +454,7 @@ def test_schema_that_unfolds_without_end_is_refused() -> None:
     }
     schema = {"$defs": {**defs, "d8": STRING}, "$ref": "#/$defs/d0"}
     with pytest.raises(xb.SchemaError, match="unfolds to more than 50,000 nodes"):
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
 
 
 @pytest.mark.parametrize(
@@ -473,7 +473,7 @@ def test_an_error_in_a_file_names_it(tmp_path: Path) -> None:
     named = re.escape(f"(schema file {str(file)!r})")
     pattern = rf"^at #/properties/total/evaluation_config: .* {named}$"
     with pytest.raises(xb.ConfigError, match=pattern):
-        xb.parse_schema(file)
+        xb.schema.parse_schema(file)
     runs = pd.DataFrame({"run": "r", "document": "d", "predicted": "{}", "gold": "{}"}, index=[0])
     with pytest.raises(xb.ConfigError, match=pattern):
         xb.evaluate_runs(runs.assign(schema=file), progress=False)

@@ -85,18 +85,18 @@ def metrics_of(schema: Any) -> dict[str, str]:
     ],
 )
 def test_a_metric_changes_one_field(field: str, metric: Any, changed: set[str]) -> None:
-    before = metrics_of(xb.parse_schema(SCHEMA))
-    schema = xb.parse_schema(SCHEMA, metrics={field: metric})
+    before = metrics_of(xb.schema.parse_schema(SCHEMA))
+    schema = xb.schema.parse_schema(SCHEMA, metrics={field: metric})
     after = metrics_of(schema)
     assert {name for name in after if after[name] != before.get(name)} == changed
     assert metrics_of(pickle.loads(pickle.dumps(schema))) == after  # noqa: S301
-    assert metrics_of(xb.parse_schema(dict(schema.document))) == after
+    assert metrics_of(xb.schema.parse_schema(dict(schema.document))) == after
     assert "evaluation_config_by_field" not in SCHEMA
     assert plain_schema(schema) == plain_schema(SCHEMA)
 
 
 def test_the_union_has_the_metric_and_its_branches_keep_theirs() -> None:
-    schema = xb.parse_schema(SCHEMA, metrics={"either": "array_llm"})
+    schema = xb.schema.parse_schema(SCHEMA, metrics={"either": "array_llm"})
     union = schema.root.children.properties["either"]
     assert union.config.metrics[0].metric_id == "array_llm"
     assert [branch.config is None for branch in union.children.branches] == [True, True, False]
@@ -105,13 +105,13 @@ def test_the_union_has_the_metric_and_its_branches_keep_theirs() -> None:
 
 
 def test_the_rule_for_addresses_applies() -> None:
-    schema = xb.parse_schema(SCHEMA, metrics={"place": "string_exact"})
+    schema = xb.schema.parse_schema(SCHEMA, metrics={"place": "string_exact"})
     assert metrics_of(schema)["place"] == "string_url"
 
 
 def test_a_recursive_field_is_changed_at_its_level_only() -> None:
     names = "tree.children[].children[].name"
-    schema = xb.parse_schema(SCHEMA, metrics={names: "string_exact"})
+    schema = xb.schema.parse_schema(SCHEMA, metrics={names: "string_exact"})
     gold = {"tree": {"name": "a", "children": [{"name": "b", "children": [{"name": "C"}]}]}}
     other = {"tree": {"name": "A", "children": [{"name": "B", "children": [{"name": "C"}]}]}}
     fields = xb.evaluate(schema, gold, other).fields.set_index("field")["metric"]
@@ -120,8 +120,8 @@ def test_a_recursive_field_is_changed_at_its_level_only() -> None:
 
 
 def test_a_second_change_keeps_the_first() -> None:
-    once = xb.parse_schema(SCHEMA, metrics={"total": TOLERANT})
-    both = xb.parse_schema(once, metrics={"tax": TOLERANT})
+    once = xb.schema.parse_schema(SCHEMA, metrics={"total": TOLERANT})
+    both = xb.schema.parse_schema(once, metrics={"tax": TOLERANT})
     found = metrics_of(both)
     assert found["total"] == found["tax"] == "number_tolerance"
     assert metrics_of(once)["tax"] == "number_exact"
@@ -165,7 +165,7 @@ def not_registered(gold: Any, predicted: Any) -> float:
 )
 def test_a_wrong_metric_is_one_error(metrics: Any, error: type[Exception], problem: str) -> None:
     for call in (
-        lambda: xb.parse_schema(SCHEMA, metrics=metrics),
+        lambda: xb.schema.parse_schema(SCHEMA, metrics=metrics),
         lambda: xb.evaluate(SCHEMA, {}, {}, metrics=metrics),
     ):
         with pytest.raises(error) as caught:
@@ -183,6 +183,6 @@ def test_a_wrong_metric_is_one_error(metrics: Any, error: type[Exception], probl
 )
 def test_the_keyword_is_checked(value: Any, pointer: str, problem: str) -> None:
     with pytest.raises(xb.ConfigError) as caught:
-        xb.parse_schema({**SCHEMA, "evaluation_config_by_field": value})
+        xb.schema.parse_schema({**SCHEMA, "evaluation_config_by_field": value})
     assert caught.value.pointer == pointer
     assert problem in str(caught.value)

@@ -19,13 +19,13 @@ SCHEMA = obj(name={"type": "string"}, year={"type": "integer"})
 
 
 def test_nodes_are_used_again_and_documents_are_not() -> None:
-    one, two = xb.parse_schema(SCHEMA), xb.parse_schema(copy.deepcopy(SCHEMA))
+    one, two = xb.schema.parse_schema(SCHEMA), xb.schema.parse_schema(copy.deepcopy(SCHEMA))
     assert one.root is two.root
     assert one.document == two.document == SCHEMA
     assert one.document is not two.document
     one.document["properties"].clear()  # type: ignore[attr-defined]
-    assert xb.parse_schema(SCHEMA).document == SCHEMA
-    assert [node.field for node in xb.parse_schema(SCHEMA).nodes()] == ["", "name", "year"]
+    assert xb.schema.parse_schema(SCHEMA).document == SCHEMA
+    assert [node.field for node in xb.schema.parse_schema(SCHEMA).nodes()] == ["", "name", "year"]
 
 
 def test_a_schema_that_the_caller_changes_is_another_one() -> None:
@@ -49,8 +49,8 @@ def test_a_schema_that_the_caller_changes_is_another_one() -> None:
     ids=["order", "integer", "float", "nan", "surrogates", "character"],
 )
 def test_what_is_written_otherwise_is_read_itself(other: Any) -> None:
-    xb.parse_schema(SCHEMA)
-    found = xb.parse_schema(other)
+    xb.schema.parse_schema(SCHEMA)
+    found = xb.schema.parse_schema(other)
     assert repr(found.root.keywords["properties"]) == repr(other["properties"])
     assert list(found.root.children.properties) == list(other["properties"])
 
@@ -59,7 +59,7 @@ def test_metrics_are_looked_up_as_they_are_now() -> None:
     config = {"metric_id": "same_start", "params": {"letters": 2}}
     schema = obj(name={"type": "string", "evaluation_config": config})
     with pytest.raises(xb.ConfigError, match="same_start"):
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
 
     @xb.metric("same_start")
     def two(gold: str, predicted: str, *, letters: int = 1) -> bool:
@@ -73,10 +73,10 @@ def test_metrics_are_looked_up_as_they_are_now() -> None:
         return gold[:1] == predicted[:1]
 
     with pytest.raises(xb.ConfigError, match="no param 'letters'"):
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
     del REGISTRY.entries["same_start"]
     with pytest.raises(xb.ConfigError, match="unknown metric 'same_start'"):
-        xb.parse_schema(schema)
+        xb.schema.parse_schema(schema)
 
 
 def test_patterns_are_not_shared() -> None:

@@ -51,18 +51,18 @@ $ object
 
 
 def test_text_tree() -> None:
-    assert repr(xb.parse_schema(PAPER)) == TREE
+    assert repr(xb.schema.parse_schema(PAPER)) == TREE
 
 
 def test_text_tree_has_a_budget() -> None:
     wide = {"type": "object", "properties": {f"k{i}": STRING for i in range(1_000)}}
-    lines = repr(xb.parse_schema(wide)).splitlines()
+    lines = repr(xb.schema.parse_schema(wide)).splitlines()
     assert len(lines) == 401
     assert lines[-1] == "… 601 more nodes; .to_frame() lists them all"
 
 
 def test_frame_rows() -> None:
-    frame = xb.parse_schema(PAPER).to_frame()
+    frame = xb.schema.parse_schema(PAPER).to_frame()
     row = frame.set_index("field").loc["title"]
     assert row.to_dict() == {
         "schema_path": "$.properties.title",
@@ -95,7 +95,10 @@ def test_frame_rows() -> None:
 
 def test_schema_path_says_oneof_where_the_schema_does() -> None:
     schema = {"type": "object", "properties": {"a": {"oneOf": [STRING, {"type": "array"}]}}}
-    assert "$.properties.a.oneOf[1]" in xb.parse_schema(schema).to_frame()["schema_path"].tolist()
+    assert (
+        "$.properties.a.oneOf[1]"
+        in xb.schema.parse_schema(schema).to_frame()["schema_path"].tolist()
+    )
 
 
 def test_several_metrics_share_a_row() -> None:
@@ -106,14 +109,14 @@ def test_several_metrics_share_a_row() -> None:
         ]
     }
     schema = {"type": "object", "properties": {"a": {**STRING, "evaluation_config": config}}}
-    row = xb.parse_schema(schema).to_frame().iloc[1]
+    row = xb.schema.parse_schema(schema).to_frame().iloc[1]
     assert row["metric"] == "string_exact + string_fuzzy"
     assert row["params"] == [{}, {"threshold": 0.5}]
 
 
 def test_odd_names_are_quoted() -> None:
     schema = {"type": "object", "properties": {"a b": STRING, "x.y": STRING, "q'": STRING}}
-    assert xb.parse_schema(schema).to_frame()["field"].tolist()[1:] == [
+    assert xb.schema.parse_schema(schema).to_frame()["field"].tolist()[1:] == [
         "['a b']",
         "['x.y']",
         "['q\\'']",
@@ -132,7 +135,7 @@ def test_html_is_static_and_escaped() -> None:
             "r": {"type": "array", "items": {"type": "object", "properties": {HOSTILE: {}}}},
         },
     }
-    html = xb.parse_schema(schema)._repr_html_()
+    html = xb.schema.parse_schema(schema)._repr_html_()
     assert "<script" not in html
     assert "<img" not in html
     assert not re.search(r"<[^>]+\son\w+=", html)
@@ -160,7 +163,7 @@ BRANCHES = [
 @pytest.mark.parametrize("branches, names", BRANCHES)
 def test_branches_are_told_apart(branches: list[Any], names: list[str]) -> None:
     one = {"type": "object", "properties": {"x": STRING}}
-    schema = xb.parse_schema(
+    schema = xb.schema.parse_schema(
         {
             "$defs": {"One": one, "Two": {"type": "object"}},
             "type": "object",

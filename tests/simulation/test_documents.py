@@ -291,7 +291,7 @@ def test_a_dataset_and_some_of_its_documents() -> None:
 
 
 def test_documents_of_one_schema_lend_to_each_other_whoever_parsed_it() -> None:
-    copies = [(xb.parse_schema(schema), gold) for schema, gold in lists()]
+    copies = [(xb.schema.parse_schema(schema), gold) for schema, gold in lists()]
     one, two = (sensitivity("strict", d, "spurious_items", [0.5]) for d in (lists(), copies))
     pd.testing.assert_frame_equal(one, two)
     strangers = [(an_object(words=WORDS["properties"]["words"], x=TEXT), copies[0][1]), copies[1]]
@@ -319,7 +319,7 @@ LARGE = an_object(**{f"field_{n}": TEXT for n in range(200)})
     [
         (LARGE, {"field_1": "a"}),
         (LARGE, "gold.json"),
-        (xb.parse_schema(LARGE), {}),
+        (xb.schema.parse_schema(LARGE), {}),
         [LARGE, {"field_1": "a"}],
         (Path("schema.json"), Path("gold.json")),
     ],
@@ -330,7 +330,7 @@ def test_a_pair_alone_is_told_to_go_into_a_list(pair: Any) -> None:
     assert str(raised.value) == "data is one (schema, gold) pair; put the pair in a list"
 
 
-@pytest.mark.parametrize("data", [LARGE, [LARGE], ["a", "b", LARGE], xb.parse_schema(LARGE)])
+@pytest.mark.parametrize("data", [LARGE, [LARGE], ["a", "b", LARGE], xb.schema.parse_schema(LARGE)])
 def test_an_error_quotes_no_more_than_a_line(data: Any) -> None:
     with pytest.raises(InputError) as raised:
         sensitivity("strict", data)
@@ -361,20 +361,20 @@ def test_a_progress_bar_changes_nothing(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.fixture(scope="module")
-def real() -> xb.benchmark.Dataset:
+def real() -> xb.runs.Dataset:
     if not os.environ.get("EXTRACTBENCH_DATASET"):
         pytest.skip("EXTRACTBENCH_DATASET is not set: no real documents")
     return xb.load_dataset("extractbench")
 
 
-def test_order_never_counts_in_real_documents(real: xb.benchmark.Dataset) -> None:
+def test_order_never_counts_in_real_documents(real: xb.runs.Dataset) -> None:
     frame = sensitivity(list(PROFILES), real, "shuffle_items", [1.0], repeats=1)
     assert frame["n"].ge(25).all()
     assert frame["lowest"].eq(1).all()
 
 
 def test_only_paper_is_blind_to_spurious_items_in_real_documents(
-    real: xb.benchmark.Dataset,
+    real: xb.runs.Dataset,
 ) -> None:
     frame = sensitivity(["paper", "strict"], real, "spurious_items", [0.5], repeats=1)
     paper, strict = frame["score"]

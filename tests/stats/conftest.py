@@ -23,11 +23,11 @@ class Batch:
 
 
 @cache
-def sample_evaluations() -> dict[str, dict[str, xb.evaluation.Evaluation]]:
+def sample_evaluations() -> dict[str, dict[str, xb.core.Evaluation]]:
     """Every output of the sample dataset, by run and document."""
     dataset = xb.load_dataset()
     schemas = dataset.documents.set_index("document")["schema"]
-    found: dict[str, dict[str, xb.evaluation.Evaluation]] = {}
+    found: dict[str, dict[str, xb.core.Evaluation]] = {}
     for row in dataset.runs.itertuples():
         schema, gold = dataset.schema(schemas[row.document]), dataset.gold(row.document)
         found.setdefault(row.run, {})[row.document] = xb.evaluate(schema, gold, row.predicted)
@@ -35,7 +35,7 @@ def sample_evaluations() -> dict[str, dict[str, xb.evaluation.Evaluation]]:
 
 
 @pytest.fixture(scope="session")
-def evaluations() -> dict[str, dict[str, xb.evaluation.Evaluation]]:
+def evaluations() -> dict[str, dict[str, xb.core.Evaluation]]:
     return sample_evaluations()
 
 

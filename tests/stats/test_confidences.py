@@ -40,7 +40,7 @@ PREDICTED = {
 
 
 @pytest.fixture(scope="module")
-def evaluation() -> xb.evaluation.Evaluation:
+def evaluation() -> xb.core.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED, profile="strict")
 
 
@@ -55,7 +55,7 @@ def of(evaluation: Any, confidences: Any) -> dict[str, float]:
 
 
 def test_a_confidence_is_found_by_the_path_in_the_output(
-    evaluation: xb.evaluation.Evaluation,
+    evaluation: xb.core.Evaluation,
 ) -> None:
     paths = {
         "$.total": 0.1,
@@ -122,7 +122,7 @@ def test_a_plan_says_what_it_leaves_out(unit: str, expected: str) -> None:
     assert "left out" not in repr(complete)
 
 
-def test_what_belongs_to_no_value_is_counted(evaluation: xb.evaluation.Evaluation) -> None:
+def test_what_belongs_to_no_value_is_counted(evaluation: xb.core.Evaluation) -> None:
     values = judged_values(evaluation, stated(**{"$.total": 0.1, "$.undeclared": 0.2}))
     assert values.unused == 1
     assert values.without == int(values.rows["counted"].sum()) - 1

@@ -91,7 +91,7 @@ PREDICTED = {
 }
 
 
-def said(judge: Any, gold: Any = GOLD, predicted: Any = PREDICTED) -> xb.evaluation.Evaluation:
+def said(judge: Any, gold: Any = GOLD, predicted: Any = PREDICTED) -> xb.core.Evaluation:
     return xb.evaluate(SCHEMA, gold, predicted, judge=judge)
 
 
@@ -371,7 +371,7 @@ class Several:
 ONE = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
 
 
-def asked(judge: Any, schema: Any = ONE) -> xb.evaluation.Evaluation:
+def asked(judge: Any, schema: Any = ONE) -> xb.core.Evaluation:
     return xb.evaluate(schema, {"a": "1", "b": "2"}, {"a": "x", "b": "2"}, judge=judge)
 
 

@@ -19,14 +19,14 @@ pytestmark = pytest.mark.skipif(
     reason=f"set {DATASET} and {RUNS} to the folders of the real data",
 )
 
-Evaluated = dict[str, dict[str, xb.evaluation.Evaluation]]
+Evaluated = dict[str, dict[str, xb.core.Evaluation]]
 
 
 @cache
 def recorded() -> tuple[Evaluated, pd.DataFrame]:
     """Our evaluations by setup and document, and the rows of the recorded reports."""
     folder = next(Path(os.environ[DATASET]).glob("*/research"))
-    schema = xb.parse_schema(folder / "research-schema.json")
+    schema = xb.schema.parse_schema(folder / "research-schema.json")
     evs: Evaluated = {}
     rows = []
     for report in sorted(Path(os.environ[RUNS]).glob("research/*/*.judge-report.json")):

@@ -35,7 +35,7 @@ def test_a_view_is_kept_as_its_twin_without_a_name(tmp_path: Path) -> None:
     path = saved(
         tmp_path / "a.ipynb", *separate("0a1b"), {"text/plain": "1"}, *separate("2c"), FOREIGN
     )
-    assert xb.keep_static(path) == 2
+    assert xb.views.keep_static(path) == 2
     outputs = read(path).cells[1].outputs
     assert [output.data.get("text/html") for output in outputs] == [
         '<div class="xb-twin">twin</div>',
@@ -44,7 +44,7 @@ def test_a_view_is_kept_as_its_twin_without_a_name(tmp_path: Path) -> None:
         None,
     ]
     assert WIDGET in outputs[-1].data
-    assert xb.keep_static(path) == 0
+    assert xb.views.keep_static(path) == 0
 
 
 def read(path: Path) -> Any:
@@ -53,7 +53,7 @@ def read(path: Path) -> Any:
 
 def test_twins_stay_and_live_parts_go(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.ipynb", TWIN, {"text/plain": "1"}, TWIN)
-    assert xb.keep_static(path) == 2
+    assert xb.views.keep_static(path) == 2
     found = read(path)
     nbformat.validate(found)
     assert [sorted(o.data) for o in found.cells[1].outputs] == [
@@ -62,12 +62,12 @@ def test_twins_stay_and_live_parts_go(tmp_path: Path) -> None:
         ["text/html", "text/plain"],
     ]
     assert found.metadata == {"kept": "ü"}
-    assert xb.keep_static(path) == 0
+    assert xb.views.keep_static(path) == 0
 
 
 def test_widgets_of_others_stay_alive_with_their_state(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.ipynb", TWIN, FOREIGN)
-    assert xb.keep_static(path) == 1
+    assert xb.views.keep_static(path) == 1
     found = read(path)
     assert WIDGET in found.cells[1].outputs[1].data
     assert "widgets" in found.metadata
@@ -76,7 +76,7 @@ def test_widgets_of_others_stay_alive_with_their_state(tmp_path: Path) -> None:
 def test_another_file_can_be_written(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.ipynb", TWIN)
     before = path.read_bytes()
-    assert xb.keep_static(str(path), tmp_path / "b.ipynb") == 1
+    assert xb.views.keep_static(str(path), tmp_path / "b.ipynb") == 1
     assert path.read_bytes() == before
     assert WIDGET not in read(tmp_path / "b.ipynb").cells[1].outputs[0].data
 
@@ -89,10 +89,10 @@ def test_what_is_no_notebook_is_refused_and_kept(tmp_path: Path, text: str, mess
     path = tmp_path / "a.ipynb"
     path.write_text(text)
     with pytest.raises(xb.InputError, match=message):
-        xb.keep_static(path)
+        xb.views.keep_static(path)
     assert path.read_text() == text
     with pytest.raises(xb.InputError):
-        xb.keep_static(tmp_path / "none.ipynb")
+        xb.views.keep_static(tmp_path / "none.ipynb")
 
 
 def test_what_show_cannot_show_is_refused_with_what_can() -> None:

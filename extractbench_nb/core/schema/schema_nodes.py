@@ -410,7 +410,7 @@ class Schema:
 
     Examples
     --------
-    >>> from extractbench_nb import parse_schema
+    >>> from extractbench_nb.core.schema import parse_schema
     >>> parse_schema({"type": "object", "properties": {"year": {"type": "integer"}}})
     $ object
     └─ year: integer · integer_exact

@@ -402,7 +402,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> import extractbench_nb as xb
     >>> ds = xb.load_dataset()
     >>> attempts = xb.read_outputs(ds.runs, ds)
-    >>> ax = xb.plots.validity(xb.extraction.validity_by_length(attempts, ds))
+    >>> ax = xb.plots.validity(xb.stats.validity_by_length(attempts, ds))
     >>> ax.get_title(loc="left"), ax.get_xlabel()
     ('Validity by length', 'GPT-2 tokens of gold')
     """

@@ -92,7 +92,10 @@ def test_the_schema_is_in_the_prompt_or_is_the_format(
     written = json.dumps(form["schema"], indent=2, ensure_ascii=False)
     assert written in prompt["messages"][0]["content"]
     assert '"properties"' not in structured["messages"][0]["content"]
-    assert form["schema"]["properties"].keys() == xb.parse_schema(raw).document["properties"].keys()
+    assert (
+        form["schema"]["properties"].keys()
+        == xb.schema.parse_schema(raw).document["properties"].keys()
+    )
 
 
 def test_a_schema_is_strict_only_where_it_keeps_the_rules(

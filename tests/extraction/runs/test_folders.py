@@ -148,7 +148,7 @@ ALONE = """
 import os, sys
 from pathlib import Path
 from extractbench_nb.errors import InputError
-from extractbench_nb.extraction.folders import RunFolder
+from extractbench_nb.runs.folders import RunFolder
 
 folder, held = RunFolder.open(Path(sys.argv[1])), 0
 while held < 150:
@@ -264,7 +264,7 @@ PUTS = [put_link, put_pipe, put_device, put_sparse]
 READ = """
 import json, pathlib, sys
 from extractbench_nb import InputError
-from extractbench_nb.extraction.folders import RunFolder
+from extractbench_nb.runs.folders import RunFolder
 for path in map(pathlib.Path, sys.argv[1:]):
     try:
         print(json.dumps(str(RunFolder.open(path).read("one"))))

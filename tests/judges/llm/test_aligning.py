@@ -79,12 +79,12 @@ def server() -> Iterator[LLMServer]:
 
 def run(
     judge: Any, gold: Any, predicted: Any, schema: Any = None, **more: Any
-) -> xb.evaluation.Evaluation:
+) -> xb.core.Evaluation:
     options = {"judge": judge, "alignment": "llm"} | more
     return xb.evaluate(schema or listing(), {"works": gold}, {"works": predicted}, **options)
 
 
-def same_frames(one: xb.evaluation.Evaluation, two: xb.evaluation.Evaluation) -> None:
+def same_frames(one: xb.core.Evaluation, two: xb.core.Evaluation) -> None:
     for name in ("fields", "arrays", "matches"):
         pd.testing.assert_frame_equal(getattr(one, name), getattr(two, name), obj=name)
 
@@ -229,7 +229,7 @@ def test_large_arrays_are_asked_in_batches(server: LLMServer, make: MakeJudge) -
     gold = works(500)
     predicted = edited(gold)[:480]
     limit = 8_000
-    aligner = xb.LLMAligner(make(), max_prompt_tokens=limit)
+    aligner = xb.judges.LLMAligner(make(), max_prompt_tokens=limit)
     ev = run("offline", gold, predicted, alignment=aligner)
     offline = run("offline", gold, predicted, alignment="optimal")
     same_frames(ev, offline)
@@ -261,7 +261,7 @@ def test_items_that_two_batches_want_go_to_one_and_the_other_is_asked_again(
         return alignment([(min(ours), min(theirs))], ours, theirs)
 
     with LLMServer(greedy) as server:
-        aligner = xb.LLMAligner(make(api_base=server.url), max_prompt_tokens=2_500)
+        aligner = xb.judges.LLMAligner(make(api_base=server.url), max_prompt_tokens=2_500)
         ev = run("offline", gold, predicted, alignment=aligner)
         assert len(server.requests) > 2
         seen: set[tuple[int, int]] = set()
@@ -346,7 +346,7 @@ def test_answers_that_cannot_be_used_are_asked_again_once(
     assert problem in ev.judge_calls["error"][0]
 
 
-def unaligned(ev: xb.evaluation.Evaluation, reason: str) -> None:
+def unaligned(ev: xb.core.Evaluation, reason: str) -> None:
     row = ev.fields.iloc[0]
     assert (row["outcome"], row["reason"]) == ("judge_error", reason)
     assert pd.isna(row["score"])
@@ -394,7 +394,7 @@ def test_one_batch_without_an_answer_leaves_the_array_without_an_alignment(
     server: LLMServer, make: MakeJudge
 ) -> None:
     gold = works(200)
-    aligner = xb.LLMAligner(make(max_attempts=1), max_prompt_tokens=4_000)
+    aligner = xb.judges.LLMAligner(make(max_attempts=1), max_prompt_tokens=4_000)
     server.script(failure(500))
     ev = run("offline", gold, edited(gold), alignment=aligner)
     unaligned(ev, "server_error")
@@ -411,7 +411,7 @@ def test_one_batch_without_an_answer_leaves_the_array_without_an_alignment(
 def test_a_budget_that_runs_out(server: LLMServer, make: MakeJudge) -> None:
     gold = works(200)
     judge = make("gpt-4o-mini", budget_usd=1e-9, max_concurrency=1)
-    aligner = xb.LLMAligner(judge, max_prompt_tokens=4_000)
+    aligner = xb.judges.LLMAligner(judge, max_prompt_tokens=4_000)
     ev = run("offline", gold, edited(gold), alignment=aligner)
     unaligned(ev, "budget")
     assert not server.requests
@@ -449,7 +449,7 @@ def test_a_failed_alignment_raises_no_pass_rate(
     for _ in range(5):
         gold = {"name": "a", "works": works(rng.randint(2, 6), seed=rng.random())}
         predicted = {"name": "a", "works": [*edited(gold["works"])[1:], *works(rng.randint(0, 4))]}
-        options = {"alignment": xb.LLMAligner(make(cache=False)), "profile": profile}
+        options = {"alignment": xb.judges.LLMAligner(make(cache=False)), "profile": profile}
         working = xb.evaluate(schema, gold, predicted, **options).summary
         asked = bool(server.requests)
         server.script(EMPTY, EMPTY)
@@ -531,7 +531,7 @@ def test_what_is_no_pair_of_indices_is_refused() -> None:
     with pytest.raises(InputError, match="async def"):
         run("offline", *three(), alignment=lambda one, two, node: by_id(one, two, node))  # noqa: PLW0108
     with pytest.raises(InputError, match="'optimal', 'llm'"):
-        run("offline", *three(), alignment=xb.LLMAligner)
+        run("offline", *three(), alignment=xb.judges.LLMAligner)
 
 
 def test_a_judge_that_is_a_model_is_asked_for_the_alignment_too(
@@ -561,11 +561,11 @@ def test_params_are_checked_before_anything_is_asked(
 @pytest.mark.parametrize(
     "make_it, problem",
     [
-        (lambda: xb.LLMAligner("gpt-4o-mini"), "provider|LiteLLM model id"),
-        (lambda: xb.LLMAligner(7), "expected a model id or an LLMJudge"),
-        (lambda: xb.LLMAligner(max_prompt_tokens=10), "from 2,000 on"),
-        (lambda: xb.LLMAligner(candidates=0), "candidates is 0"),
-        (lambda: xb.LLMAligner(candidates=True), "candidates is True"),
+        (lambda: xb.judges.LLMAligner("gpt-4o-mini"), "provider|LiteLLM model id"),
+        (lambda: xb.judges.LLMAligner(7), "expected a model id or an LLMJudge"),
+        (lambda: xb.judges.LLMAligner(max_prompt_tokens=10), "from 2,000 on"),
+        (lambda: xb.judges.LLMAligner(candidates=0), "candidates is 0"),
+        (lambda: xb.judges.LLMAligner(candidates=True), "candidates is True"),
         (lambda: run("offline", *three(), alignment="lmm"), "'optimal', 'llm'"),
         (lambda: run("offline", *three(), alignment=7), "'optimal', 'llm'"),
     ],
@@ -600,7 +600,7 @@ def test_a_matcher_that_waits(matcher: Any) -> None:
 
 def test_of_an_ensemble_the_first_model_is_asked(server: LLMServer, make: MakeJudge) -> None:
     judges = ["offline", make("openai/first"), make("openai/second")]
-    ev = run(xb.Ensemble(judges), *three())
+    ev = run(xb.judges.Ensemble(judges), *three())
     assert ev.judge_calls["model"].tolist() == ["openai/first"]
     assert ev.meta["alignment"] == "llm(openai/first)"
 

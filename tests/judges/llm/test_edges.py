@@ -52,9 +52,9 @@ def test_a_judge_fails_by_its_own_limits_only(make: MakeJudge, server: LLMServer
 
 def test_members_that_would_get_each_others_answers_are_refused(make: MakeJudge) -> None:
     with pytest.raises(xb.InputError, match="would get the same answers from the cache"):
-        xb.Ensemble([make(timeout=5), make(timeout=6)])
-    xb.Ensemble([make(cache=False, timeout=5), make(cache=False, timeout=6)])
-    xb.Ensemble([make(temperature=0.1), make(temperature=0.2)])
+        xb.judges.Ensemble([make(timeout=5), make(timeout=6)])
+    xb.judges.Ensemble([make(cache=False, timeout=5), make(cache=False, timeout=6)])
+    xb.judges.Ensemble([make(temperature=0.1), make(temperature=0.2)])
 
 
 DAMAGE = {  # of the row with a key
@@ -92,7 +92,7 @@ import extractbench_nb as xb
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 url, mode = sys.argv[1:]
-judge = xb.LLMJudge("openai/x", api_base=url, cache=False, timeout=3600)
+judge = xb.judges.LLMJudge("openai/x", api_base=url, cache=False, timeout=3600)
 schema = {"type": "object", "properties": {"a": {"type": "string"}}}
 
 def interrupt():

@@ -21,7 +21,7 @@ def tokens(requests: list[Request]) -> int:
 
 
 @pytest.fixture(scope="module")
-def sample() -> xb.benchmark.Dataset:
+def sample() -> xb.runs.Dataset:
     return xb.load_dataset("sample")
 
 
@@ -29,7 +29,7 @@ def test_it_is_what_is_asked_then(sample: Any, server: LLMServer, make: Any) -> 
     judge = make(PRICED)
     runs = sample.runs[sample.runs["run"].isin(sample.runs["run"].unique()[:2])]
     options = {"dataset": sample, "judge": judge}
-    estimate = xb.estimate_cost(runs, **options)
+    estimate = xb.runs.estimate_cost(runs, **options)
     assert server.requests == []
     evs = xb.evaluate_runs(runs, **options, progress=False)
     summary = estimate.summary
@@ -43,7 +43,7 @@ def test_it_is_what_is_asked_then(sample: Any, server: LLMServer, make: Any) -> 
     )
     pd.testing.assert_frame_equal(ours, theirs)
 
-    again = xb.estimate_cost(runs, **options).summary
+    again = xb.runs.estimate_cost(runs, **options).summary
     assert again["calls"] == again["cached"] == summary["calls"]
     assert again["requests"] == again["prompt_tokens"] == again["cost_usd"] == 0
 
@@ -52,9 +52,9 @@ def test_alignments_are_in_it(server: LLMServer, make: Any) -> None:
     server.respond = knowing(lambda item: item["id"])
     gold = {"works": works(300)}
     predicted = {"works": edited(gold["works"])}
-    aligner = xb.LLMAligner(make(PRICED), max_prompt_tokens=4_000)
+    aligner = xb.judges.LLMAligner(make(PRICED), max_prompt_tokens=4_000)
     schema = listing()
-    estimate = xb.estimate_cost(schema, gold, predicted, alignment=aligner)
+    estimate = xb.runs.estimate_cost(schema, gold, predicted, alignment=aligner)
     xb.evaluate(schema, gold, predicted, alignment=aligner)
     assert len(server.requests) > 2
     assert estimate.summary["requests"] == len(server.requests)
@@ -69,16 +69,16 @@ def test_the_same_question_twice_is_one_request(make: Any) -> None:
     schema = {"type": "object", "properties": {"items": {"type": "array", "items": NAME}}}
     gold = {"items": [{"name": f"x{i}", "nick": "same"} for i in range(4)]}
     predicted = {"items": [{"name": f"x{i}", "nick": "Same!"} for i in range(4)]}
-    kept = xb.estimate_cost(schema, gold, predicted, judge=make(PRICED)).summary
+    kept = xb.runs.estimate_cost(schema, gold, predicted, judge=make(PRICED)).summary
     assert (kept["calls"], kept["requests"]) == (4, 1)
-    loose = xb.estimate_cost(schema, gold, predicted, judge=make(PRICED, cache=False)).summary
+    loose = xb.runs.estimate_cost(schema, gold, predicted, judge=make(PRICED, cache=False)).summary
     assert (loose["calls"], loose["requests"]) == (4, 4)
 
 
 def test_costs_are_the_list_price(make: Any) -> None:
     import litellm
 
-    estimate = xb.estimate_cost(NAME, *ONE, judge=make(PRICED, max_tokens=900))
+    estimate = xb.runs.estimate_cost(NAME, *ONE, judge=make(PRICED, max_tokens=900))
     (row,) = estimate.calls.to_dict("records")
     prices = litellm.model_cost["gpt-4o-mini"]
     asked = row["prompt_tokens"] * prices["input_cost_per_token"]
@@ -93,15 +93,15 @@ def test_nobody_is_asked(server: LLMServer, make: Any, tmp_path: Any) -> None:
     xb.evaluate(NAME, *ONE, judge=recorded)
     server.forget()
     other = ({"name": "Bob", "nick": "B"}, {"name": "Rob", "nick": "B"})
-    replay = xb.ReplayJudge(recorded.cache, otherwise=make("openai/gpt-4o"))
-    for judge in (replay, xb.Ensemble([replay, "offline"])):
-        assert xb.estimate_cost(NAME, *ONE, judge=judge).summary["calls"] == 0
-        found = xb.estimate_cost(NAME, *other, judge=judge)
+    replay = xb.judges.ReplayJudge(recorded.cache, otherwise=make("openai/gpt-4o"))
+    for judge in (replay, xb.judges.Ensemble([replay, "offline"])):
+        assert xb.runs.estimate_cost(NAME, *ONE, judge=judge).summary["calls"] == 0
+        found = xb.runs.estimate_cost(NAME, *other, judge=judge)
         assert found.calls["model"].tolist() == ["openai/gpt-4o"]
     gold = {"works": works(3)}
     predicted = {"works": [w | {"year": 0} for w in works(3)[::-1]]}
-    aligner = xb.LLMAligner(replay)
-    found = xb.estimate_cost(listing(), gold, predicted, alignment=aligner)
+    aligner = xb.judges.LLMAligner(replay)
+    found = xb.runs.estimate_cost(listing(), gold, predicted, alignment=aligner)
     assert found.calls[["metric", "model"]].to_numpy().tolist() == [["array_llm", "openai/gpt-4o"]]
     assert server.requests == []
 
@@ -119,11 +119,11 @@ def test_a_judge_of_the_users_is_named_and_not_called(kind: str) -> None:
 
     if kind != "compares":
         setattr(Mine, "ask" if kind == "asks" else "compare", called)
-    for judge in (Mine(), xb.Ensemble([Mine(), "offline"])):
-        estimate = xb.estimate_cost(NAME, *ONE, judge=judge)
+    for judge in (Mine(), xb.judges.Ensemble([Mine(), "offline"])):
+        estimate = xb.runs.estimate_cost(NAME, *ONE, judge=judge)
         assert estimate.summary["calls"] == 0
         assert estimate.unknown == (Mine.name,)
         assert Mine.name in repr(estimate)
         assert Mine.name in estimate._repr_html_()
     # where nothing is to be judged nobody is missed
-    assert xb.estimate_cost(NAME, ONE[0], ONE[0], judge=Mine()).unknown in ((), (Mine.name,))
+    assert xb.runs.estimate_cost(NAME, ONE[0], ONE[0], judge=Mine()).unknown in ((), (Mine.name,))

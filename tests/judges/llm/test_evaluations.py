@@ -56,7 +56,7 @@ PREDICTED = {
 }
 
 
-def run(judge: Any, **changes: Any) -> xb.evaluation.Evaluation:
+def run(judge: Any, **changes: Any) -> xb.core.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED | changes, judge=judge)
 
 
@@ -71,7 +71,7 @@ def test_each_call_is_a_row(make: MakeJudge, server: LLMServer) -> None:
     assert calls["prompt_tokens"].tolist() == [100, 100, 100]
     assert ev.summary["llm_calls"] == 3
     assert ev.fields.set_index("path").loc["$.seller", "outcome"] == "incorrect"
-    described = xb.evaluation.Evaluation.columns().query("frame == 'judge_calls'")
+    described = xb.core.Evaluation.columns().query("frame == 'judge_calls'")
     assert described["column"].tolist() == list(calls.columns)
 
 

@@ -45,9 +45,7 @@ SAMPLE = xb.load_dataset("sample")
 # --- whatever fails ---------------------------------------------------------------------------
 
 
-def check_never_higher(
-    failing: xb.evaluation.Evaluation, working: xb.evaluation.Evaluation
-) -> None:
+def check_never_higher(failing: xb.core.Evaluation, working: xb.core.Evaluation) -> None:
     """Assert that calls that fail raise nothing, and that what got no verdict is told."""
     down, up = failing.summary, working.summary
     assert down["evaluated"] == up["evaluated"]
@@ -61,7 +59,7 @@ def check_never_higher(
     assert (rows["outcome"].eq("judge_error") == rows["passed"].isna()).all()
 
 
-def passed_paths(ev: xb.evaluation.Evaluation) -> set[str]:
+def passed_paths(ev: xb.core.Evaluation) -> set[str]:
     rows = ev.fields[ev.fields["counted"] & ev.fields["passed"].fillna(False)]
     return set(rows["path"])
 
@@ -84,9 +82,7 @@ class Half:
         return Verdict(random.Random(text).random(), "judged")
 
 
-def evaluated(
-    case: Case, share: float, salt: int, profile: str = "paper"
-) -> xb.evaluation.Evaluation:
+def evaluated(case: Case, share: float, salt: int, profile: str = "paper") -> xb.core.Evaluation:
     return xb.evaluate(*case, judge=Half(share, salt), profile=profile)
 
 

@@ -135,13 +135,13 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(variable, KEY)
 
 
-def judge_of(provider: str, server: LLMServer, **options: Any) -> xb.LLMJudge:
+def judge_of(provider: str, server: LLMServer, **options: Any) -> xb.judges.LLMJudge:
     usual = {"api_base": server.base(provider), "cache": False, "retry_wait": 0.0}
     usual |= {"max_attempts": 2, "budget_usd": 10.0, "timeout": PATIENCE}
-    return xb.LLMJudge(PROVIDERS[provider][0], **(usual | options))
+    return xb.judges.LLMJudge(PROVIDERS[provider][0], **(usual | options))
 
 
-def asked(judge: xb.LLMJudge) -> tuple[str | None, JudgeCall]:
+def asked(judge: xb.judges.LLMJudge) -> tuple[str | None, JudgeCall]:
     """Return the reason of the failure, None for a verdict, and the call."""
     try:
         return None, asyncio.run(judge.ask(Question("a", "b"))).calls[0]
@@ -247,7 +247,7 @@ OTHERS = (
 def test_other_providers_are_asked_through_our_client_too(model: str, server: LLMServer) -> None:
     server.forget()
     server.script(http(status=307, location="http://127.0.0.1:9/v1"))
-    judge = xb.LLMJudge(model, api_base=server.url, cache=False, retry_wait=0.0)
+    judge = xb.judges.LLMJudge(model, api_base=server.url, cache=False, retry_wait=0.0)
     assert (asked(judge)[0], len(server.requests)) == ("redirect", 1)
 
 

@@ -50,7 +50,7 @@ FRAMES = ("fields", "arrays", "matches")
 ASKED_ANEW = ["cached", "attempts", "prompt_tokens", "completion_tokens", "cost_usd"]
 
 
-def evaluated(judge: Any, schema: Any = SCHEMA, **more: Any) -> xb.evaluation.Evaluation:
+def evaluated(judge: Any, schema: Any = SCHEMA, **more: Any) -> xb.core.Evaluation:
     return xb.evaluate(schema, GOLD, PREDICTED, judge=judge, **more)
 
 
@@ -70,7 +70,7 @@ def refused(judge: Any, gold: Any = "a", predicted: Any = "b", **more: Any) -> t
     return caught.value.reason, str(caught.value)
 
 
-def assert_same(one: xb.evaluation.Evaluation, other: xb.evaluation.Evaluation) -> None:
+def assert_same(one: xb.core.Evaluation, other: xb.core.Evaluation) -> None:
     for name in FRAMES:
         pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name))
     left_out = [*ASKED_ANEW, "latency_seconds"]
@@ -379,7 +379,7 @@ def test_recorded_reports_say_what_they_said() -> None:
     dataset = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
     schemas = dataset.listing.set_index("document")["schema"]
     judged = failed = 0
-    outputs = xb.benchmark.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    outputs = xb.runs.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
     for document, predicted in zip(outputs["document"], outputs["predicted"], strict=True):
         path = predicted.with_name(f"{document}.judge-report.json")
         said = {r["path"]: r for r in json.loads(path.read_text("utf-8"))["field_outcomes"]}
@@ -407,7 +407,7 @@ def test_recorded_reports_say_what_they_said() -> None:
 @pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
 def test_a_folder_of_recorded_reports_serves_a_batch() -> None:
     dataset = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
-    outputs = xb.benchmark.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
+    outputs = xb.runs.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
     one = outputs[outputs["run"] == outputs["run"].iloc[0]]
     folder = one["predicted"].iloc[0].parent
     evs = xb.evaluate_runs(one, dataset=dataset, judge=ReplayJudge(folder), progress=False)

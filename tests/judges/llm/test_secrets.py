@@ -77,7 +77,7 @@ def test_longer_secrets_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_addresses_with_credentials(address: str) -> None:
     with pytest.raises(InputError, match="api_base is not shown here; expected an http"):
-        xb.LLMJudge("openai/x", api_base=address)
+        xb.judges.LLMJudge("openai/x", api_base=address)
 
 
 # --- all providers, all that is left behind ----------------------------------------------------

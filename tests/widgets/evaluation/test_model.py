@@ -53,7 +53,7 @@ PREDICTED = {"a": "x", "c": "made up", "e": "up", "f": "down", "g": "Northwinds"
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.evaluation.Evaluation:
+def ev() -> xb.core.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Judge())
 
 
@@ -62,7 +62,7 @@ def read(node: Node) -> str:
     return Twin(static_html(node)).text
 
 
-def opened(ev: xb.evaluation.Evaluation, path: str, **options: Any) -> str:
+def opened(ev: xb.core.Evaluation, path: str, **options: Any) -> str:
     view = EvaluationView(ev, **options)
     view.selected_path = str(ev.fields.set_index("path")["schema_path"][path])
     view.selected_row = path
@@ -72,7 +72,7 @@ def opened(ev: xb.evaluation.Evaluation, path: str, **options: Any) -> str:
 # --- head --------------------------------------------------------------------------------------
 
 
-def test_the_head_agrees_with_the_summary(ev: xb.evaluation.Evaluation) -> None:
+def test_the_head_agrees_with_the_summary(ev: xb.core.Evaluation) -> None:
     text = read(head(ev))
     for name in ("overall_score", "field_score", "pass_rate"):
         assert f"{name.replace('_', ' ')} {ev.summary[name]:.3f}" in text
@@ -87,7 +87,7 @@ def test_the_head_agrees_with_the_summary(ev: xb.evaluation.Evaluation) -> None:
         assert words in text
 
 
-def test_the_head_says_what_limits_the_scores(ev: xb.evaluation.Evaluation) -> None:
+def test_the_head_says_what_limits_the_scores(ev: xb.core.Evaluation) -> None:
     text = read(head(ev))
     assert "1 field has no verdict" in text
     assert "42.9% of the judged fields pass" in text
@@ -180,7 +180,7 @@ def test_a_path_breaks_between_its_steps_and_has_hits_marked() -> None:
 # --- one row -----------------------------------------------------------------------------------
 
 
-def test_an_open_row_has_what_is_known_of_a_field(ev: xb.evaluation.Evaluation) -> None:
+def test_an_open_row_has_what_is_known_of_a_field(ev: xb.core.Evaluation) -> None:
     text = opened(ev, "$.g")
     for words in (
         *("As printed.", "string_fuzzy (threshold=0.7", "0.9, passed", "✓ correct: match"),
@@ -191,7 +191,7 @@ def test_an_open_row_has_what_is_known_of_a_field(ev: xb.evaluation.Evaluation) 
     assert "items" not in text
 
 
-def test_an_open_array_has_its_counts(ev: xb.evaluation.Evaluation) -> None:
+def test_an_open_array_has_its_counts(ev: xb.core.Evaluation) -> None:
     text = opened(ev, "$.lines", name="evs[2]")
     assert "1 matched, 1 partial, 1 missed, 2 spurious; precision 0.33" in text
     assert 'evs[2].fields[evs[2].fields["path"] == "$.lines"]' in text
@@ -218,13 +218,15 @@ def test_a_value_in_place_of_an_object_is_said_so() -> None:
     assert "structural type mismatch" in text
 
 
-def test_an_open_row_inside_an_array_tells_the_other_place(ev: xb.evaluation.Evaluation) -> None:
+def test_an_open_row_inside_an_array_tells_the_other_place(
+    ev: xb.core.Evaluation,
+) -> None:
     text = opened(ev, "$.lines[0].n")
     assert "$.lines[1].n" in text
     assert "inside an array item, not counted" in text
 
 
-def test_an_open_row_keeps_a_judges_words_as_text(ev: xb.evaluation.Evaluation) -> None:
+def test_an_open_row_keeps_a_judges_words_as_text(ev: xb.core.Evaluation) -> None:
     assert HOSTILE["script"] in opened(ev, "$.f")
     failed = opened(ev, "$.e")
     assert "no verdict" in failed

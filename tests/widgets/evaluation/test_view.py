@@ -18,19 +18,19 @@ from tests.widgets.hostile import HOSTILE, Twin
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.evaluation.Evaluation:
+def ev() -> xb.core.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Judge())
 
 
 @pytest.fixture
-def view(ev: xb.evaluation.Evaluation) -> EvaluationView:
+def view(ev: xb.core.Evaluation) -> EvaluationView:
     view = EvaluationView(ev)
     view.sort = "document"
     return view
 
 
 @pytest.fixture(scope="module")
-def long() -> xb.evaluation.Evaluation:
+def long() -> xb.core.Evaluation:
     """An evaluation of 1,000 rows, two of which fail."""
     names = [f"k{i}" for i in range(1000)]
     gold = dict.fromkeys(names, "x")
@@ -105,7 +105,7 @@ def test_clearing_the_filters_leaves_the_node_too(view: EvaluationView) -> None:
     assert (view.selected_path, view.outcome, len(view.rows)) == ("", "", 12)
 
 
-def test_failures_come_first(ev: xb.evaluation.Evaluation) -> None:
+def test_failures_come_first(ev: xb.core.Evaluation) -> None:
     view = EvaluationView(ev)
     passed = view.rows["passed"]
     assert view.sort == "failures"
@@ -131,7 +131,7 @@ def _nodes(node: Any) -> list[Any]:
 
 
 def test_rows_keep_their_labels_and_are_a_copy(
-    view: EvaluationView, ev: xb.evaluation.Evaluation
+    view: EvaluationView, ev: xb.core.Evaluation
 ) -> None:
     view.sort = "score"
     rows = view.rows
@@ -140,7 +140,7 @@ def test_rows_keep_their_labels_and_are_a_copy(
     assert view.rows["path"].iloc[0] != "changed"
 
 
-def test_the_code_is_what_the_rows_are(view: EvaluationView, ev: xb.evaluation.Evaluation) -> None:
+def test_the_code_is_what_the_rows_are(view: EvaluationView, ev: xb.core.Evaluation) -> None:
     view.only_failed, view.selected_path = True, "lines"
     found = eval(view.code, {"ev": ev})  # noqa: S307 - the code is what is tested
     pd.testing.assert_frame_equal(found, view.rows)
@@ -224,7 +224,7 @@ def test_choosing_a_hidden_row_clears_what_hides_it(view: EvaluationView) -> Non
     assert view.selected_row == "$.a"
 
 
-def test_the_page_turns_to_the_chosen_row(long: xb.evaluation.Evaluation) -> None:
+def test_the_page_turns_to_the_chosen_row(long: xb.core.Evaluation) -> None:
     view = EvaluationView(long)
     view.sort = "document"
     view.selected_row = "k700"
@@ -258,7 +258,7 @@ def test_more_of_a_value_is_shown_when_asked_for() -> None:
 
 
 def test_a_decision_and_a_note_are_kept_in_frame_and_file(
-    ev: xb.evaluation.Evaluation, tmp_path: Path
+    ev: xb.core.Evaluation, tmp_path: Path
 ) -> None:
     path = tmp_path / "annotations.json"
     view = EvaluationView(ev, annotations=path)
@@ -285,7 +285,7 @@ def test_what_is_no_decision_is_ignored(view: EvaluationView, event: str, value:
     assert view.annotations.empty
 
 
-def test_a_note_that_cannot_be_saved_is_said(ev: xb.evaluation.Evaluation, tmp_path: Path) -> None:
+def test_a_note_that_cannot_be_saved_is_said(ev: xb.core.Evaluation, tmp_path: Path) -> None:
     view = EvaluationView(ev, annotations=tmp_path / "none" / "annotations.json")
     view.selected_row = "$.b"
     view.perform("note", "kept in the view")
@@ -319,7 +319,7 @@ def test_what_does_not_exist_is_refused(
     assert len(view.rows) == 12
 
 
-def test_a_name_that_is_no_name_is_refused(ev: xb.evaluation.Evaluation) -> None:
+def test_a_name_that_is_no_name_is_refused(ev: xb.core.Evaluation) -> None:
     with pytest.raises(InputError, match="expected the variable of the evaluation"):
         EvaluationView(ev, name="my evaluation")
 
@@ -328,7 +328,7 @@ def test_a_name_that_is_no_name_is_refused(ev: xb.evaluation.Evaluation) -> None
 
 
 def test_the_title_names_run_and_document_where_they_are_known(
-    ev: xb.evaluation.Evaluation,
+    ev: xb.core.Evaluation,
 ) -> None:
     assert EvaluationView(ev, name="evs[2]").title == "evs[2]"
     named = EvaluationView(ev.labelled(run="quill", document="invoice 7"))
@@ -391,7 +391,7 @@ def test_the_twin_is_of_what_is_shown(view: EvaluationView) -> None:
 
 
 def test_the_twin_of_a_long_list_has_the_failures_and_counts_the_rest(
-    long: xb.evaluation.Evaluation,
+    long: xb.core.Evaluation,
 ) -> None:
     html = EvaluationView(long, name="best").to_html()
     text = Twin(html).text
@@ -419,7 +419,7 @@ def test_the_twin_where_nothing_is_scored() -> None:
     assert view.rows.empty
 
 
-def test_the_twin_is_the_same_every_time(ev: xb.evaluation.Evaluation, tmp_path: Path) -> None:
+def test_the_twin_is_the_same_every_time(ev: xb.core.Evaluation, tmp_path: Path) -> None:
     one, two = EvaluationView(ev), EvaluationView(ev)
     assert one.to_html() == two.to_html()
     kept = one.save(tmp_path / "evaluation.html")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def fields() -> pd.DataFrame:
     folder = next(Path(os.environ[DATASET]).glob("*/research"))
-    schema = xb.parse_schema(folder / "research-schema.json")
+    schema = xb.schema.parse_schema(folder / "research-schema.json")
     frames = []
     for output in sorted(Path(os.environ[RUNS]).glob("research/*/*.pred.json")):
         document = output.name.removesuffix(".pred.json")

@@ -108,7 +108,7 @@ class Case(NamedTuple):
     items: str
     flat: bool
 
-    def evaluate(self, profile: str = "paper", **thresholds: float) -> xb.evaluation.Evaluation:
+    def evaluate(self, profile: str = "paper", **thresholds: float) -> xb.core.Evaluation:
         parts = schema(**thresholds), GOLD, predicted()
         if self.flat:
             shelf = parts[0]["properties"]["shelves"]["items"]
@@ -206,7 +206,7 @@ def test_nothing_of_the_evaluation_changes() -> None:
 # --- recorded pairs decided anew ---------------------------------------------------------------
 
 
-def sample() -> list[xb.evaluation.Evaluation]:
+def sample() -> list[xb.core.Evaluation]:
     dataset = xb.load_dataset()
     schemas = dataset.documents.set_index("document")["schema"]
     return [

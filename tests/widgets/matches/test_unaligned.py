@@ -32,7 +32,7 @@ class Silent:
         pass
 
     def settings_for(self, params=None):
-        return xb.LLMJudge("openai/nobody").settings_for({})
+        return xb.judges.LLMJudge("openai/nobody").settings_for({})
 
     async def ask(self, question):
         raise xb.judges.JudgeError("said nothing", reason="empty")
@@ -46,7 +46,7 @@ class Silent:
 @pytest.fixture
 def view() -> Iterator[MatchesView]:
     view = MatchesView(
-        xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.LLMAligner(Silent())), "works"
+        xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent())), "works"
     )
     yield view
     view.close()
@@ -66,7 +66,7 @@ def test_other_thresholds_decide_nothing(view: MatchesView) -> None:
 
 
 def test_other_views_take_it() -> None:
-    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.LLMAligner(Silent()))
+    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent()))
     assert "said nothing" in repr(ev)
     assert "none judged" in repr(ev)
     assert "no field was judged" in ev._repr_html_()
@@ -78,7 +78,7 @@ def test_other_views_take_it() -> None:
 
 
 def test_a_report_takes_it(tmp_path) -> None:
-    xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.LLMAligner(Silent())).save(tmp_path)
+    xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent())).save(tmp_path)
     assert "Items: not aligned" in (tmp_path / "summary.txt").read_text()
     assert "not aligned" in (tmp_path / "report.html").read_text()
     (found,) = json.loads((tmp_path / "report.json").read_text())["array_breakdowns"]

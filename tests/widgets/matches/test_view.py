@@ -63,12 +63,12 @@ def test_filters_that_another_array_keeps_can_be_cleared(view: MatchesView) -> N
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.evaluation.Evaluation:
+def ev() -> xb.core.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED)
 
 
 @pytest.fixture
-def view(ev: xb.evaluation.Evaluation) -> MatchesView:
+def view(ev: xb.core.Evaluation) -> MatchesView:
     return MatchesView(ev, "people")
 
 
@@ -84,7 +84,7 @@ def sent(view: MatchesView) -> int:
     return sum(len(getattr(view, f"_p{at}")) for at in range(4))
 
 
-def numbers(count: int, change: Any = None) -> xb.evaluation.Evaluation:
+def numbers(count: int, change: Any = None) -> xb.core.Evaluation:
     one = {
         "type": "object",
         "properties": {"rows": {"type": "array", "items": {"type": "integer"}}},
@@ -110,7 +110,7 @@ def numbers(count: int, change: Any = None) -> xb.evaluation.Evaluation:
     ],
 )
 def test_an_array_is_named_by_path_or_by_field(
-    ev: xb.evaluation.Evaluation, path: str, found: str
+    ev: xb.core.Evaluation, path: str, found: str
 ) -> None:
     assert MatchesView(ev, path).path == found
 
@@ -127,7 +127,7 @@ def test_an_array_is_named_by_path_or_by_field(
     ],
 )
 def test_another_name_is_refused_with_the_nearest(
-    ev: xb.evaluation.Evaluation, path: Any, told: str
+    ev: xb.core.Evaluation, path: Any, told: str
 ) -> None:
     with pytest.raises(xb.InputError, match=told) as raised:
         MatchesView(ev, path)
@@ -151,7 +151,7 @@ def test_an_array_at_the_root_is_shown() -> None:
     assert "0.75" in text(view)
 
 
-def test_code_has_the_name_that_is_given(ev: xb.evaluation.Evaluation) -> None:
+def test_code_has_the_name_that_is_given(ev: xb.core.Evaluation) -> None:
     view: Any = xb.show_matches(ev, "people", name="results['quill']")
     assert view.code.startswith("results['quill'].matches[")
     with pytest.raises(xb.InputError, match="name is 'a b'"):
@@ -308,7 +308,7 @@ def test_all_of_a_value_is_sent_when_it_is_asked_for() -> None:
     assert sent(view) < 20_000
 
 
-def test_a_pair_opens_from_the_view_of_the_evaluation(ev: xb.evaluation.Evaluation) -> None:
+def test_a_pair_opens_from_the_view_of_the_evaluation(ev: xb.core.Evaluation) -> None:
     view = xb.show(ev)
     view.perform("matches", "$.people[1].tags")
     (opened,) = view.trail
@@ -396,7 +396,7 @@ def test_declared_values_are_no_change(view: MatchesView) -> None:
 
 
 def test_frames_and_the_evaluation_are_left_alone(
-    ev: xb.evaluation.Evaluation, view: MatchesView
+    ev: xb.core.Evaluation, view: MatchesView
 ) -> None:
     matches, summary = view.matches, view.summary
     matches["status"], summary["matched"] = "spoilt", 99
@@ -406,7 +406,7 @@ def test_frames_and_the_evaluation_are_left_alone(
     assert view.summary["matched"] == ev.arrays["matched"][0] == 1
 
 
-def test_a_pickled_evaluation_is_shown_without_sliders(ev: xb.evaluation.Evaluation) -> None:
+def test_a_pickled_evaluation_is_shown_without_sliders(ev: xb.core.Evaluation) -> None:
     loaded = pickle.loads(pickle.dumps(ev))  # noqa: S301 - our own bytes
     view = MatchesView(loaded, "people")
     assert '"range"' not in view._p2
@@ -473,7 +473,7 @@ def test_python_turns_to_the_page_of_the_pair() -> None:
 @pytest.mark.parametrize("status, sought", [("", ""), ("missed", ""), ("", "A")])
 @pytest.mark.parametrize("thresholds", [{}, {"align_threshold": 0.9}])
 def test_the_code_is_what_the_rows_are(
-    ev: xb.evaluation.Evaluation,
+    ev: xb.core.Evaluation,
     view: MatchesView,
     sort: str,
     status: str,
@@ -538,7 +538,7 @@ def test_the_twin_reads_without_style(view: MatchesView) -> None:
         assert told in twin.text
 
 
-def test_the_twin_is_the_same_every_time(ev: xb.evaluation.Evaluation, tmp_path: Path) -> None:
+def test_the_twin_is_the_same_every_time(ev: xb.core.Evaluation, tmp_path: Path) -> None:
     one, two = MatchesView(ev, "people"), MatchesView(ev, "people")
     assert one.to_html() == two.to_html()
     kept = one.save(tmp_path / "matches.html")
@@ -562,7 +562,7 @@ def test_a_thousand_items_are_cut_in_the_twin() -> None:
 # --- hostile content ---------------------------------------------------------------------------
 
 
-def attacked(slot: str, text: str) -> tuple[xb.evaluation.Evaluation, str]:
+def attacked(slot: str, text: str) -> tuple[xb.core.Evaluation, str]:
     """An evaluation with a text in one slot, and the path of its array."""
     key = text if slot in ("key", "field") else "n"
     exact = {"type": "string", "evaluation_config": "string_exact"}

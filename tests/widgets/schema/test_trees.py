@@ -54,16 +54,16 @@ GOLD: dict[str, Any] = {
 
 
 def nodes(source: object = None) -> dict[str, Any]:
-    return {node.field: node for node in schema_tree(xb.parse_schema(SCHEMA), source)}
+    return {node.field: node for node in schema_tree(xb.schema.parse_schema(SCHEMA), source)}
 
 
 def test_the_tree_has_the_nodes_of_the_frame_in_its_order() -> None:
-    schema = xb.parse_schema(SCHEMA)
+    schema = xb.schema.parse_schema(SCHEMA)
     assert [n.path for n in schema_tree(schema)] == schema.to_frame()["schema_path"].tolist()
 
 
 def test_every_parent_stands_before_its_children_and_is_a_prefix() -> None:
-    tree = schema_tree(xb.parse_schema(SCHEMA))
+    tree = schema_tree(xb.schema.parse_schema(SCHEMA))
     assert tree[0].parent is None
     for at, node in enumerate(tree[1:], start=1):
         assert node.parent is not None
@@ -161,7 +161,7 @@ def of_texts(*names: str) -> dict[str, Any]:
 
 def test_rows_of_other_schemas_do_not_count() -> None:
     ours, theirs = of_texts("title", "year"), of_texts("title", "venue")
-    tree = schema_tree(xb.parse_schema(ours), results_of(ours, theirs))
+    tree = schema_tree(xb.schema.parse_schema(ours), results_of(ours, theirs))
     assert {node.field: node.score for node in tree} == {"$": 1.0, "title": 1.0, "year": 1.0}
 
 
@@ -177,22 +177,22 @@ def test_results_that_do_not_tell_their_schema_are_refused(
 ) -> None:
     frame = results_of(of_texts("title", "year"), of_texts("title", "venue"))
     with pytest.raises(xb.InputError, match=message):
-        schema_tree(xb.parse_schema(of_texts(*names)), frame)
+        schema_tree(xb.schema.parse_schema(of_texts(*names)), frame)
     one = frame[frame["schema"] == "s0"]
     if "title" in names:
-        assert schema_tree(xb.parse_schema(of_texts(*names)), one)[0].score == 1.0
+        assert schema_tree(xb.schema.parse_schema(of_texts(*names)), one)[0].score == 1.0
 
 
 def test_an_evaluation_of_another_schema_is_refused() -> None:
     ev = xb.evaluate(of_texts("a"), {"a": "x"}, {"a": "x"})
     with pytest.raises(xb.InputError, match="of another schema"):
-        schema_tree(xb.parse_schema(of_texts("b")), ev)
+        schema_tree(xb.schema.parse_schema(of_texts("b")), ev)
 
 
 def test_the_sample_runs_show_each_schema_with_its_own_rows() -> None:
     ds = xb.load_dataset()
     evs = xb.evaluate_runs(ds, progress=False)
     for name, rows in evs.fields[evs.fields["counted"]].groupby("schema"):
-        root = schema_tree(xb.parse_schema(ds.schema(name)), evs)[0]
+        root = schema_tree(xb.schema.parse_schema(ds.schema(name)), evs)[0]
         assert sum(n for _, n in root.counts) == len(rows)
         assert root.score == pytest.approx(rows["score"].mean())

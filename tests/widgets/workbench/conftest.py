@@ -12,7 +12,7 @@ from extractbench_nb.core.field_metrics.registry import REGISTRY
 
 
 @pytest.fixture(scope="session")
-def evs() -> xb.batch.Evaluations:
+def evs() -> xb.runs.Evaluations:
     """The sample's model outputs, evaluated."""
     return xb.evaluate_runs(xb.load_dataset(), progress=False)
 

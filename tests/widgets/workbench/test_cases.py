@@ -35,7 +35,7 @@ PREDICTED = {"year": "1843", "size": "3", "open": None, "tags": ["b"]}
 
 
 @pytest.fixture(scope="module")
-def ev() -> xb.evaluation.Evaluation:
+def ev() -> xb.core.Evaluation:
     return xb.evaluate(SCHEMA, GOLD, PREDICTED)
 
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_read_says_why(source: Any, words: str) -> None:
 # --- evaluations -------------------------------------------------------------------------------
 
 
-def test_a_field_with_several_metrics_is_one_case(ev: xb.evaluation.Evaluation) -> None:
+def test_a_field_with_several_metrics_is_one_case(ev: xb.core.Evaluation) -> None:
     found = read_cases(ev, field="name")
     assert found.rows == (Case("Ada", MISSING, ("string",)),)
     assert found.more.to_dict("list") == {"path": ["$.name"]}
@@ -135,19 +135,19 @@ def test_a_field_with_several_metrics_is_one_case(ev: xb.evaluation.Evaluation) 
     ],
 )
 def test_values_of_the_types_that_are_meant(
-    ev: xb.evaluation.Evaluation, kinds: tuple[str, ...], paths: list[str]
+    ev: xb.core.Evaluation, kinds: tuple[str, ...], paths: list[str]
 ) -> None:
     assert read_cases(ev, kinds=kinds).more["path"].tolist() == paths
 
 
 @pytest.mark.parametrize("field, types", [("year", ("number",)), ("size", ("number", "string"))])
 def test_a_type_that_the_schema_allowed_is_allowed(
-    ev: xb.evaluation.Evaluation, field: str, types: tuple[str, ...]
+    ev: xb.core.Evaluation, field: str, types: tuple[str, ...]
 ) -> None:
     assert read_cases(ev, field=field).rows[0].types == types
 
 
-def test_runs_and_documents_name_the_cases(ev: xb.evaluation.Evaluation) -> None:
+def test_runs_and_documents_name_the_cases(ev: xb.core.Evaluation) -> None:
     found = read_cases({"one": {"d1": ev}, "two": {"d1": ev}}, field="year")
     assert found.more.to_dict("list") == {
         "run": ["one", "two"],
@@ -156,7 +156,7 @@ def test_runs_and_documents_name_the_cases(ev: xb.evaluation.Evaluation) -> None
     }
 
 
-def test_a_frame_of_fields_may_carry_labels(ev: xb.evaluation.Evaluation) -> None:
+def test_a_frame_of_fields_may_carry_labels(ev: xb.core.Evaluation) -> None:
     fields = ev.fields.assign(expected=True)
     assert {case.expected for case in read_cases(fields).rows} == {True}
 
@@ -169,7 +169,7 @@ def test_a_frame_of_fields_may_carry_labels(ev: xb.evaluation.Evaluation) -> Non
     ],
 )
 def test_a_field_that_is_not_there(
-    ev: xb.evaluation.Evaluation, source: Any, field: str, words: str
+    ev: xb.core.Evaluation, source: Any, field: str, words: str
 ) -> None:
     with pytest.raises(InputError) as caught:
         read_cases(ev if source == "ev" else source, field=field)

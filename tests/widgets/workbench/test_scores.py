@@ -46,7 +46,7 @@ def verdicts(metric: Any, cases: Any, **options: Any) -> Verdicts:
     return CaseScorer(found.rows, **options).verdicts(tuning.config(tuning.start))
 
 
-def test_verdicts_are_those_of_evaluate(evs: xb.batch.Evaluations) -> None:
+def test_verdicts_are_those_of_evaluate(evs: xb.runs.Evaluations) -> None:
     runs = evs.fields
     rows = runs[(runs["metric"] == "string_semantic") & runs["counted"]].head(60)
     found = verdicts("string_semantic", read_cases(rows))

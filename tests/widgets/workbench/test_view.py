@@ -371,7 +371,7 @@ def test_an_empty_page_says_what_is_missing(
     assert words in Twin(view.to_html()).text
 
 
-def test_the_cases_of_an_evaluation(evs: xb.batch.Evaluations) -> None:
+def test_the_cases_of_an_evaluation(evs: xb.runs.Evaluations) -> None:
     view = Workbench("number_tolerance", evs)
     kinds = {type(value) for value in view.results["gold"].dropna()}
     assert kinds <= {int, float}
