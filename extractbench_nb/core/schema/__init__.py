@@ -1,66 +1,37 @@
 """JSON Schema to a typed AST: parsing, ``evaluation_config`` and presets, walking, complexity."""
 
-from extractbench_nb.core.schema.complexity import keys_outside_arrays, schema_complexity
-from extractbench_nb.core.schema.evaluation_config import (
-    PRESETS,
-    MetricSpec,
-    NodeConfig,
-    parse_config,
-    presets,
-)
-from extractbench_nb.core.schema.parse import (
-    BY_FIELD,
-    ENVELOPES,
-    SchemaSource,
-    fields_of,
-    nodes_of,
-    parse_schema,
-    with_metrics,
-)
-from extractbench_nb.core.schema.resolve import STRUCTURE_OR_REF
-from extractbench_nb.core.schema.schema_nodes import (
-    EMPTY,
-    MISSING,
-    PRESENT,
-    Children,
-    Node,
-    Schema,
-    Shown,
-    Unusable,
-    params_text,
-    shown_metric,
-    shown_nodes,
-    state_of,
-)
-from extractbench_nb.core.schema.validation import Validation
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
+from extractbench_nb.core.schema.complexity import keys_outside_arrays as keys_outside_arrays
+from extractbench_nb.core.schema.complexity import schema_complexity as schema_complexity
+from extractbench_nb.core.schema.evaluation_config import PRESETS, MetricSpec, NodeConfig, presets
+from extractbench_nb.core.schema.evaluation_config import parse_config as parse_config
+from extractbench_nb.core.schema.parse import BY_FIELD as BY_FIELD
+from extractbench_nb.core.schema.parse import ENVELOPES as ENVELOPES
+from extractbench_nb.core.schema.parse import SchemaSource as SchemaSource
+from extractbench_nb.core.schema.parse import fields_of as fields_of
+from extractbench_nb.core.schema.parse import nodes_of as nodes_of
+from extractbench_nb.core.schema.parse import parse_schema
+from extractbench_nb.core.schema.parse import with_metrics as with_metrics
+from extractbench_nb.core.schema.resolve import STRUCTURE_OR_REF as STRUCTURE_OR_REF
+from extractbench_nb.core.schema.schema_nodes import EMPTY as EMPTY
+from extractbench_nb.core.schema.schema_nodes import MISSING as MISSING
+from extractbench_nb.core.schema.schema_nodes import PRESENT as PRESENT
+from extractbench_nb.core.schema.schema_nodes import Children as Children
+from extractbench_nb.core.schema.schema_nodes import Node, Schema
+from extractbench_nb.core.schema.schema_nodes import Shown as Shown
+from extractbench_nb.core.schema.schema_nodes import Unusable as Unusable
+from extractbench_nb.core.schema.schema_nodes import params_text as params_text
+from extractbench_nb.core.schema.schema_nodes import shown_metric as shown_metric
+from extractbench_nb.core.schema.schema_nodes import shown_nodes as shown_nodes
+from extractbench_nb.core.schema.schema_nodes import state_of as state_of
+from extractbench_nb.core.schema.validation import Validation as Validation
 
 __all__ = [
-    "BY_FIELD",
-    "EMPTY",
-    "ENVELOPES",
-    "MISSING",
-    "PRESENT",
     "PRESETS",
-    "STRUCTURE_OR_REF",
-    "Children",
     "MetricSpec",
     "Node",
     "NodeConfig",
     "Schema",
-    "SchemaSource",
-    "Shown",
-    "Unusable",
-    "Validation",
-    "fields_of",
-    "keys_outside_arrays",
-    "nodes_of",
-    "params_text",
-    "parse_config",
     "parse_schema",
     "presets",
-    "schema_complexity",
-    "shown_metric",
-    "shown_nodes",
-    "state_of",
-    "with_metrics",
 ]
