@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import nan
 from unicodedata import normalize
 
-from extractbench_nb.core.text import is_placeholder
+from extractbench_nb.support.folding import is_placeholder
 
 #: Powers of ten by their names in Chinese and Japanese tables.
 _SCALES = {"": 0, "千": 3, "万": 4, "萬": 4, "百万": 6, "千万": 7, "亿": 8, "億": 8, "万亿": 12}

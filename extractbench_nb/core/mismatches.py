@@ -20,9 +20,9 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.text import lexicon
 from extractbench_nb.core.text.dates import Date, dates_equal, parse_date
-from extractbench_nb.core.text.folding import fold, is_placeholder
 from extractbench_nb.core.text.quantities import UNITS, read_number, read_quantity
 from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.support.folding import fold, is_placeholder
 
 
 class Kind(NamedTuple):

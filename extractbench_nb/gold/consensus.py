@@ -27,7 +27,7 @@ from extractbench_nb.core import (
 )
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import PRESENT, Children, Node, Schema, parse_schema
-from extractbench_nb.core.text import OfflineJudge, is_placeholder
+from extractbench_nb.core.text import OfflineJudge
 from extractbench_nb.core.values import (
     BRACKETED,
     bracketed,
@@ -41,6 +41,7 @@ from extractbench_nb.gold.checks import audit
 from extractbench_nb.pdf import PdfText, index_of, look_up, squash
 from extractbench_nb.runs import Dataset, Evaluations
 from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.support.folding import is_placeholder
 
 #: The kinds of suspects, with their meanings.
 SUSPECT_KINDS = {

@@ -11,17 +11,11 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.core import leaves, resolve_union
 from extractbench_nb.core.schema import MISSING, Node, Schema
-from extractbench_nb.core.text import (
-    OfflineJudge,
-    fold,
-    is_placeholder,
-    normalize,
-    parse_date,
-    unify,
-)
+from extractbench_nb.core.text import OfflineJudge, parse_date
 from extractbench_nb.core.values import bracketed, canonical, json_text, member
 from extractbench_nb.gold.findings import Finding
 from extractbench_nb.pdf import PdfText, words_of
+from extractbench_nb.support.folding import fold, is_placeholder, normalize, unify
 from extractbench_nb.support.wording import plural
 
 

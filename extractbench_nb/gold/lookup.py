@@ -8,15 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from extractbench_nb.core.text import (
-    MONTHS,
-    Date,
-    abbreviates,
-    fold,
-    is_placeholder,
-    parse_date,
-    unshifted,
-)
+from extractbench_nb.core.text import Date, abbreviates, parse_date, unshifted
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject, shown
 from extractbench_nb.gold.findings import Finding
 from extractbench_nb.pdf import (
@@ -28,6 +20,7 @@ from extractbench_nb.pdf import (
     tidy,
     words_of,
 )
+from extractbench_nb.support.folding import fold, is_placeholder
 
 _ASKED = re.compile(r"\bYYYY(?:-MM(?:-DD)?)?(?![\w-])")
 _SHAPES = {"YYYY-MM-DD": r"\d{4}-\d\d-\d\d", "YYYY-MM": r"\d{4}-\d\d", "YYYY": r"\d{4}"}
@@ -84,7 +77,7 @@ def is_malformed(place: Place) -> bool:
     text = fold(place.value).strip(" .,;")
     worded = _WORDED.fullmatch(text)
     if worded:
-        return (worded[1] or worded[2]) in MONTHS
+        return parse_date(f"1 {worded[1] or worded[2]} 2000") is not None
     return bool(_ALL_DIGITS.fullmatch(text)) and max(map(len, re.findall(r"\d+", text))) > 2  # noqa: PLR2004 - a year
 
 

@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.core.text import is_placeholder
 from extractbench_nb.core.values import member
 from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.pdf.page_images import HasPdfs, lines_of, pdf_of
@@ -28,6 +27,7 @@ from extractbench_nb.pdf.search import (
     sought,
     spellings,
 )
+from extractbench_nb.support.folding import is_placeholder
 from extractbench_nb.support.token_counts import gpt2
 
 #: Words, numbers and dates of a document of some twenty pages; shorter ones count as that long.

@@ -11,9 +11,10 @@ from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from extractbench_nb.core.text import find_dates, scale_of, unify, values_in
+from extractbench_nb.core.text import find_dates, scale_of, values_in
 from extractbench_nb.pdf.pages import Recent, read_layers
 from extractbench_nb.support.files import reading
+from extractbench_nb.support.folding import unify
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.text import (
-    Date,
-    currency_signs,
-    in_words,
-    parse_date,
-    read_quantity,
-    unshifted,
-)
+from extractbench_nb.core.text import Date, other_writings, parse_date, read_quantity, unshifted
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.page_text import (
     Figure,
@@ -235,15 +228,15 @@ def find_number(value: float, index: PdfText) -> Iterator[Hit]:
                 yield Hit(((figure.start, figure.end),), quality, "number")
     for span in index.years.get(abs(value), ()):
         yield Hit((span,), _IN_DATE, "number")
-    for words in (in_words(abs(value)), _SCALE_WORDS.get(abs(value))):
-        for start, end, is_whole in index.occurrences(squash(words or "")):
+    for words in (*other_writings(abs(value)), _SCALE_WORDS.get(abs(value), "")):
+        for start, end, is_whole in index.occurrences(squash(words)):
             if is_whole:
                 yield Hit(((start, end),), _IN_WORDS, "number")
 
 
 def find_currency(text: str, index: PdfText) -> Iterator[Hit]:
     """Find the sign of a currency code: ``USD`` as ``$``."""
-    signs = currency_signs(text.strip().lower())
+    signs = other_writings(text.strip().lower())
     for match in (m for sign in signs for m in re.finditer(re.escape(sign), index.text)):
         yield Hit((match.span(),), _SIGN_FOR_CODE, "number")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.text.dates import Date, dates_equal, find_dates, parse_date
-from extractbench_nb.core.text.folding import fold
+from extractbench_nb.support.folding import fold
 
 APRIL_6 = Date(2025, 4, 6)
 

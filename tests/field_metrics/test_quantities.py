@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.core.text.folding import unify
 from extractbench_nb.core.text.quantities import Quantity, read_number, read_quantity, read_tokens
+from extractbench_nb.support.folding import unify
 
 
 @pytest.mark.parametrize(

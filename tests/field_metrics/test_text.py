@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.text import folding as language
-from extractbench_nb.core.text.folding import fold, normalize, strip_punctuation, unify
+from extractbench_nb.support.folding import fold, normalize, strip_punctuation, unify
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.text import rewording
-from extractbench_nb.core.text.folding import unify
 from extractbench_nb.core.text.lexicon import ALIASES, PHRASES
 from extractbench_nb.core.text.word_tokens import aliases, prepare, reword
+from extractbench_nb.support.folding import unify
 
 
 @pytest.mark.parametrize(

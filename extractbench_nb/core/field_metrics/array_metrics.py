@@ -6,8 +6,8 @@ from typing import Any
 
 from extractbench_nb.core.field_metrics.registry import README, REGISTRY, Metric, Param, built_in
 from extractbench_nb.core.registered import registered
-from extractbench_nb.core.text.folding import normalize_value
 from extractbench_nb.core.values.json_values import canonical_unordered, json_text
+from extractbench_nb.support.folding import normalize_value
 
 
 def set_f1(

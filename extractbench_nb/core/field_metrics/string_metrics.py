@@ -10,8 +10,8 @@ from rapidfuzz.distance import Levenshtein
 
 from extractbench_nb.core.field_metrics.registry import README, Param, built_in
 from extractbench_nb.core.text.dates import dates_equal, parse_date
-from extractbench_nb.core.text.folding import normalize_value
 from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.support.folding import normalize_value
 
 _SHORT_TEXT = 256
 _DEFAULT_PORTS = {"http": 80, "https": 443}

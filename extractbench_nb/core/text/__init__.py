@@ -10,21 +10,18 @@ from extractbench_nb.core.text.choosing import (
     judge_of_document,
     verdict_of,
 )
-from extractbench_nb.core.text.dates import MONTHS, Date, find_dates, parse_date, unshifted
+from extractbench_nb.core.text.dates import Date, find_dates, parse_date, unshifted
 from extractbench_nb.core.text.differences import abbreviates
-from extractbench_nb.core.text.folding import fold, is_placeholder, normalize, unify
 from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.core.text.offline_judge import OfflineJudge
 from extractbench_nb.core.text.quantities import (
-    currency_signs,
-    in_words,
+    other_writings,
     read_quantity,
     scale_of,
     values_in,
 )
 
 __all__ = [
-    "MONTHS",
     "Date",
     "Judge",
     "JudgeCall",
@@ -35,18 +32,13 @@ __all__ = [
     "abbreviates",
     "check_judge",
     "choose_judge",
-    "currency_signs",
     "find_dates",
     "fingerprint_of",
-    "fold",
-    "in_words",
-    "is_placeholder",
     "judge_of_document",
-    "normalize",
+    "other_writings",
     "parse_date",
     "read_quantity",
     "scale_of",
-    "unify",
     "unshifted",
     "values_in",
     "verdict_of",

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Literal
 
-from extractbench_nb.core.text.folding import any_of, fold
 from extractbench_nb.core.text.quantities import DATA
+from extractbench_nb.support.folding import any_of, fold
 
 Precision = Literal["day", "month", "year"]
 

@@ -27,11 +27,11 @@ from extractbench_nb.core.text.differences import (
     same_quantity,
     same_values,
 )
-from extractbench_nb.core.text.folding import fold
 from extractbench_nb.core.text.judging import Verdict
 from extractbench_nb.core.text.people import same_person
 from extractbench_nb.core.text.rewording import CITATION
 from extractbench_nb.core.text.word_tokens import MAX_LENGTH, MIDDLE_TEXT, Prepared, prepare
+from extractbench_nb.support.folding import fold
 
 _FAIL_CEILING = 0.69
 _FAIL_SHARE = 0.65

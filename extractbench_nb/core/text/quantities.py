@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.text.folding import any_of, unify
+from extractbench_nb.support.folding import any_of, unify
 
 #: Words of numbers, scales, currencies, units and months.
 DATA: dict[str, Any] = json.loads(
@@ -184,24 +184,27 @@ def scale_of(word: str) -> float:
     return float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
 
 
-def currency_signs(code: str) -> list[str]:
-    """Return the signs of a currency code in lower case: ``$`` for ``usd``."""
-    return [sign for sign, name in CURRENCY_SIGNS.items() if name == code]
-
-
 _NUMBER_WORDS = {number: word for word, number in SMALL_NUMBERS.items()}
 _HUNDRED = 100
 
 
-def in_words(number: float) -> str | None:
-    """Write a whole number from 0 to 99 in English words; None for any other."""
-    if not 0 <= number < _HUNDRED or number != int(number):
-        return None
-    whole = int(number)
+def other_writings(value: float | str) -> list[str]:
+    """Return other ways to write a whole number below 100 (words) or a currency code (signs).
+
+    Examples
+    --------
+    >>> other_writings(21), other_writings("usd"), other_writings(0.5)
+    (['twenty-one'], ['$'], [])
+    """
+    if isinstance(value, str):
+        return [sign for sign, name in CURRENCY_SIGNS.items() if name == value]
+    if not 0 <= value < _HUNDRED or value != int(value):
+        return []
+    whole = int(value)
     if whole in _NUMBER_WORDS:
-        return _NUMBER_WORDS[whole]
+        return [_NUMBER_WORDS[whole]]
     ones = whole % WHOLE_TENS.step
-    return f"{_NUMBER_WORDS[whole - ones]}-{_NUMBER_WORDS[ones]}"
+    return [f"{_NUMBER_WORDS[whole - ones]}-{_NUMBER_WORDS[ones]}"]
 
 
 def read_quantity(text: str) -> Quantity | None:

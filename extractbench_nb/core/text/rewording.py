@@ -10,9 +10,9 @@ from decimal import Decimal
 from functools import cache
 
 from extractbench_nb.core.text.dates import MONTHS
-from extractbench_nb.core.text.folding import any_of
 from extractbench_nb.core.text.lexicon import PHRASES
 from extractbench_nb.core.text.quantities import ORDINALS, UNITS
+from extractbench_nb.support.folding import any_of
 
 _PHRASES = sorted(PHRASES, key=len, reverse=True)
 #: Each phrase contains one of these, most texts none; a test checks the first.

@@ -14,10 +14,10 @@ from functools import cached_property, lru_cache
 
 from extractbench_nb.core.text import lexicon
 from extractbench_nb.core.text.dates import Date, find_dates, parse_date
-from extractbench_nb.core.text.folding import fold, unify
 from extractbench_nb.core.text.people import Person, read_people, read_person
 from extractbench_nb.core.text.quantities import CURRENCY_SIGNS, VALUE_WORDS, Token, read_tokens
 from extractbench_nb.core.text.rewording import reword
+from extractbench_nb.support.folding import fold, unify
 
 # Addresses, in which each character counts; a host without a scheme by its ending.
 _ADDRESS_END = (
