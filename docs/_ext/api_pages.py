@@ -2,7 +2,7 @@
 
 ``.. api:: judges`` expands to a table of the public names of ``extractbench_nb.judges`` and of the
 top-level names that it defines, and to an entry for each. ``.. api::`` without a name is a table of
-the top level, with ``:from: stats gold`` of its names from these packages. A name that several
+the top level, with ``:from: stats gold`` of its names from these rooms. A name that several
 namespaces have is documented in the first of `NAMESPACES`; the others link there.
 """
 
@@ -34,9 +34,8 @@ PACKAGE = "extractbench_nb"
 
 #: The namespaces in reading order; `compat`, which has the names of others, is last.
 NAMESPACES = (
-    *("evaluation", "schema", "field_metrics", "engine", "judges", "batch", "stats", "report"),
-    *("gold", "errors", "pdf", "benchmark", "extraction", "simulation", "tables"),
-    *("construction", "plots", "display", "widgets", "integrations", "compat"),
+    *("core", "core.schema", "judges", "runs", "stats", "gold", "simulation", "pdf", "views"),
+    *("views.plots", "benchmark", "tables", "construction", "integrations", "errors", "compat"),
 )
 
 
@@ -98,7 +97,7 @@ def entry(name: str, value: object, inside: str) -> Entry:
     spaces = [s for s in NAMESPACES if public(s).get(name) is value]
     is_top = public("").get(name) is value
     if is_top and not inspect.ismodule(value):
-        spaces.append(home_package(value))
+        spaces.append(home_room(value))
     space = [*spaces, inside][0]
     at = f"{PACKAGE}.{name}" if is_top or not space else f"{PACKAGE}.{space}.{name}"
     return Entry(at, space, value)
@@ -107,25 +106,25 @@ def entry(name: str, value: object, inside: str) -> Entry:
 def entries(space: str) -> list[Entry]:
     """Return the names of a namespace: classes, functions, constants, modules."""
     values = public(space)
-    values |= {n: v for n, v in public("").items() if space and home_package(v) == space}
+    values |= {n: v for n, v in public("").items() if space and home_room(v) == space}
     found = [entry(n, v, space) for n, v in values.items()]
     return sorted(found, key=lambda e: (not callable(e.value), inspect.ismodule(e.value), e.name))
 
 
-def home_package(value: object) -> str:
-    """Return the package that defines an object: ``stats`` for `compare_runs`."""
+def home_room(value: object) -> str:
+    """Return the room that defines an object: ``stats`` for `compare_runs`."""
     return getattr(value, "__module__", "").removeprefix(PACKAGE).lstrip(".").partition(".")[0]
 
 
 # --- the directive --------------------------------------------------------------------------------
 
 
-def source(space: str, packages: frozenset[str] | None = None) -> Iterator[str]:
+def source(space: str, rooms: frozenset[str] | None = None) -> Iterator[str]:
     """Yield the reStructuredText of a namespace, or a table of top-level names."""
     found = entries(space)
     shown = [e for e in found if not inspect.ismodule(e.value)]
-    if packages is not None:
-        shown = [e for e in shown if home_package(e.value) in packages]
+    if rooms is not None:
+        shown = [e for e in shown if home_room(e.value) in rooms]
     if space:
         yield from (f".. automodule:: {PACKAGE}.{space}", "   :no-members:", "")
     yield from (".. list-table::", "   :class: api-summary", "   :widths: 30 70", "")
@@ -160,16 +159,16 @@ def documented(each: Entry) -> Iterator[str]:
 
 
 class Api(SphinxDirective):
-    """``.. api:: NAMESPACE``, with ``:from:`` and packages for a part of the top level."""
+    """``.. api:: NAMESPACE``, with ``:from:`` and rooms for a part of the top level."""
 
     optional_arguments = 1
     option_spec: ClassVar = {"from": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         """Expand the namespace and parse the result."""
-        packages = self.options.get("from")
+        rooms = self.options.get("from")
         space = self.arguments[0] if self.arguments else ""
-        lines = source(space, packages and frozenset(packages.split()))
+        lines = source(space, rooms and frozenset(rooms.split()))
         section = nodes.section(document=self.state.document)
         self.state.nested_parse(StringList([*lines], self.get_location()), 0, section)
         return section.children
@@ -212,14 +211,17 @@ def resolve(
     """Resolve names that docstrings write shorter than in full: ``LLMJudge``, ``xb.gold.audit``.
 
     A name in lower case without a namespace is one of the top level or of the page's namespace. A
-    name of a class is looked up in all namespaces.
+    name of a class is looked up in all namespaces. ``xb.schema`` is the module ``core.schema``.
     """
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"].removesuffix("()").removeprefix("xb.").removeprefix(f"{PACKAGE}.")
     objects = env.domains.python_domain.objects
+    full = {space.rpartition(".")[2]: space for space in NAMESPACES}
+    first, _, rest = target.partition(".")
     page = node["refdoc"].rpartition("/")[2]
-    found = [p for p in (f"{PACKAGE}.{target}", f"{PACKAGE}.{page}.{target}") if p in objects][:1]
+    tried = (target, f"{full.get(first, first)}.{rest}", f"{full.get(page, page)}.{target}")
+    found = [f"{PACKAGE}.{path}" for path in tried if f"{PACKAGE}.{path}" in objects][:1]
     if not found and target[:1].isupper():
         ends = [path for path in objects if path.endswith(f".{target}")]
         found = [path for path in ends if not objects[path].aliased]

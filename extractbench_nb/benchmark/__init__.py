@@ -1,5 +1,7 @@
 """The ExtractBench paper: printed and recomputed tables, errata, complexity."""
 
+from typing import TYPE_CHECKING
+
 from extractbench_nb.benchmark.baseline import (
     BaselineTables,
     baseline_tables,
@@ -14,6 +16,7 @@ from extractbench_nb.benchmark.domain_facts import gold_figures
 from extractbench_nb.benchmark.paper_counts import counts
 from extractbench_nb.benchmark.paper_errata import claims, errata
 from extractbench_nb.benchmark.paper_tables import compare, published, style, table
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "BaselineTables",
@@ -31,3 +34,6 @@ __all__ = [
     "style",
     "table",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

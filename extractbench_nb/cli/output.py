@@ -15,6 +15,7 @@ import click
 
 from extractbench_nb.core import PROFILES
 from extractbench_nb.errors import ExtractBenchError
+from extractbench_nb.support.moved import moved_hint
 from extractbench_nb.support.wording import document_json
 
 if TYPE_CHECKING:
@@ -24,11 +25,20 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class OrderedGroup(click.Group):
-    """Lists commands in the order of their definition, not alphabetically."""
+    """Lists commands in the order of their definition; names the successors of those that went."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in that order."""
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; if it has moved or gone, the error says what to use."""
+        hint = moved_hint(f"{ctx.command_path} {args[0]}")
+        if hint:
+            ctx.fail(hint)
+        return super().resolve_command(ctx, args)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

@@ -11,6 +11,8 @@ These import paths exist:
 "Come from extract-bench".
 """
 
+from typing import TYPE_CHECKING
+
 from extractbench_nb.compat.metric_classes import (
     BaseMetric,
     MetricConfig,
@@ -24,6 +26,7 @@ from extractbench_nb.compat.reports import (
     read_report,
 )
 from extractbench_nb.compat.structured import StructuredEvaluator, StructuredEvaluatorConfig
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "BaseMetric",
@@ -37,3 +40,6 @@ __all__ = [
     "global_metric_registry",
     "read_report",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

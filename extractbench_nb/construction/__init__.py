@@ -1,5 +1,7 @@
 """One table from many documents (AOE): comparing it, its data, retrieval, figures."""
 
+from typing import TYPE_CHECKING
+
 from extractbench_nb.construction import aoe
 from extractbench_nb.construction.answers import read_answer
 
@@ -19,6 +21,7 @@ from extractbench_nb.construction.retrieval import texts_of as texts_of
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_comparison import TableComparison
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "Retriever",
@@ -36,3 +39,6 @@ __all__ = [
     "rules_of",
     "split_documents",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

@@ -1,5 +1,7 @@
 """Reviewing gold: the audit, annotations, suspects, corrections, rules, agreement."""
 
+from typing import TYPE_CHECKING
+
 from extractbench_nb.core import RULES
 
 # for other rooms
@@ -18,6 +20,7 @@ from extractbench_nb.gold.findings import Audit, sample_findings
 from extractbench_nb.gold.published_checks import judged_findings, published_findings
 from extractbench_nb.gold.rules import check_rules
 from extractbench_nb.gold.versions import apply, effect, history
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "RULES",
@@ -36,3 +39,6 @@ __all__ = [
     "save_corrections",
     "suspects",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

@@ -1,5 +1,7 @@
 """PDFs: their text, the places of values in it, and images of their pages."""
 
+from typing import TYPE_CHECKING
+
 from extractbench_nb.pdf.evidence import find_evidence, ground_values, grounded
 
 # for other rooms
@@ -17,6 +19,7 @@ from extractbench_nb.pdf.page_text import tidy as tidy
 from extractbench_nb.pdf.page_text import words_of as words_of
 from extractbench_nb.pdf.pages import read_layers as read_layers
 from extractbench_nb.pdf.pages import read_pages as read_pages
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "PageImage",
@@ -25,3 +28,6 @@ __all__ = [
     "grounded",
     "render_page",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

@@ -1,8 +1,11 @@
 """Corruptions of documents, and the sensitivity of metrics to them."""
 
+from typing import TYPE_CHECKING
+
 from extractbench_nb.simulation.catalogue import corruptions
 from extractbench_nb.simulation.corrupt import Corrupted, corrupt_document
 from extractbench_nb.simulation.curves import sensitivity
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "Corrupted",
@@ -10,3 +13,6 @@ __all__ = [
     "corruptions",
     "sensitivity",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

@@ -1,5 +1,7 @@
 """Uncertainty: intervals, paired comparisons, agreement, calibration, failure tables, the gate."""
 
+from typing import TYPE_CHECKING
+
 from extractbench_nb.stats.agreements import Agreement, agreement
 
 # for other rooms
@@ -26,6 +28,7 @@ from extractbench_nb.stats.intervals import wilson_interval as wilson_interval
 from extractbench_nb.stats.judge_agreements import JudgeAgreement, judge_agreement
 from extractbench_nb.stats.reviews import ReviewPlan, review_plan
 from extractbench_nb.stats.risk import RiskCoverage, risk_coverage
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "Agreement",
@@ -51,3 +54,6 @@ __all__ = [
     "self_consistency",
     "validity_by_length",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

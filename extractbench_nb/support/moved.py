@@ -10,18 +10,24 @@ from typing import NoReturn
 
 
 @cache
-def _rows() -> dict[str, dict[str, str]]:
-    """Return the rows of the table by the old name."""
+def moved_rows() -> dict[str, dict[str, str]]:
+    """Return the rows of the table (old, new, note) by the old name."""
     text = (files("extractbench_nb.support") / "moved.csv").read_text(encoding="utf-8")
     return {row["old"]: row for row in csv.DictReader(text.splitlines())}
 
 
 def moved_hint(old: str) -> str:
     """Return a sentence that says where a name is now, or what to use; empty for other names."""
-    row = _rows().get(old)
-    if row is None:
+    rows = moved_rows()
+    if old not in rows:
         return ""
-    return f"{old} is now {row['new']}" if row["new"] else f"{old} is gone: {row['note']}"
+    new, note = rows[old]["new"], rows[old]["note"]
+    hint = f"{old} is now {new}" if new else f"{old} is gone"
+    inside = (row for name, row in rows.items() if new and name.startswith(f"{old}."))
+    example = next((row for row in inside if row["new"].startswith(f"{new}.")), None)
+    if example:
+        hint += f", e.g. {example['old']} is now {example['new']}"
+    return f"{hint}. {note}" if note else hint
 
 
 def moved_names(module: str) -> Callable[[str], NoReturn]:

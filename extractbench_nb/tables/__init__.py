@@ -1,5 +1,8 @@
 """Tables as grids of cells: reading, GriTS and other metrics, canonical form, detected objects."""
 
+from typing import TYPE_CHECKING
+
+from extractbench_nb.support.moved import moved_names
 from extractbench_nb.tables.batches import TableScores, array_tables, evaluate_tables
 
 # for other rooms
@@ -72,3 +75,6 @@ __all__ = [
     "read_table",
     "to_objects",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

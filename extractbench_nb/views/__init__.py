@@ -1,5 +1,8 @@
 """What people look at: interactive views with static twins, cards, figures and reports."""
 
+from typing import TYPE_CHECKING
+
+from extractbench_nb.support.moved import moved_names
 from extractbench_nb.views.formatting import format_frames
 
 # for other rooms
@@ -22,3 +25,6 @@ __all__ = [
     "workbench",
     "write_report",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

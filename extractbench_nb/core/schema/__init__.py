@@ -1,5 +1,7 @@
 """JSON Schema to a typed AST: parsing, ``evaluation_config`` and presets, walking, complexity."""
 
+from typing import TYPE_CHECKING
+
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.core.schema.complexity import keys_outside_arrays as keys_outside_arrays
 from extractbench_nb.core.schema.complexity import schema_complexity as schema_complexity
@@ -25,6 +27,7 @@ from extractbench_nb.core.schema.schema_nodes import shown_metric as shown_metri
 from extractbench_nb.core.schema.schema_nodes import shown_nodes as shown_nodes
 from extractbench_nb.core.schema.schema_nodes import state_of as state_of
 from extractbench_nb.core.schema.validation import Validation as Validation
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "PRESETS",
@@ -35,3 +38,6 @@ __all__ = [
     "parse_schema",
     "presets",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)
