@@ -9,14 +9,10 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, rows_of
+from extractbench_nb.benchmark.schema_sizes import keys_outside_arrays, schema_complexity
 from extractbench_nb.core import pair_up
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema import (
-    SchemaSource,
-    keys_outside_arrays,
-    parse_schema,
-    schema_complexity,
-)
+from extractbench_nb.core.schema import SchemaSource, parse_schema
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs import (
     DEPTH,

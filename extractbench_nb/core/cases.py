@@ -16,7 +16,7 @@ from extractbench_nb.core.evaluation_frames import node_outcome
 from extractbench_nb.core.profile_rules import Profile, get_profile
 from extractbench_nb.core.records import settled
 from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.core.schema.schema_nodes import MISSING, Children, Schema
+from extractbench_nb.core.schema.schema_nodes import EMPTY, MISSING, Children, Schema, state_of
 from extractbench_nb.core.scoring import Scored, point_score
 from extractbench_nb.core.text.choosing import choose_judge
 from extractbench_nb.core.text.judging import Judge
@@ -37,6 +37,15 @@ class Case(NamedTuple):
     predicted: Any
     types: tuple[str, ...] = ()
     expected: bool | None = None
+
+    @property
+    def states(self) -> tuple[str, str]:
+        """The states of both values; an empty list is empty, whatever the types."""
+        gold, predicted = (
+            EMPTY if isinstance(value, list) and not value else state_of(value)
+            for value in (self.gold, self.predicted)
+        )
+        return gold, predicted
 
 
 def check_gold(number: int, gold: Any) -> None:

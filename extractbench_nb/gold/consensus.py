@@ -7,7 +7,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from extractbench_nb.core import (
     resolve_union,
 )
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema import PRESENT, Children, Node, Schema, parse_schema
+from extractbench_nb.core.schema import Node, Schema, parse_schema
 from extractbench_nb.core.text import OfflineJudge
 from extractbench_nb.core.values import (
     BRACKETED,
@@ -403,9 +402,7 @@ class _Comparison:
     def _aligned(self, node: Node, one: list[Any], two: list[Any]) -> list[tuple[int, int]]:
         if id(node) not in self._arrays:
             self._kept.append(node)
-            self._arrays[id(node)] = replace(
-                node, kind="array", loaded=Children(items=node), loader=None, _choices={}
-            )
+            self._arrays[id(node)] = node.as_items()
         self._kept += [one, two]
         return self._aligner(self._arrays[id(node)], one, two)
 
@@ -434,7 +431,7 @@ def _of_fields(fields: pd.DataFrame, arrays: Mapping[str, Any], votes: _Votes) -
         consensus, agreeing = votes.comparison.consensus(node, rows["predicted"].tolist())
         if agreeing < needed or not _says_something(consensus):
             continue
-        kind = "differs_from_gold" if first["gold_state"] == PRESENT else "empty_in_gold"
+        kind = "differs_from_gold" if first["gold_state"] == "present" else "empty_in_gold"
         yield _Place(str(path), first["field"], kind, first["gold"], consensus, agreeing)
 
 
@@ -473,7 +470,7 @@ def _arrays(fields: pd.DataFrame, matches: pd.DataFrame) -> dict[str, dict[str, 
     """Return one row of ``fields`` for each array that has items, by path."""
     rows = fields[fields["path"].isin(matches["path"].unique()) & fields["schema_path"].notna()]
     # a run without the array does not show what a union is for it
-    rows = rows.sort_values("predicted_state", key=lambda s: s.ne(PRESENT), kind="stable")
+    rows = rows.sort_values("predicted_state", key=lambda s: s.ne("present"), kind="stable")
     records: list[dict[Any, Any]] = rows.drop_duplicates("path").to_dict("records")
     return {row["path"]: row for row in records}
 

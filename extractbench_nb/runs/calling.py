@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.core.schema import BY_FIELD, parse_schema
+from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.core.values import escape_pointer
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges import (
@@ -143,8 +143,8 @@ def document_text(pdf: Path) -> str:
 def plain_schema(schema: Any) -> dict[str, Any]:
     """Return a JSON Schema without its envelope and ``evaluation_config`` annotations."""
     document = parse_schema(schema).document
-    ours = (_ANNOTATION, BY_FIELD)
-    return {key: _plain(key, value) for key, value in document.items() if key not in ours}
+    kept = {key: value for key, value in document.items() if not key.startswith(_ANNOTATION)}
+    return {key: _plain(key, value) for key, value in kept.items()}
 
 
 _ANNOTATION = "evaluation_config"
@@ -200,13 +200,6 @@ def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
         waiting.extend(reversed(below))
     return found
 
-
-#: Reasons why a call gave no output: those of the model, and passing ones of the service.
-#: After the passing ones a document is asked about again when its run is resumed.
-PASSING = (
-    *("rate_limited", "timeout", "server_error", "connection", "bad_key", "not_found", "redirect"),
-)
-REASONS = ("page_limit", "context_length", "schema_rejected", "refused", "other", *PASSING)
 
 _WORDS = {
     "context_window": "context_length",

@@ -13,22 +13,14 @@ from itertools import groupby
 from numbers import Integral
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import pandas as pd
 from pandas.api import types
 
 from extractbench_nb.core import Alternative, by_document, read_accepted, read_predicted
 from extractbench_nb.core.frames import Column, as_pandas
-from extractbench_nb.core.schema import (
-    ENVELOPES,
-    STRUCTURE_OR_REF,
-    Schema,
-    fields_of,
-    nodes_of,
-    parse_schema,
-    with_metrics,
-)
+from extractbench_nb.core.schema import Schema, is_schema, parse_schema
 from extractbench_nb.core.values import (
     canonical,
     plain_levels,
@@ -36,6 +28,7 @@ from extractbench_nb.core.values import (
     read_document,
 )
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
+from extractbench_nb.runs.dataset import Documents
 from extractbench_nb.runs.rows import (
     SUMMARIES,
     is_time,
@@ -45,23 +38,6 @@ from extractbench_nb.runs.rows import (
 )
 from extractbench_nb.support.files import reading
 from extractbench_nb.support.wording import fitted
-
-
-class Documents(Protocol):
-    """What a batch needs of a dataset; `xb.load_dataset` gives one."""
-
-    @property
-    def documents(self) -> pd.DataFrame:
-        """One row per document, with columns document, domain and schema."""
-        ...
-
-    def schema(self, schema_id: str, /) -> Any:
-        """Return the JSON Schema of an id in ``documents["schema"]``."""
-        ...
-
-    def gold(self, document_id: str, /) -> Any:
-        """Return the gold value of a document."""
-        ...
 
 
 class Cell(NamedTuple):
@@ -160,8 +136,6 @@ def without_notes(part: Any) -> Any:
 
 # --- runs ---------------------------------------------------------------------------------------
 
-#: Keys by which a dict is taken for a schema, and not for schemas by id.
-_SCHEMA_KEYS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
 _SUFFIX = ".json"
 _LAYOUT = "expected the layout run/document.json"
 _NEEDED = ("run", "document", "predicted")
@@ -323,7 +297,7 @@ class _CellReader:
         self.schemas: dict[str, Schema] = {}
         self._schema_ids = {schema for _, schema, _ in self.known.values()}
         is_by_id = isinstance(given, Mapping) and (
-            self._schema_ids.issuperset(given) or _SCHEMA_KEYS.isdisjoint(given)
+            self._schema_ids.issuperset(given) or not is_schema(given)
         )
         self.one: Any = None if is_by_id else given
         self.by_id: Mapping[str, Any] = given if is_by_id else {}
@@ -429,16 +403,16 @@ def _with_metrics(
     changed: dict[str, Schema] = {}
     met: set[str] = set()
     for key, schema in schemas.items():
-        own = {name: metric for name, metric in metrics.items() if nodes_of(schema.root, name)}
+        own = {name: metric for name, metric in metrics.items() if schema.nodes_of(name)}
         met |= own.keys()
         try:
-            changed[key] = with_metrics(schema, own) if own else schema
+            changed[key] = parse_schema(schema, metrics=own) if own else schema
         except ConfigError as error:
             problem = f"{error.problem} (schema {labels[key]!r})"
             raise ConfigError(error.pointer, problem) from None
     for name in metrics:
         if name not in met:
-            known = set[str]().union(*map(fields_of, schemas.values()))
+            known = {node.field or "$" for s in schemas.values() for node in s.nodes()}
             raise InputError(f"metrics: no schema has the field {name!r}; {nearest(name, known)}")
     keys = {key: _key_of(schema) for key, schema in changed.items()}
     moved = tuple(cell._replace(schema_key=keys[cell.schema_key]) for cell in cells)

@@ -11,13 +11,7 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.core import OUTCOMES, Evaluation
-from extractbench_nb.core.schema import (
-    Schema,
-    Shown,
-    params_text,
-    shown_metric,
-    shown_nodes,
-)
+from extractbench_nb.core.schema import Schema, Shown
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats import gather
 from extractbench_nb.support.nodes import Node, h
@@ -48,7 +42,7 @@ class TreeNode(NamedTuple):
 
 def schema_tree(schema: Schema, source: object = None) -> list[TreeNode]:
     """List the nodes of a schema in document order."""
-    listed = shown_nodes(schema)
+    listed = schema.shown()
     paths = {row.node.schema_path for row in listed}
     found = {} if source is None else tallies(paths, rows_of_schema(schema, paths, source))
     below = [0] * len(listed)  # the number of nodes below each node
@@ -78,9 +72,8 @@ def _notes(row: Shown, below: int) -> list[str]:
         notes.append("required")
     if node.nullable:
         notes.append("nullable")
-    metric = shown_metric(node)
-    if metric is not None:
-        notes.append(metric + params_text(node))
+    if node.metric is not None:
+        notes.append(node.metric + node.params_text)
     if node.ref is not None:
         notes.append(("↻ " if row.folded else "→ ") + node.ref)
     return notes

@@ -9,7 +9,6 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.core import Case, Profile, Verdicts
-from extractbench_nb.core.schema import EMPTY, PRESENT, state_of
 from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import json_type
 from extractbench_nb.errors import InputError
@@ -95,14 +94,10 @@ def empty_text(bench: model.Bench, shown: str) -> str:
 
 def case_pair(case: Case) -> Pair:
     """Return both sides with their states; a list or object that is compared as its JSON text."""
-    states = [
-        EMPTY if isinstance(value, list) and not value else state_of(value)
-        for value in (case.gold, case.predicted)
-    ]
     kinds = {json_type(case.gold), json_type(case.predicted)}
-    if states == [PRESENT, PRESENT] and kinds & {"array", "object"}:
-        return Pair(model.side_text(case.gold), model.side_text(case.predicted), *states)
-    return Pair(model.present(case.gold), model.present(case.predicted), *states)
+    if case.states == ("present", "present") and kinds & {"array", "object"}:
+        return Pair(model.side_text(case.gold), model.side_text(case.predicted), *case.states)
+    return Pair(model.present(case.gold), model.present(case.predicted), *case.states)
 
 
 def verdict_texts(found: Verdicts, at: int) -> tuple[str, str]:

@@ -21,8 +21,8 @@ from extractbench_nb.benchmark.complexities import (
     count_fields,
     field_definitions,
 )
+from extractbench_nb.benchmark.schema_sizes import keys_outside_arrays, schema_complexity
 from extractbench_nb.core.schema import parse_schema
-from extractbench_nb.core.schema.complexity import keys_outside_arrays, schema_complexity
 from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE
 
 needs_dataset = pytest.mark.skipif(

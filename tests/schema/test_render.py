@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.schema.schema_nodes import shown_nodes
 from extractbench_nb.views.schema_view import schema_tree
 
 STRING = {"type": "string"}
@@ -170,7 +169,7 @@ def test_branches_are_told_apart(branches: list[Any], names: list[str]) -> None:
             "properties": {"p": {"oneOf": branches}},
         }
     )
-    rows = [row for row in shown_nodes(schema) if row.parent == 1]
+    rows = [row for row in schema.shown() if row.parent == 1]
     assert [row.name for row in rows] == names
     for name in names:
         assert f"─ {name}: " in repr(schema)

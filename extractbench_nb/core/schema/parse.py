@@ -254,21 +254,12 @@ def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
         raise ConfigError(None, f"{where}: {error.problem}") from None
 
 
-def nodes_of(root: Node, field: str) -> list[Node]:
-    """Return the nodes of a field; several where branches of a union declare it each."""
-    found, todo = [], [root]
-    while todo:
-        node = todo.pop()
-        if (node.field or "$") == field:
-            found.append(node)
-        else:
-            todo.extend(child for child in node.children if field.startswith(child.field))
-    return found
+def is_schema(document: Mapping[str, Any]) -> bool:
+    """Whether an object has a keyword of a schema, rather than schemas by id."""
+    return not _KEYWORDS.isdisjoint(document)
 
 
-def fields_of(schema: Schema) -> set[str]:
-    """Return the fields of a schema; recursive references are unfolded once."""
-    return {node.field or "$" for node in schema.nodes()}
+_KEYWORDS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
 
 
 def _root(document: dict[str, Any], checked: bool) -> Node:
@@ -279,9 +270,9 @@ def _root(document: dict[str, Any], checked: bool) -> Node:
     about: dict[str, Any] = {"schema_path": "$", "field": "", "name": "$", "depth": 0}
     root = _node(outline, outline.root, None, required=True, **about)
     for field, config in outline.by_field.items():
-        at, nodes = f"/{BY_FIELD}/{escape_pointer(field)}", nodes_of(root, field)
+        at, nodes = f"/{BY_FIELD}/{escape_pointer(field)}", Schema(root, document).nodes_of(field)
         if not nodes:
-            known = fields_of(Schema(root, document))
+            known = {node.field or "$" for node in Schema(root, document).nodes()}
             raise ConfigError(at, f"there is no field {field!r}; {nearest(field, known)}")
         for node in nodes if checked else ():
             assert _catalogue is not None  # noqa: S101 - the registry is loaded by now

@@ -276,6 +276,42 @@ class Node:
         return self._choices[key]
 
     @property
+    def metric(self) -> str | None:
+        """The node's metric ids as one text; None if the node is not scored."""
+        if self.config is None:
+            return None
+        return " + ".join(spec.metric_id for spec in self.config.metrics)
+
+    @property
+    def params_text(self) -> str:
+        """The declared params of the node's metric as one text, empty where there are none."""
+        specs = self.config.metrics if self.config is not None and self.declared else ()
+        params = dict(specs[0].params) if len(specs) == 1 else {}
+        if not params:
+            return ""
+        return "(" + ", ".join(f"{key}={value!r}" for key, value in params.items()) + ")"
+
+    def params_of(self, metric: str) -> Mapping[str, Any]:
+        """Return the declared params of one of the node's metrics.
+
+        Parameters
+        ----------
+        metric : str
+            Id of the metric.
+
+        Returns
+        -------
+        mapping
+            Empty if the node has no such metric.
+        """
+        specs = self.config.metrics if self.config is not None else ()
+        return next((spec.params for spec in specs if spec.metric_id == metric), {})
+
+    def as_items(self) -> Node:
+        """Return an array whose items are this node; its other properties are the node's own."""
+        return replace(self, kind="array", loaded=Children(items=self), loader=None, _choices={})
+
+    @property
     def weight(self) -> float:
         """The node's ``aggregation_weight``."""
         return self.config.weight if self.config is not None else 1.0
@@ -435,6 +471,51 @@ class Schema:
             if goes_below(node, met):
                 stack.extend(reversed(list(node.children)))
 
+    def nodes_of(self, field: str) -> list[Node]:
+        """Return the nodes of a field; several where branches of a union declare it each.
+
+        Parameters
+        ----------
+        field : str
+            As in the column ``field``: ``lines[].amount``; ``$`` is the root.
+
+        Returns
+        -------
+        list of Node
+            Recursive references are unfolded as far as the field goes.
+        """
+        found, todo = [], [self.root]
+        while todo:
+            node = todo.pop()
+            if (node.field or "$") == field:
+                found.append(node)
+            else:
+                todo.extend(child for child in node.children if field.startswith(child.field))
+        return found
+
+    def shown(self) -> list[Shown]:
+        """List the nodes that get a row in views: all but scalar branches, in schema order.
+
+        Returns
+        -------
+        list of Shown
+            Node, place of the row above, name, and places of the rows below.
+        """
+        rows: list[Shown] = []
+        met: set[frozenset[str]] = set()
+        stack: list[tuple[Node, int | None, str]] = [(self.root, None, "$")]
+        while stack:
+            node, parent, name = stack.pop()
+            at = len(rows)
+            below = _shown_children(node, met)
+            rows.append(Shown(node, parent, name, below is None, []))
+            if parent is not None:
+                rows[parent].below.append(at)
+            names = _names(below or [])
+            named = [(child, at, name) for child, name in zip(below or [], names, strict=True)]
+            stack.extend(reversed(named))
+        return rows
+
     def to_frame(self) -> pd.DataFrame:
         """List the schema, one row per node.
 
@@ -452,11 +533,11 @@ class Schema:
                 node.depth,
                 node.required,
                 node.nullable,
-                shown_metric(node),
+                node.metric,
                 _params(node),
                 node.description,
             )
-            for node, *_ in shown_nodes(self)
+            for node, *_ in self.shown()
         )
 
     def __repr__(self) -> str:
@@ -497,25 +578,6 @@ class Shown(NamedTuple):
     below: list[int]
 
 
-def shown_nodes(schema: Schema) -> list[Shown]:
-    """List the nodes that get a row: all but scalar branches, in schema order."""
-    rows: list[Shown] = []
-    met: set[frozenset[str]] = set()
-    stack: list[tuple[Node, int | None, str]] = [(schema.root, None, "$")]
-    while stack:
-        node, parent, name = stack.pop()
-        at = len(rows)
-        below = _shown_children(node, met)
-        rows.append(Shown(node, parent, name, below is None, []))
-        if parent is not None:
-            rows[parent].below.append(at)
-        named = [
-            (child, at, name) for child, name in zip(below or [], _names(below or []), strict=True)
-        ]
-        stack.extend(reversed(named))
-    return rows
-
-
 def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
     """Return the nodes that have a row below this one; None if it is not unfolded."""
     if not goes_below(node, met):
@@ -553,13 +615,6 @@ def _called(branch: Node) -> str:
     return (branch.ref or branch.schema_path).rpartition("/" if branch.ref else ".")[2]
 
 
-def shown_metric(node: Node) -> str | None:
-    """Return the node's metric ids as one text, None if the node is not scored."""
-    if node.config is None:
-        return None
-    return " + ".join(spec.metric_id for spec in node.config.metrics)
-
-
 def _params(node: Node) -> Any:
     params = [dict(s.params) for s in node.config.metrics] if node.config is not None else [{}]
     return params[0] if len(params) == 1 else params
@@ -567,7 +622,7 @@ def _params(node: Node) -> Any:
 
 def schema_text(schema: Schema, max_lines: int = 400) -> str:
     """Draw the tree with box characters, at most `max_lines` lines."""
-    rows = shown_nodes(schema)
+    rows = schema.shown()
     lines: list[str] = []
     indents = [""] * len(rows)
     for at, row in enumerate(rows[:max_lines]):
@@ -583,18 +638,9 @@ def schema_text(schema: Schema, max_lines: int = 400) -> str:
     return "\n".join(lines)
 
 
-def params_text(node: Node) -> str:
-    """Return the declared params of a node's metric as one text, empty where there are none."""
-    declared = node.config is not None and node.declared and len(node.config.metrics) == 1
-    params = dict(node.config.metrics[0].params) if declared and node.config is not None else {}
-    if not params:
-        return ""
-    return "(" + ", ".join(f"{key}={value!r}" for key, value in params.items()) + ")"
-
-
 def schema_html(schema: Schema, open_nodes: int = 60) -> str:
     """Draw the tree as nested ``<details>``; the first `open_nodes` are unfolded."""
-    rows = shown_nodes(schema)
+    rows = schema.shown()
     head = f"Schema · {len(rows)} nodes · depth {max(row.node.depth for row in rows)}"
     budget = [open_nodes]
     body = _html_node(rows, 0, budget)
@@ -630,7 +676,7 @@ def _notes(row: Shown) -> list[tuple[str, str]]:
         notes.append(("note", f"↻ {node.ref}"))
     if node.required and node.field and node.name != "[]":
         notes.append(("note", "required"))
-    metric = shown_metric(node)
+    metric = node.metric
     if metric is not None:
-        notes.append(("metric", metric + params_text(node)))
+        notes.append(("metric", metric + node.params_text))
     return notes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
-from extractbench_nb.core.schema.schema_nodes import Node
+from extractbench_nb.core.schema import Node, SchemaSource, parse_schema
 
 
 class SchemaComplexity(NamedTuple):
