@@ -6,15 +6,19 @@ its dataset card, and the abstract of arXiv 2507.16271. Numbers were typed from 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from extractbench_nb.construction.loading import shipped
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.moved import moved_names
 
 __all__ = ["errata", "published"]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)
 
 #: Results with chain of thought, results with retrieval, statistics of the dataset, the text.
 PARTS = ("cot", "rag", "domains", "text")

@@ -38,7 +38,7 @@ def moved_names(module: str) -> Callable[[str], NoReturn]:
     module : str
         ``__name__`` of the namespace.
     """
-    space = module.rpartition(".")[2] if "." in module else ""
+    space = module.partition(".")[2].removeprefix("core.").removeprefix("views.")
     prefix = f"xb.{space}." if space else "xb."
 
     def refuse(name: str) -> NoReturn:
