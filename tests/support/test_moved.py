@@ -1,6 +1,8 @@
 """Names that have moved or gone: each says where it is now, and what the table names exists."""
 
+import re
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ rows = pytest.mark.parametrize("row", ROWS, ids=[row["old"] for row in ROWS])
 
 
 def is_public(name: str) -> bool:
-    """Whether `__all__` of the top and of the rooms has the name, or a class or submodule has it."""
+    """Whether each part is in `__all__` of the namespace before it, or an attribute of a class."""
     value: Any = xb
     for part in name.split(".")[1:]:
         names = getattr(value, "__all__", None)
@@ -39,16 +41,22 @@ def test_a_row_says_where_the_name_is(row: Mapping[str, str], capsys: pytest.Cap
         assert moved_hint(old) in capsys.readouterr().err
         return
     assert not is_public(old)
+    gone = first_unknown(old)
+    if gone:  # the name itself or its namespace; what other rooms use is there, though not public
+        assert moved_hint(gone)
+        with pytest.raises(AttributeError, match=re.escape(moved_hint(gone)) + "$"):
+            attrgetter(gone.removeprefix("xb."))(xb)
+
+
+def first_unknown(name: str) -> str:
+    """The first namespace in a name, or the name itself, that is not there; empty if all are."""
     value: Any = xb
-    prefix = "xb"
-    for part in old.split(".")[1:]:
-        prefix += f".{part}"
-        try:
-            value = getattr(value, part)  # what other rooms use is there, though not public
-        except AttributeError as error:
-            assert moved_hint(prefix)
-            assert str(error).endswith(moved_hint(prefix))
-            return
+    parts = name.split(".")
+    for at, part in enumerate(parts[1:], 2):
+        if not hasattr(value, part):
+            return ".".join(parts[:at])
+        value = getattr(value, part)
+    return ""
 
 
 @pytest.mark.parametrize(
