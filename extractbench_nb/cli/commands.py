@@ -27,7 +27,7 @@ from extractbench_nb.cli.output import (
     scoring_options,
     statistics_options,
 )
-from extractbench_nb.core import Evaluation, scores_text
+from extractbench_nb.core import Evaluation
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import UNITS
@@ -116,7 +116,7 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
         warnings = records(ev.warnings)
         print_json({"summary": _counts_and_scores(ev.summary), **frames, "warnings": warnings})
     else:
-        print_text(scores_text(ev))
+        print_text(ev.scores_text())
         if ev.inputs.problem is not None:
             print_text(f"  not JSON: {ev.inputs.problem}")
         _print_arrays(ev)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.compat.structured import with_absolute_tolerances
-from extractbench_nb.core import Aligner, Evaluation, evaluate, evaluate_async, evaluation_html
+from extractbench_nb.core import Aligner, Evaluation, evaluate, evaluate_async
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.core.values import member, read_document
@@ -167,7 +167,7 @@ class EvaluationReport(Fields):
 
     def _repr_html_(self) -> str:
         name = document_text(self.output_name, 120)
-        return f"<div><strong>Report {name}</strong></div>{evaluation_html(self.evaluation)}"
+        return f"<div><strong>Report {name}</strong></div>{self.evaluation._repr_html_()}"
 
 
 class ReportBuilder:

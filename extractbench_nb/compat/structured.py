@@ -7,19 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from extractbench_nb.compat.metric_classes import MetricResult
-from extractbench_nb.core import (
-    Aligner,
-    Evaluation,
-    Leaf,
-    Scored,
-    evaluate,
-    evaluate_async,
-    normal_url,
-    settled,
-)
-from extractbench_nb.core.schema import MISSING, Schema, SchemaSource, Unusable, parse_schema
+from extractbench_nb.core import Aligner, Evaluation, evaluate, evaluate_async
+from extractbench_nb.core.schema import Schema, SchemaSource, parse_schema
 from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import json_text, without_brackets
+from extractbench_nb.support.folding import normal_url
 from extractbench_nb.views import COUNTS, field_outcomes
 
 
@@ -150,13 +142,13 @@ def _published(ev: Evaluation) -> dict[str, Any]:
     results: dict[str, dict[str, MetricResult]] = {}
     for leaf in ev.records:
         # the rows are those of the same verdicts, in the same order
-        pairs = [(verdict, next(rows)) for verdict in settled(leaf)] if leaf.counted else []
+        pairs = [(verdict, next(rows)) for verdict in leaf.settled] if leaf.counted else []
         if pairs:
             quoted = pairs[0][1]["path"] + branches.get(id(leaf.node), "")
             plain = without_brackets(quoted)
             # a key may hold anything, also what looks like another path
             results[quoted if plain in results else plain] = dict(
-                _result(leaf, verdict, row) for verdict, row in pairs
+                _result(leaf.values, verdict, row) for verdict, row in pairs
             )
     return {"schema": ev.schema, "results": results}
 
@@ -178,7 +170,9 @@ def _disputed_branches(schema: Schema) -> Iterator[tuple[int, str]]:
                 yield id(node.choose(index)), f".{keyword}[{index}]"
 
 
-def _result(leaf: Leaf, verdict: Scored, row: Mapping[str, Any]) -> tuple[str, MetricResult]:
+def _result(
+    values: tuple[Any, Any], verdict: Any, row: Mapping[str, Any]
+) -> tuple[str, MetricResult]:
     """Return a result and the key under which it is published."""
     metric, returned = verdict.metric, verdict.result
     if verdict.outcome == "judge_error":
@@ -187,10 +181,7 @@ def _result(leaf: Leaf, verdict: Scored, row: Mapping[str, Any]) -> tuple[str, M
     if isinstance(returned, MetricResult):  # of a metric that is a class
         name: object = returned.metric_id  # a user's metric may set anything
         return name if isinstance(name, str) else metric, returned
-    gold, extracted = (
-        None if value is MISSING or isinstance(value, Unusable) else value
-        for value in (leaf.gold, leaf.predicted)
-    )
+    gold, extracted = values
     details = {"gold": gold, "extracted": extracted, "reason": row["reason"]}
     if metric == "string_url":
         details["gold_normalized"] = normal_url(json_text(gold))

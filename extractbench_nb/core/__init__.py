@@ -34,16 +34,12 @@ from extractbench_nb.core.evaluation import evaluate, evaluate_async
 from extractbench_nb.core.evaluation import read_predicted as read_predicted
 from extractbench_nb.core.evaluation import refuse_non_json as refuse_non_json
 from extractbench_nb.core.evaluation_frames import OUTCOMES as OUTCOMES
-from extractbench_nb.core.evaluation_frames import chosen_array as chosen_array
-from extractbench_nb.core.evaluation_frames import item_pairs as item_pairs
-from extractbench_nb.core.evaluation_frames import partner_path as partner_path
 from extractbench_nb.core.evaluation_frames import total_cost as total_cost
 from extractbench_nb.core.field_metrics.array_metrics import JUDGE_PARAMS as JUDGE_PARAMS
 from extractbench_nb.core.field_metrics.registry import REGISTRY as REGISTRY
 from extractbench_nb.core.field_metrics.registry import Metric as Metric
 from extractbench_nb.core.field_metrics.registry import MetricScore, metric, metrics
 from extractbench_nb.core.field_metrics.registry import Param as Param
-from extractbench_nb.core.field_metrics.string_metrics import normal_url as normal_url
 from extractbench_nb.core.mismatches import KIND_COLUMN as KIND_COLUMN
 from extractbench_nb.core.mismatches import KIND_NAMES as KIND_NAMES
 from extractbench_nb.core.mismatches import mismatch_frame as mismatch_frame
@@ -58,23 +54,14 @@ from extractbench_nb.core.profile_rules import PROFILES as PROFILES
 from extractbench_nb.core.profile_rules import Profile, profiles
 from extractbench_nb.core.profile_rules import get_profile as get_profile
 from extractbench_nb.core.proxy import proxy_matrix as proxy_matrix
-from extractbench_nb.core.records import Leaf as Leaf
-from extractbench_nb.core.records import settled as settled
 from extractbench_nb.core.registered import register as register
 from extractbench_nb.core.result import Evaluation
 from extractbench_nb.core.result import Inputs as Inputs
-from extractbench_nb.core.result import evaluation_html as evaluation_html
-from extractbench_nb.core.result import outcome_counts as outcome_counts
-from extractbench_nb.core.result import scores_text as scores_text
-from extractbench_nb.core.result import worst_fields as worst_fields
-from extractbench_nb.core.scoring import Scored as Scored
 from extractbench_nb.core.scoring import Scorer as Scorer
 from extractbench_nb.core.similarity import MapItem
 from extractbench_nb.core.similarity import PairScore as PairScore
 from extractbench_nb.core.similarity import array_params as array_params
 from extractbench_nb.core.similarity import pass_threshold as pass_threshold
-from extractbench_nb.core.thresholds import ALIGN as ALIGN
-from extractbench_nb.core.thresholds import PASS as PASS
 from extractbench_nb.core.thresholds import ArrayMatches as ArrayMatches
 from extractbench_nb.core.thresholds import Outcome as Outcome
 from extractbench_nb.core.traversal import Aligner as Aligner

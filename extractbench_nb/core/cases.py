@@ -14,7 +14,6 @@ import numpy as np
 from extractbench_nb.core.evaluation import evaluate, refuse_non_json
 from extractbench_nb.core.evaluation_frames import node_outcome
 from extractbench_nb.core.profile_rules import Profile, get_profile
-from extractbench_nb.core.records import settled
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.schema.schema_nodes import EMPTY, MISSING, Children, Schema, state_of
 from extractbench_nb.core.scoring import Scored, point_score
@@ -135,7 +134,7 @@ class CaseScorer:
         ev = evaluate(schema, gold, predicted, judge=self._judge, profile=self._profile)
         found: dict[str, list[Scored]] = {}
         for leaf in ev.records:
-            found.setdefault(leaf.paths.gold, []).extend(settled(leaf))
+            found.setdefault(leaf.paths.gold, []).extend(leaf.settled)
         for name in named:
             verdicts = found.get(f"$.{name}", [])
             if not verdicts:

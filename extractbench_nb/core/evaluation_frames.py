@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
@@ -13,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.records import ArrayRecord, Leaf, settled, states
+from extractbench_nb.core.records import ArrayRecord, Leaf, states
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Unusable
 from extractbench_nb.core.scoring import Pending, Scored, point_score
 from extractbench_nb.core.values.json_values import SCALARS
@@ -302,31 +301,6 @@ _MOST_NAMED = 12
 _LONGEST_NAME = 300
 
 
-_ITEM = re.compile(r"\[(\d+)\]")
-
-
-def item_pairs(matches: pd.DataFrame) -> dict[str, int | None]:
-    """Return the predicted index of each gold item, by its path; None for a missed one."""
-    names = ["path", "gold_index", "predicted_index"]
-    return {
-        f"{path}[{gold}]": None if predicted is pd.NA else int(predicted)
-        for path, gold, predicted in matches[names].itertuples(index=False)
-        if gold is not pd.NA
-    }
-
-
-def partner_path(path: str, pairs: Mapping[str, int | None]) -> str | None:
-    """Return the predicted path that belongs to one of gold; None below a missed item."""
-    written, end = "", 0
-    for step in _ITEM.finditer(path):
-        index = pairs.get(path[: step.end()], int(step[1]))
-        if index is None:
-            return None
-        written += path[end : step.start()] + f"[{index}]"
-        end = step.end()
-    return written + path[end:]
-
-
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
     """Return the instance path of an array, given by its path or its field."""
     paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
@@ -368,7 +342,7 @@ def summarise(counted: Iterable[Leaf]) -> dict[str, Any]:
     scores, overall, passes, judged = [list[tuple[float, float]]() for _ in range(4)]
     outcomes: Counter[str] = Counter()
     for leaf in counted:
-        verdicts = settled(leaf)
+        verdicts = leaf.settled
         weight = leaf.node.weight
         items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
         score, passed = point_score(verdicts)

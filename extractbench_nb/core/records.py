@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.schema.schema_nodes import PRESENT, Node, Unusable, state_of
+from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, Unusable, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, point_score
 from extractbench_nb.core.similarity import array_score, map_items, pass_threshold
 from extractbench_nb.core.values.json_values import SCALARS, bracketed
@@ -36,6 +36,20 @@ class Leaf:
     predicted: Any
     counted: bool
     verdicts: Sequence[Scored | Pending]
+
+    @property
+    def settled(self) -> list[Scored]:
+        """The verdicts without pending ones."""
+        return [v for v in self.verdicts if type(v) is Scored]
+
+    @property
+    def values(self) -> tuple[Any, Any]:
+        """Both values; None where a side has no value of its own."""
+        gold, predicted = (
+            None if value is MISSING or isinstance(value, Unusable) else value
+            for value in (self.gold, self.predicted)
+        )
+        return gold, predicted
 
     def put(self, position: int, verdict: Scored) -> None:
         """Replace one verdict; records with equal verdicts share the sequence."""
@@ -95,11 +109,6 @@ class Pair:
     accepted: str | None = None
 
 
-def settled(leaf: Leaf) -> list[Scored]:
-    """Return the verdicts of a record without pending ones."""
-    return [v for v in leaf.verdicts if type(v) is Scored]
-
-
 def states(leaf: Leaf) -> tuple[str, str]:
     """Return the states of both sides; a broken container is present where gold is."""
     gold = state_of(leaf.gold, leaf.node)
@@ -140,14 +149,14 @@ def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
         for position, verdict in enumerate(array.verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
                 array.put(position, _aligned_verdict(verdict, array, profile))
-        array.score, array.passed = point_score(settled(array))
+        array.score, array.passed = point_score(array.settled)
 
 
 def record_score(record: Leaf) -> tuple[float | None, bool | None]:
     """Return score and verdict of a record that is decided."""
     if type(record) is ArrayRecord:
         return record.score, record.passed
-    return point_score(settled(record))
+    return point_score(record.settled)
 
 
 def decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: float) -> None:
@@ -209,7 +218,7 @@ def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
         verdict.reasoning
         for pair in unresolved
         for child in pair.children
-        for verdict in settled(child)
+        for verdict in child.settled
         if verdict.outcome == "judge_error"
     )
     first = next(errors, None)

@@ -28,6 +28,7 @@ from extractbench_nb.core.evaluation_frames import (
     array_frame,
     array_row,
     call_rows,
+    chosen_array,
     field_frame,
     field_rows,
     in_order,
@@ -40,7 +41,7 @@ from extractbench_nb.core.frames import DescribedFrames, FrameSpec
 from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ArrayRecord, Leaf, settled
+from extractbench_nb.core.records import ArrayRecord, Leaf
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.values.json_values import canonical, json_text, json_type
@@ -81,22 +82,10 @@ def _counted_rows(ev: Evaluation) -> list[_Row]:
     return [row for row in rows if row[_COUNTED]]
 
 
-def outcome_counts(ev: Evaluation) -> dict[str, int]:
-    """Count the counted rows by outcome, the most frequent first."""
-    return dict(Counter(row[_OUTCOME] for row in _counted_rows(ev)).most_common())
-
-
-def worst_fields(ev: Evaluation, n: int = 8) -> list[dict[str, Any]]:
-    """Return the counted rows that did not pass, lowest score first, those without one before."""
-    bad = [row for row in _counted_rows(ev) if not row[_PASSED]]
-    bad.sort(key=lambda row: (row[_SCORE] is not None, row[_SCORE]))
-    return [dict(zip(FIELD_COLUMNS.names, row, strict=True)) for row in bad[:n]]
-
-
 def card_text(ev: Evaluation) -> str:
     """Write the card as plain text."""
-    lines = [scores_text(ev)]
-    for row in worst_fields(ev, 5):
+    lines = [ev.scores_text()]
+    for row in ev.worst(5):
         score = "  n/a" if row["score"] is None else f"{row['score']:.3f}"
         lines.append(f"  {score} {row['path']}  {_why(row)}")
     return "\n".join(lines)
@@ -112,29 +101,6 @@ def _accepted_note(ev: Evaluation) -> str:
     """Say how many of the counted rows were read as an alternative; empty for none."""
     read = sum(row[_ACCEPTED] is not None for row in _counted_rows(ev))
     return f"{plural(read, 'field')} read as an accepted alternative" if read else ""
-
-
-def scores_text(ev: Evaluation) -> str:
-    """Write scores, counts by outcome, and caveats of the scores."""
-    s = ev.summary
-    head = " · ".join(f"{name} {s[name]:.3f}" for name in _SCORES)
-    counts = ", ".join(f"{n} {name}" for name, n in outcome_counts(ev).items())
-    lines = [
-        f"Evaluation ({ev.meta['profile']}): {head}",
-        f"  {s['passed']:.0f} of {s['evaluated']:.0f} fields pass{': ' if counts else ''}{counts}",
-    ]
-    if not s["evaluated"]:
-        lines.append(f"  {_NOTHING}")
-    if s["judge_errors"]:
-        judged = f"{s['pass_rate_judged']:.3f} of the judged pass" if s["judged"] else "none judged"
-        open_ones = f"{s['judge_errors']:.0f} without a verdict"
-        lines.append(f"  {open_ones}; pass_rate is a lower bound, {judged}")
-    if note := _accepted_note(ev):
-        lines.append(f"  {note}")
-    if s["gold_coverage"] < 1:
-        lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
-    lines.extend(f"  {line}" for line in rule_notes(ev))
-    return "\n".join(lines)
 
 
 def rule_notes(ev: Evaluation) -> list[str]:
@@ -158,7 +124,7 @@ def evaluation_html(ev: Evaluation) -> str:
     scores = "".join(
         f"<span>{name.replace('_', ' ')} <b>{s[name]:.3f}</b></span>" for name in _SCORES
     )
-    counts = " · ".join(f"{n} {name.replace('_', ' ')}" for name, n in outcome_counts(ev).items())
+    counts = " · ".join(f"{n} {name.replace('_', ' ')}" for name, n in ev.outcome_counts().items())
     passes = f"{s['passed']:.0f} of {s['evaluated']:.0f} fields pass"
     head = f"Evaluation · {passes} · profile {ev.meta['profile']}"
     return card_html(
@@ -185,7 +151,7 @@ def _notes_html(ev: Evaluation, s: pd.Series) -> str:
 
 def _worst_html(ev: Evaluation) -> str:
     rows = []
-    for row in worst_fields(ev):
+    for row in ev.worst():
         score = "n/a" if row["score"] is None else f"{row['score']:.2f}"
         texts = (document_text(text, 120) for text in (row["path"], row["metric"], _why(row)))
         values = (document_text(text, 60) for text in _shown_pair(row["gold"], row["predicted"]))
@@ -402,10 +368,88 @@ class Evaluation(DescribedFrames):
             "summary": [self._summary_row(calls)],
         }
 
+    def outcome_counts(self) -> dict[str, int]:
+        """Count the counted rows of ``fields`` by outcome.
+
+        Returns
+        -------
+        dict of str to int
+            The most frequent outcome first.
+        """
+        return dict(Counter(row[_OUTCOME] for row in _counted_rows(self)).most_common())
+
+    def worst(self, n: int = 8) -> list[dict[str, Any]]:
+        """Return the counted rows of ``fields`` that did not pass.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of rows at most.
+
+        Returns
+        -------
+        list of dict
+            Cells by column; those without a score first, then the lowest score.
+        """
+        bad = [row for row in _counted_rows(self) if not row[_PASSED]]
+        bad.sort(key=lambda row: (row[_SCORE] is not None, row[_SCORE]))
+        return [dict(zip(FIELD_COLUMNS.names, row, strict=True)) for row in bad[:n]]
+
+    def scores_text(self) -> str:
+        """Write scores, counts by outcome, and caveats of the scores.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
+        s = self.summary
+        head = " · ".join(f"{name} {s[name]:.3f}" for name in _SCORES)
+        counts = ", ".join(f"{n} {name}" for name, n in self.outcome_counts().items())
+        passes = f"{s['passed']:.0f} of {s['evaluated']:.0f} fields pass"
+        lines = [
+            f"Evaluation ({self.meta['profile']}): {head}",
+            f"  {passes}{': ' if counts else ''}{counts}",
+        ]
+        if not s["evaluated"]:
+            lines.append(f"  {_NOTHING}")
+        if s["judge_errors"]:
+            judged = "none judged"
+            if s["judged"]:
+                judged = f"{s['pass_rate_judged']:.3f} of the judged pass"
+            open_ones = f"{s['judge_errors']:.0f} without a verdict"
+            lines.append(f"  {open_ones}; pass_rate is a lower bound, {judged}")
+        if note := _accepted_note(self):
+            lines.append(f"  {note}")
+        if s["gold_coverage"] < 1:
+            lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
+        lines.extend(f"  {line}" for line in rule_notes(self))
+        return "\n".join(lines)
+
+    def array_path(self, path: str | None = None) -> str:
+        """Return the instance path of an array.
+
+        Parameters
+        ----------
+        path : str, optional
+            Its path or its field; not needed if there is one array only.
+
+        Returns
+        -------
+        str
+            The path, as in ``arrays``.
+
+        Raises
+        ------
+        InputError
+            There is no such array, or there are several.
+        """
+        return chosen_array(self._arrays, path)
+
     @property
     def is_settled(self) -> bool:
         """Whether every metric gave a verdict, those inside arrays included."""
-        verdicts = (verdict for leaf in self.leaves for verdict in settled(leaf))
+        verdicts = (verdict for leaf in self.leaves for verdict in leaf.settled)
         return not any(verdict.outcome == "judge_error" for verdict in verdicts)
 
     @property

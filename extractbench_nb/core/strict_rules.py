@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from extractbench_nb.core.pairing import Part, leaves, undeclared
-from extractbench_nb.core.records import ArrayRecord, Leaf, Pair, Paths, settled, states
+from extractbench_nb.core.records import ArrayRecord, Leaf, Pair, Paths, states
 from extractbench_nb.core.schema.schema_nodes import (
     BROKEN,
     MISFIT,
@@ -79,9 +79,9 @@ def _without_verdict(array: ArrayRecord, one_sided: list[Pair], in_items: list[L
 
 def _remove_verdicts(leaf: Leaf, array: ArrayRecord) -> None:
     """Remove the verdicts of a record inside an array, for the same reason as the array's."""
-    array_verdict = array.unaligned or settled(array)[0]
+    array_verdict = array.unaligned or array.settled[0]
     no_verdict = array_verdict._replace(score=None, passed=None, outcome="judge_error", calls=())
-    leaf.verdicts = [no_verdict._replace(metric=v.metric, weight=v.weight) for v in settled(leaf)]
+    leaf.verdicts = [no_verdict._replace(metric=v.metric, weight=v.weight) for v in leaf.settled]
     if isinstance(leaf, ArrayRecord):
         leaf.unaligned = no_verdict
         leaf.score, leaf.passed = None, None
@@ -113,8 +113,8 @@ def _in_place_of_items(array: ArrayRecord) -> Any:
     """Return the predicted value of a missed item: missing, or broken if the array is."""
     if isinstance(array.predicted, Unusable):
         return array.predicted
-    outcomes = {verdict.outcome for verdict in settled(array)}
-    reasons = {verdict.reason for verdict in settled(array)}
+    outcomes = {verdict.outcome for verdict in array.settled}
+    reasons = {verdict.reason for verdict in array.settled}
     if "structural" in outcomes:
         return BROKEN.of(array.predicted)
     return MISFIT.of(array.predicted) if MISFIT.reason in reasons else MISSING

@@ -12,7 +12,7 @@ import pandas as pd
 from extractbench_nb.core.evaluation_frames import array_frame, field_frame, in_order, match_frame
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ArrayRecord, Leaf, Pair, Paths, roll_up, settled
+from extractbench_nb.core.records import ArrayRecord, Leaf, Pair, Paths, roll_up
 from extractbench_nb.core.result import Evaluation
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
 from extractbench_nb.core.schema.schema_nodes import Node
@@ -133,7 +133,7 @@ def _array(array: ArrayRecord, settings: Settings, copies: list[ArrayRecord]) ->
             Scored(v.metric, None, None, ALIGNED, "", None, v.weight)
             if v.metric == "array_llm"
             else v
-            for v in settled(array)
+            for v in array.settled
         ]
     copied = replace(array, node=node, verdicts=verdicts, pairs=[])
     copies.append(copied)
@@ -150,7 +150,7 @@ def _pair(pair: Pair, settings: Settings, copies: list[ArrayRecord]) -> Pair:
         for child in pair.children
         # profile strict added these after the pairs were decided: to pairs with a reason, a
         # container and a value of another kind, it adds all
-        if not (pair.reason or any(v.reason == "undeclared" for v in settled(child)))
+        if not (pair.reason or any(v.reason == "undeclared" for v in child.settled))
     ]
     child_fields = {child.node.field for child in children}
     return replace(
@@ -166,7 +166,7 @@ def _pair(pair: Pair, settings: Settings, copies: list[ArrayRecord]) -> Pair:
 def _leaf(leaf: Leaf, settings: Settings) -> Leaf:
     marks = {metric: v for (field, metric, _), v in settings.items() if field == leaf.node.field}
     verdicts: list[Scored | Pending] = []
-    for verdict in settled(leaf):
+    for verdict in leaf.settled:
         mark, was_compared = marks.get(verdict.metric), verdict.outcome in ("correct", "incorrect")
         if mark is not None and verdict.score is not None and was_compared:
             passed = verdict.score >= mark

@@ -10,7 +10,6 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.core import worst_fields
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.integrations.scorer import as_scorer, field_line
 
@@ -53,7 +52,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     is_file = isinstance(schema, str) and not schema.lstrip().startswith("{")
     source = Path(schema.removeprefix("file://")) if is_file else schema
     found = as_scorer(source, **options)(output, variables[name])
-    failed = worst_fields(found.evaluation, _MOST) if found.evaluation is not None else []
+    failed = found.evaluation.worst(_MOST) if found.evaluation is not None else []
     parts = [{"pass": False, "score": r["score"] or 0.0, "reason": field_line(r)} for r in failed]
     summary = found.metadata.get("summary", {})
     return {

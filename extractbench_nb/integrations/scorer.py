@@ -14,7 +14,6 @@ from extractbench_nb.core import (
     choose_alignment,
     evaluate_async,
     get_profile,
-    worst_fields,
 )
 from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.core.text import Judge, choose_judge
@@ -138,7 +137,7 @@ class DocumentScorer:
             "profile": ev.meta["profile"],
             "judge": ev.meta["judge"],
             "summary": {k: None if isnan(v) else float(v) for k, v in summary.items()},
-            "failed_fields": [row["path"] for row in worst_fields(ev, len(ev.fields))],
+            "failed_fields": [row["path"] for row in ev.worst(len(ev.fields))],
             "rules_broken": broken["rule"].tolist(),
         }
         if problem is not None:
@@ -164,7 +163,7 @@ def _failed(ev: Evaluation) -> Iterator[str]:
     """Write one line per field that did not pass, up to a number."""
     if ev.inputs.problem is not None:
         return
-    for row in worst_fields(ev, _MOST_FIELDS):
+    for row in ev.worst(_MOST_FIELDS):
         yield f"- {field_line(row)}"
     hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - _MOST_FIELDS
     if hidden > 0:

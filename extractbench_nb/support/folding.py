@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 _SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a"
@@ -133,3 +134,29 @@ _LONGEST_PLACEHOLDER = 20
 def is_placeholder(text: str) -> bool:
     """Say whether a text is a placeholder: ``NA``, ``unknown``, ``-``."""
     return len(text) <= _LONGEST_PLACEHOLDER and fold(text).replace("_", " ") in _PLACEHOLDERS
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def normal_url(text: str) -> str:
+    """Return a web address without scheme, ``www.``, default port and last slash.
+
+    Examples
+    --------
+    >>> normal_url("HTTPS://www.Example.com:443/a/")
+    'example.com/a'
+    """
+    stripped = text.strip()
+    has_scheme = stripped[:8].lower().startswith(("http://", "https://"))
+    try:
+        parts = urlsplit(stripped if has_scheme else f"http://{stripped}")
+        port = parts.port
+    except ValueError:
+        return stripped.rstrip("/")
+    host = (parts.hostname or "").removeprefix("www.")
+    if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
+        host = f"{host}:{port}"
+    query = f"?{parts.query}" if parts.query else ""
+    fragment = f"#{parts.fragment}" if parts.fragment else ""
+    return f"{host}{parts.path.rstrip('/')}{query}{fragment}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import pandas as pd
 
-from extractbench_nb.core import Evaluation, chosen_array
+from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats import Drawing, mean_intervals
@@ -115,7 +115,7 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     """
     if not isinstance(ev, Evaluation):
         raise InputError(f"ev is {type(ev).__name__}; expected an Evaluation, as of `evaluate`")
-    chosen = chosen_array(ev.arrays, path)
+    chosen = ev.array_path(path)
     rows = ev.matches[ev.matches["path"] == chosen]
     sides = [
         objects_of(rows[rows[f"{name}_index"].notna()].sort_values(f"{name}_index")[name])

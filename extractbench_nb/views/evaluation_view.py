@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import OUTCOMES, Evaluation, outcome_counts
+from extractbench_nb.core import OUTCOMES, Evaluation
 from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.gold import DECISIONS, Annotations
 from extractbench_nb.support.nodes import Node, h
@@ -196,7 +196,7 @@ def filters_text(filters: Filters) -> str:
 
 def head(ev: Evaluation) -> Node:
     """Draw scores, counts of counted rows, notes, and warnings: equal ones once, with a number."""
-    summary, counted = ev.summary, outcome_counts(ev)
+    summary, counted = ev.summary, ev.outcome_counts()
     evaluated = int(summary["evaluated"])
     scores = [
         h("span", f"{name.replace('_', ' ')} ", h("b", score, cls="xb-num"), " · ")
@@ -632,13 +632,7 @@ class EvaluationView(View):
         twin = ui.shown_text(cut, "Rows", _STATIC_ROWS) + (f": {words}" if words else "")
         return h(
             "div",
-            h(
-                "p",
-                h("span", shown, role="status"),
-                " ",
-                ui.pager(cut, "set:page", "rows"),
-                live=True,
-            ),
+            ui.listed(shown, cut, "rows"),
             h("p", twin, static=True),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total

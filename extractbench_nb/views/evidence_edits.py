@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import item_pairs
 from extractbench_nb.core.schema import MISSING, Schema
 from extractbench_nb.core.schema import Node as SchemaNode
 from extractbench_nb.core.values import equality_key, json_type, value_at
@@ -34,6 +33,28 @@ _LONGEST_TEXT = 100_000
 _ITEM = re.compile(r"\[(\d+)\]")
 _KEY = re.compile(r"\['(?:[^'\\]|\\.)*'\]", re.DOTALL)
 _NAMES = {"string": "text", "boolean": "true or false"}
+
+
+def item_pairs(matches: pd.DataFrame) -> dict[str, int | None]:
+    """Return the predicted index of each gold item, by its path; None for a missed one."""
+    names = ["path", "gold_index", "predicted_index"]
+    return {
+        f"{path}[{gold}]": None if predicted is pd.NA else int(predicted)
+        for path, gold, predicted in matches[names].itertuples(index=False)
+        if gold is not pd.NA
+    }
+
+
+def partner_path(path: str, pairs: Mapping[str, int | None]) -> str | None:
+    """Return the predicted path that belongs to one of gold; None below a missed item."""
+    written, end = "", 0
+    for step in _ITEM.finditer(path):
+        index = pairs.get(path[: step.end()], int(step[1]))
+        if index is None:
+            return None
+        written += path[end : step.start()] + f"[{index}]"
+        end = step.end()
+    return written + path[end:]
 
 
 class GoldPlace(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import OUTCOMES, Evaluation, item_pairs, partner_path
+from extractbench_nb.core import OUTCOMES, Evaluation
 from extractbench_nb.core.schema import MISSING
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.gold import CORRECTIONS
@@ -20,20 +20,14 @@ from extractbench_nb.pdf import PageImage, find_evidence, ground_values, render_
 from extractbench_nb.runs import Dataset
 from extractbench_nb.support.nodes import Child, Node, h
 from extractbench_nb.support.wording import accepted_text, one_line, plural, value_text
-from extractbench_nb.views.controls import (
-    breakable,
-    button,
-    copy,
-    found,
-    mark,
-    menu,
-    page_of,
-    pager,
-    search,
-    segments,
-    toolbar,
+from extractbench_nb.views import controls as ui
+from extractbench_nb.views.evidence_edits import (
+    GoldPlace,
+    change_text,
+    edits_of,
+    item_pairs,
+    partner_path,
 )
-from extractbench_nb.views.evidence_edits import GoldPlace, change_text, edits_of
 from extractbench_nb.views.sides import alone, compared
 from extractbench_nb.views.static import outcome_text, score_text
 from extractbench_nb.views.view import View, known, part
@@ -641,7 +635,7 @@ class EvidenceView(View):
             failed = sum(number for name, number in counts.items() if name not in _RIGHT)
             names = {"": f"all ({len(self._rows):,})", _FAILED: f"all failures ({failed:,})"}
             names |= {name: f"{outcome_text(name)} ({n:,})" for name, n in counts.items()}
-            menus.append(menu("Outcome", "set:outcome", names, self.outcome))
+            menus.append(ui.menu("Outcome", "set:outcome", names, self.outcome))
         for side in self._leaves:
             states = Counter(_finding(row[side]) for row in self._rows)
             names = {"": "all"} | {
@@ -651,18 +645,15 @@ class EvidenceView(View):
             }
             chosen = getattr(self, f"{side}_finding")
             menus.append(
-                menu(f"{side.capitalize()} in the PDF", f"set:{side}_finding", names, chosen)
+                ui.menu(f"{side.capitalize()} in the PDF", f"set:{side}_finding", names, chosen)
             )
-        box = search("Filter the list", "set:text", self.text, "filter by path or value", "values")
-        return toolbar(
-            box,
-            menus,
-            button("Clear filters", "clear"),
-        )
+        hint = "filter by path or value"
+        box = ui.search("Filter the list", "set:text", self.text, hint, "values")
+        return ui.toolbar(box, menus, ui.button("Clear filters", "clear"))
 
     def _list(self) -> Node:
         kept = self._kept()
-        cut = page_of(len(kept), self._list_page, _ROWS)
+        cut = ui.page_of(len(kept), self._list_page, _ROWS)
         self._list_page = cut.number
         chosen = self._row_of.get((self.side, self.selected_path))
         here = cut.of(kept)
@@ -688,15 +679,11 @@ class EvidenceView(View):
         none = "No value matches; clear the filters." if self._rows else "There are no values."
         written = min(len(here), _STATIC_ROWS)
         start = cut.first + first
+        said = f"{len(kept):,} of {plural(len(self._rows), 'value')}"
         around = f"Values {start + 1:,} to {start + written:,} of {len(kept):,}"
         return h(
             "div",
-            h(
-                "p",
-                h("span", f"{len(kept):,} of {plural(len(self._rows), 'value')} ", role="status"),
-                pager(cut, "list", "values"),
-                live=True,
-            ),
+            ui.listed(said, cut, "values", "list"),
             h("div", table, cls="xb-scroll", scroll=True, key=begins)
             if kept
             else h("p", none, cls="xb-empty"),
@@ -708,11 +695,11 @@ class EvidenceView(View):
         row = self._rows[number]
         values, outcome = [row[side] for side in self._leaves], row["outcome"]
         path = next(value["path"] for value in values if value is not None)
-        said = mark(outcome) if outcome else h("span", "not scored", cls="xb-outcome xb-quiet")
+        said = ui.mark(outcome) if outcome else h("span", "not scored", cls="xb-outcome xb-quiet")
         accepted = accepted_text(row.get("accepted"))
         read = h("span", f" {accepted}", cls="xb-quiet") if accepted else None
         verdict = [" ", said, read] if len(values) > 1 else None
-        head = h("th", breakable(path, self.text), verdict, scope="row")
+        head = h("th", ui.breakable(path, self.text), verdict, scope="row")
         written = self._written(values, differs=outcome not in _RIGHT)
         cells = []
         for column, (side, value) in enumerate(zip(self._leaves, values, strict=True)):
@@ -748,11 +735,11 @@ class EvidenceView(View):
         """Write the values of a row, with what differs or what was searched for marked."""
         there = [None if value is None else value["value"] for value in values]
         if self.text.strip():
-            inside: list[Iterable[Child]] = [found(_text(value), self.text) for value in there]
+            inside: list[Iterable[Child]] = [ui.found(_text(value), self.text) for value in there]
         elif differs and None not in values:
-            inside = [segments(side) for side in compared(*there, limit=_LONGEST)]
+            inside = [ui.segments(side) for side in compared(*there, limit=_LONGEST)]
         else:
-            inside = [segments(alone(value, limit=_LONGEST)) for value in there]
+            inside = [ui.segments(alone(value, limit=_LONGEST)) for value in there]
         return [
             None if value is None else h("div", text, cls="xb-value xb-clamp", dir="auto")
             for value, text in zip(values, inside, strict=True)
@@ -796,12 +783,12 @@ class EvidenceView(View):
         zooms = {name: words for name, (words, *_) in ZOOMS.items()}
         return h(
             "div",
-            toolbar(search("Search the PDF", "sought", typed, "search the PDF for any text")),
+            ui.toolbar(ui.search("Search the PDF", "sought", typed, "search the PDF for any text")),
             self._said(chosen),
-            toolbar(
+            ui.toolbar(
                 _turner("place", "place", self._at + 1, len(self._places)),
                 _turner("page", "set:page", self.page, self._pages),
-                menu("Zoom", "set:zoom", zooms, self.zoom),
+                ui.menu("Zoom", "set:zoom", zooms, self.zoom),
                 [
                     h("span", h("i", cls=f"xb-key {kind}"), words, cls="xb-quiet")
                     for kind, words in (("xb-chosen", "this place"), ("", "other places"))
@@ -824,13 +811,7 @@ class EvidenceView(View):
             )
             if here
             else None,
-            h(
-                "details",
-                h("summary", "Code"),
-                h("pre", self.code),
-                copy("Copy", self.code),
-                live=True,
-            ),
+            ui.code(self.code),
         )
 
     def _said(self, chosen: Place | None) -> Node:
@@ -838,7 +819,7 @@ class EvidenceView(View):
         if self.sought is None and not self.selected_path:
             return h("div", "Choose a value in the list.", role="status", cls="xb-said", live=True)
         value = h("div", _text(self.sought, 300), cls="xb-value xb-clamp", dir="auto")
-        of = h("span", f"{self.side} ", breakable(self.selected_path), cls="xb-quiet")
+        of = h("span", f"{self.side} ", ui.breakable(self.selected_path), cls="xb-quiet")
         where = [value, of if self.selected_path else None]
         if chosen is None:
             missing = h("b", _NOTHING[self._evidence.attrs.get("status", "")], cls="xb-bad")
@@ -887,7 +868,7 @@ def _turner(noun: str, do: str, at: int, total: int) -> Node | None:
     if total <= 1:
         return None
     before, after = (
-        button(sign, do, to, aria_label=f"{name} {noun}", disabled=not 1 <= to <= total)
+        ui.button(sign, do, to, aria_label=f"{name} {noun}", disabled=not 1 <= to <= total)
         for sign, name, to in (("◂", "Previous", at - 1), ("▸", "Next", at + 1))
     )
     return h("span", before, f"{noun} {at:,} of {total:,}", after, cls="xb-pager")

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import ALIGN, ArrayMatches, Evaluation, MapItem, Outcome, mismatch_kinds
+from extractbench_nb.core import ArrayMatches, Evaluation, MapItem, Outcome, mismatch_kinds
 from extractbench_nb.core.schema import MISSING
-from extractbench_nb.core.values import bracketed, json_type, leaf_texts, member
+from extractbench_nb.core.values import bracketed, leaf_texts, member
 from extractbench_nb.support.wording import (
     accepted_text,
     clean,
@@ -21,6 +21,9 @@ from extractbench_nb.support.wording import (
     value_text,
 )
 from extractbench_nb.views.sides import Segment, alone, compared
+
+#: Keys of the thresholds of the array itself; those of its items have their fields.
+ALIGN, PASS = "align_threshold", "pass_threshold"
 
 STATUSES = ("matched", "partial", "missed", "spurious")
 #: Orders of rows that a user can choose.
@@ -141,17 +144,8 @@ def entries(item: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def failed_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
-    """Find the places within each gold item that did not pass."""
-    return _places_in(fields[~fields["passed"].fillna(False).astype(bool)], path, steps)
-
-
-def accepted_places(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
-    """Find the places within each gold item at which an accepted alternative scored."""
-    return _places_in(fields[fields["accepted_as"].notna()], path, steps)
-
-
-def _places_in(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
+def places_in(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[set[str]]:
+    """Return the places within each gold item of which `fields` has a row."""
     places: defaultdict[str, set[str]] = defaultdict(set)
     for field_path in fields["path"]:
         within = str(field_path)[len(path) :]
@@ -163,30 +157,15 @@ def _places_in(fields: pd.DataFrame, path: str, steps: Sequence[str]) -> list[se
 
 Values = tuple[Any, Any]
 
-#: Stands for a field of an item that is not an object, and so has no such place.
-NO_PLACE = object()
-
-
-class Kind(NamedTuple):
-    """A description of an item's type, before its value or in place of it."""
-
-    told: str
-    value: Any = MISSING
-
 
 def values_by_place(row: Row) -> dict[str, Values]:
-    """List the places of a pair of items, or of an item without a partner."""
+    """List the places of a pair of items, or of an item without a partner.
+
+    Items of two types, of which one is an object, are compared as a whole.
+    """
     gold, predicted = _item(row.gold), _item(row.predicted)
     if row.is_pair and isinstance(gold, dict) != isinstance(predicted, dict):
-        words = [
-            "text" if kind == "string" else kind for kind in (json_type(gold), json_type(predicted))
-        ]
-        told = f"{words[1]} (expected as in gold: {words[0]})"
-        if isinstance(predicted, dict):
-            fields = {p: (NO_PLACE, value) for p, value in entries(predicted) if p}
-            return {"": (gold, Kind(told)), **fields}
-        fields = {p: (value, NO_PLACE) for p, value in entries(gold) if p}
-        return {"": (Kind(words[0]), Kind(told + ": ", predicted)), **fields}
+        return {"": (gold, predicted)}
     in_gold = dict(entries(gold)) if row.gold_index is not None else {}
     in_predicted = dict(entries(predicted)) if row.predicted_index is not None else {}
     places = dict.fromkeys((*in_gold, *in_predicted))
@@ -202,36 +181,21 @@ def _item(item: Any) -> Any:
 _LINES = 5
 _LONGEST_VALUE, _MARKED = 90, 160
 _WIDEST_PLACE = 40
-_WIDEST_KEY = 60
 
 Sides = tuple[list[Segment], list[Segment]]
 
 
 def sides(gold: Any, predicted: Any, limit: int, marked: int) -> Sides:
     """Write two values side by side with their differences marked; arrays and objects as JSON."""
-    values = (_written(gold), _written(predicted))
-    is_special = any(
-        v is MISSING or v is NO_PLACE or isinstance(v, Kind) for v in (gold, predicted)
-    )
+    values = [value_text(v) if isinstance(v, dict | list | tuple) else v for v in (gold, predicted)]
     is_same = type(gold) is type(predicted) and bool(gold == predicted)
-    if not is_special and not is_same:
+    if MISSING not in values and not is_same:
         is_short = max(len(value_text(v)) for v in values) <= marked
         return compared(*values, limit=marked if is_short else limit)
-    return _alone(gold, limit), _alone(predicted, limit)
-
-
-def _written(value: Any) -> Any:
-    listed = isinstance(value, dict | list | tuple) and not isinstance(value, Kind)
-    return value_text(value) if listed else value
-
-
-def _alone(value: Any, limit: int) -> list[Segment]:
-    if value is NO_PLACE:
-        return []
-    if isinstance(value, Kind):
-        told = [Segment("note", value.told)]
-        return told if value.value is MISSING else told + _alone(value.value, limit)
-    return alone(_written(value), "missing" if value is MISSING else "present", limit=limit)
+    one, other = (
+        alone(value, "missing" if value is MISSING else "present", limit=limit) for value in values
+    )
+    return one, other
 
 
 def label(place: str, width: int = _WIDEST_PLACE) -> str:
@@ -251,7 +215,8 @@ def lines(
     sought = text.strip().casefold()
 
     def rank(place: str) -> int:
-        is_hit = sought and any(sought in _sought(value) for value in values[place])
+        texts = (value_text(value).casefold() for value in values[place] if value is not MISSING)
+        is_hit = sought and any(sought in text for text in texts)
         return 0 if place in failed else 1 if is_hit else 2
 
     first = set(sorted(values, key=rank)[:_LINES])
@@ -265,16 +230,8 @@ def lines(
     return written, len(values) - len(written)
 
 
-def _sought(value: Any) -> str:
-    if isinstance(value, Kind):
-        return _sought(value.value)
-    return "" if value is MISSING or value is NO_PLACE else value_text(value).casefold()
-
-
 def _in_words(value: Any) -> Any:
     """Write an array as a list of its leaves: a card has no room for brackets."""
-    if isinstance(value, Kind):
-        return value._replace(value=_in_words(value.value))
     return " · ".join(leaf_texts(value)) or value if isinstance(value, list | tuple) else value
 
 
@@ -331,7 +288,10 @@ def detail(
         if values is not None:
             limit = WHOLE if n in whole else LIMIT
             gold, predicted = sides(*values, limit, _MARKED_IN_FULL)
-            lengths = dict(zip(("gold", "predicted"), map(_length, values), strict=True))
+            lengths = {
+                side: 0 if value is MISSING else len(value_text(value))
+                for side, value in zip(("gold", "predicted"), values, strict=True)
+            }
             texts = {
                 "place": label(place, _WIDEST),
                 "gold": _cut(gold, limit),
@@ -365,7 +325,7 @@ def _paths(
     return {
         side: path
         for (side, path), value in zip(paths.items(), values, strict=True)
-        if value is not MISSING and value is not NO_PLACE and not isinstance(value, Kind)
+        if value is not MISSING
     }
 
 
@@ -422,12 +382,6 @@ def _cut(side: list[Segment], limit: int) -> list[Segment]:
         kept.append(piece._replace(text=cut(piece.text, limit)))
         limit -= len(piece.text)
     return kept
-
-
-def _length(value: Any) -> int:
-    if isinstance(value, Kind):
-        return len(value.told) + _length(value.value)
-    return 0 if value is MISSING or value is NO_PLACE else len(value_text(value))
 
 
 #: Rows on a page.
@@ -487,11 +441,12 @@ class Board:
         self._theirs = {r.predicted_index: r for r in self.rows if r.predicted_index is not None}
         self._ours = {r.gold_index: r for r in self.rows if r.gold_index is not None}
         self._steps = item_steps([self._ours[at].gold for at in sorted(self._ours)])
-        places = failed_places(outcome.fields, self.path, self._steps)
-        self._failed = dict(enumerate(places))
-        self._accepted = accepted_places(outcome.fields, self.path, self._steps)
-        kinds = mismatch_kinds(outcome.fields)
-        self._kinds = pd.Series(kinds, index=outcome.fields.index, dtype=object)
+        fields = outcome.fields
+        failed = fields[~fields["passed"].fillna(False).astype(bool)]
+        self._failed = places_in(failed, self.path, self._steps)
+        accepted = fields[fields["accepted_as"].notna()]
+        self._accepted = places_in(accepted, self.path, self._steps)
+        self._kinds = pd.Series(mismatch_kinds(fields), index=fields.index, dtype=object)
 
     @property
     def field(self) -> str:

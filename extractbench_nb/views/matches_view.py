@@ -11,12 +11,13 @@ from typing import Any
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import ALIGN, PASS, Evaluation, MapItem, chosen_array
+from extractbench_nb.core import Evaluation, MapItem
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.wording import fitted, plural
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import matches_model as model
+from extractbench_nb.views.matches_model import ALIGN, PASS
 from extractbench_nb.views.sides import Segment
 from extractbench_nb.views.view import View, checked_name, known, part
 
@@ -149,7 +150,7 @@ class MatchesView(View):
             )
         self._ev, self._arrays = ev, ev.arrays
         self._variable, self._pdf = checked_name(name), pdf
-        self._use(model.Board(ev, chosen_array(self._arrays, path)))
+        self._use(model.Board(ev, ev.array_path(path)))
         super().__init__(path=self._board.path)
 
     def _use(self, board: model.Board) -> None:
@@ -167,7 +168,7 @@ class MatchesView(View):
     @traitlets.validate("path")
     def _known_array(self, proposal: Any) -> str:
         try:
-            return chosen_array(self._arrays, proposal["value"])
+            return self._ev.array_path(proposal["value"])
         except InputError as error:
             raise traitlets.TraitError(str(error)) from None
 
@@ -426,13 +427,7 @@ class MatchesView(View):
         said = f"{which}: {cut.total:,} of {plural(len(board.rows), 'row')}"
         return h(
             "div",
-            h(
-                "p",
-                h("span", said, role="status"),
-                " ",
-                ui.pager(cut, "set:page", "rows"),
-                live=True,
-            ),
+            ui.listed(said, cut, "rows"),
             h("p", f"{which}: {ui.shown_text(cut, 'rows')}", static=True),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
@@ -475,7 +470,7 @@ class MatchesView(View):
         trs = []
         for at, (place, gold, predicted, is_bad) in enumerate(lines):
             sides: list[Node] = [
-                h("td", self._value(side), cls="xb-value", dir="auto", key=name)
+                h("td", ui.segments(side, self.text), cls="xb-value", dir="auto", key=name)
                 for name, side in zip(_SIDES, (gold, predicted), strict=True)
             ]
             if alone:
@@ -500,13 +495,6 @@ class MatchesView(View):
             found=bool(self.text.strip()),
             cls=f"xb-row xb-t-{row.status}",
         )
-
-    def _value(self, side: list[Segment]) -> list[Node]:
-        """Write one side of a comparison, with what differs and what was searched for marked."""
-        return [
-            h("span", ui.found(piece.text, self.text), key=at) if piece.kind == "same" else node
-            for at, (piece, node) in enumerate(zip(side, ui.segments(side), strict=True))
-        ]
 
     def _detail(self, row: model.Row) -> Node:
         """Draw the chosen pair field by field."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any, Literal, cast
-from urllib.parse import urlsplit
 
 from rapidfuzz.distance import Levenshtein
 
 from extractbench_nb.core.field_metrics.registry import README, Param, built_in
 from extractbench_nb.core.text.dates import dates_equal, parse_date
 from extractbench_nb.core.values.json_values import json_text
-from extractbench_nb.support.folding import normalize_value
+from extractbench_nb.support.folding import normal_url, normalize_value
 
 _SHORT_TEXT = 256
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def string_exact(gold: Any, predicted: Any) -> bool:
@@ -184,29 +182,6 @@ def string_url(gold: Any, predicted: Any) -> bool:
     (False, False)
     """
     return normal_url(json_text(gold)) == normal_url(json_text(predicted))
-
-
-def normal_url(text: str) -> str:
-    """Return a web address without scheme, ``www.``, default port and last slash.
-
-    Examples
-    --------
-    >>> normal_url("HTTPS://www.Example.com:443/a/")
-    'example.com/a'
-    """
-    stripped = text.strip()
-    has_scheme = stripped[:8].lower().startswith(("http://", "https://"))
-    try:
-        parts = urlsplit(stripped if has_scheme else f"http://{stripped}")
-        port = parts.port
-    except ValueError:
-        return stripped.rstrip("/")
-    host = (parts.hostname or "").removeprefix("www.")
-    if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
-        host = f"{host}:{port}"
-    query = f"?{parts.query}" if parts.query else ""
-    fragment = f"#{parts.fragment}" if parts.fragment else ""
-    return f"{host}{parts.path.rstrip('/')}{query}{fragment}"
 
 
 def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
