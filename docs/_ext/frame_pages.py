@@ -1,9 +1,9 @@
 """Tables of the columns of a frame, from its declaration (`FrameSpec`).
 
-``{frame} evaluation.frames.FIELD_COLUMNS`` names the declaration by its module in the package. With
-``:like: evaluation.frames.FIELD_COLUMNS ev.fields`` only the columns are listed that this other
-declaration, shown elsewhere as ``ev.fields``, does not have. ``CHANGE_COLUMNS`` in single backticks
-in a docstring refers to the declaration that its module has under this name.
+``{frame} core.evaluation_frames.FIELD_COLUMNS`` names the declaration by its module in the package.
+With ``:like: core.evaluation_frames.FIELD_COLUMNS ev.fields`` only the columns are listed that this
+other declaration, shown elsewhere as ``ev.fields``, does not have. ``CHANGE_COLUMNS`` in single
+backticks in a docstring refers to the declaration that its module has under this name.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _in_dicts(module: Any) -> Iterator[tuple[str, FrameSpec]]:
 
 
 def declaration(place: str) -> FrameSpec:
-    """Return the declaration at a place, ``batch.rows.FRAMES.fields`` for example."""
+    """Return the declaration at a place, ``runs.rows.FRAMES.fields`` for example."""
     parts = place.split(".")
     at = next(i for i, part in enumerate(parts) if part.isupper() or part.startswith("_"))
     value = getattr(import_module(".".join([PACKAGE, *parts[:at]])), parts[at])
@@ -81,7 +81,10 @@ class Frame(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Build the nodes."""
         place = self.arguments[0]
-        spec = declaration(place)
+        try:
+            spec = declaration(place)
+        except (ImportError, AttributeError, KeyError) as error:
+            raise self.error(f"{place} is no declaration: {error}") from error
         name = label(place)
         target = nodes.target("", "", ids=[name], names=[name])
         standard = self.env.domains.standard_domain
