@@ -16,15 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from extractbench_nb.construction.cell_values import (
+from extractbench_nb.construction.table_rules import (
+    PASS_MARK,
     column_key,
     is_absent,
     protected,
     row_key,
     unit_of_column,
 )
-from extractbench_nb.construction.construction_profiles import PASS_MARK
-from extractbench_nb.core import solve
 
 #: Judges pairs of texts: field of the question, gold, predicted; a score, or None for no verdict.
 Ask = Callable[[Sequence[tuple[str, str, str]]], Sequence[float | None]]
@@ -206,7 +205,12 @@ def _assigned(worth: npt.NDArray[np.float64]) -> list[Pair]:
         return [(0, 0)] if worth[0, 0] > 0 else []
     if not worth.size or not worth.any():
         return []
-    return [(i, j) for i, j in solve(worth) if worth[i, j] > 0]
+    from scipy.optimize import linear_sum_assignment
+
+    pairs = zip(
+        *(side.tolist() for side in linear_sum_assignment(worth, maximize=True)), strict=True
+    )
+    return [(i, j) for i, j in pairs if worth[i, j] > 0]
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -9,24 +9,15 @@ from extractbench_nb.core.accepted_input import ACCEPTED_COLUMNS as ACCEPTED_COL
 from extractbench_nb.core.accepted_input import Alternative as Alternative
 from extractbench_nb.core.accepted_input import by_document as by_document
 from extractbench_nb.core.accepted_input import read_accepted as read_accepted
-from extractbench_nb.core.alignment import DENSE_PAIRS as DENSE_PAIRS
-from extractbench_nb.core.alignment import HOPELESS as HOPELESS
 from extractbench_nb.core.alignment import OptimalAligner
-from extractbench_nb.core.alignment import Side as Side
-from extractbench_nb.core.alignment import equal_pairs as equal_pairs
-from extractbench_nb.core.alignment import unpaired as unpaired
-from extractbench_nb.core.alternatives import is_below as is_below
-from extractbench_nb.core.bounds import Pairs as Pairs
-from extractbench_nb.core.bounds import solve as solve
+from extractbench_nb.core.alignment import estimated_blocks as estimated_blocks
+from extractbench_nb.core.alignment import pair_equal as pair_equal
 from extractbench_nb.core.cases import Case as Case
 from extractbench_nb.core.cases import CaseScorer as CaseScorer
 from extractbench_nb.core.cases import Verdicts as Verdicts
-from extractbench_nb.core.cases import check_gold as check_gold
 from extractbench_nb.core.cross_field_rules import RULE_COLUMNS, RULES, Rule, RuleOutcome, rule
 from extractbench_nb.core.cross_field_rules import chosen_rules as chosen_rules
-from extractbench_nb.core.cross_field_rules import schema_names as schema_names
 from extractbench_nb.core.document_warnings import violations as violations
-from extractbench_nb.core.evaluation import MAX_DEPTH as MAX_DEPTH
 from extractbench_nb.core.evaluation import Run as Run
 from extractbench_nb.core.evaluation import check_models as check_models
 from extractbench_nb.core.evaluation import choose_alignment as choose_alignment
@@ -35,17 +26,14 @@ from extractbench_nb.core.evaluation import read_predicted as read_predicted
 from extractbench_nb.core.evaluation import refuse_non_json as refuse_non_json
 from extractbench_nb.core.evaluation_frames import OUTCOMES as OUTCOMES
 from extractbench_nb.core.evaluation_frames import total_cost as total_cost
-from extractbench_nb.core.field_metrics.array_metrics import JUDGE_PARAMS as JUDGE_PARAMS
 from extractbench_nb.core.field_metrics.registry import REGISTRY as REGISTRY
 from extractbench_nb.core.field_metrics.registry import Metric as Metric
 from extractbench_nb.core.field_metrics.registry import MetricScore, metric, metrics
 from extractbench_nb.core.field_metrics.registry import Param as Param
 from extractbench_nb.core.mismatches import KIND_COLUMN as KIND_COLUMN
-from extractbench_nb.core.mismatches import KIND_NAMES as KIND_NAMES
 from extractbench_nb.core.mismatches import mismatch_frame as mismatch_frame
 from extractbench_nb.core.mismatches import mismatch_kind as mismatch_kind
 from extractbench_nb.core.mismatches import mismatch_kinds as mismatch_kinds
-from extractbench_nb.core.pairing import holds_something as holds_something
 from extractbench_nb.core.pairing import leaves as leaves
 from extractbench_nb.core.pairing import pair_up as pair_up
 from extractbench_nb.core.pairing import resolve_union as resolve_union
@@ -53,15 +41,10 @@ from extractbench_nb.core.pairing import undeclared as undeclared
 from extractbench_nb.core.profile_rules import PROFILES as PROFILES
 from extractbench_nb.core.profile_rules import Profile, profiles
 from extractbench_nb.core.profile_rules import get_profile as get_profile
-from extractbench_nb.core.proxy import proxy_matrix as proxy_matrix
 from extractbench_nb.core.registered import register as register
 from extractbench_nb.core.result import Evaluation
 from extractbench_nb.core.result import Inputs as Inputs
-from extractbench_nb.core.scoring import Scorer as Scorer
 from extractbench_nb.core.similarity import MapItem
-from extractbench_nb.core.similarity import PairScore as PairScore
-from extractbench_nb.core.similarity import array_params as array_params
-from extractbench_nb.core.similarity import pass_threshold as pass_threshold
 from extractbench_nb.core.thresholds import ArrayMatches as ArrayMatches
 from extractbench_nb.core.thresholds import Outcome as Outcome
 from extractbench_nb.core.traversal import Aligner as Aligner

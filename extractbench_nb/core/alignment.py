@@ -9,16 +9,19 @@ vectorised estimate (`Estimate`) proposes the other pairs, and the declared metr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extractbench_nb.core.bounds import Indices, Pairs, Worth, Worths, solve
+from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.proxy import Estimate, proxy_matrix
 from extractbench_nb.core.schema.schema_nodes import Node
 from extractbench_nb.core.scoring import Scorer
 from extractbench_nb.core.similarity import ItemComparer, MapItem, PairScore
+from extractbench_nb.core.text.offline_judge import OfflineJudge
 from extractbench_nb.core.values.json_values import canonical, canonical_unordered
 
 #: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
@@ -72,6 +75,22 @@ class OptimalAligner(ItemComparer):
         self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
         self._counts: dict[int, int] = {}
+
+    @classmethod
+    def offline(cls, profile: Profile) -> OptimalAligner:
+        """Return one that compares texts with the offline judge.
+
+        Parameters
+        ----------
+        profile : Profile
+            The rules.
+
+        Returns
+        -------
+        OptimalAligner
+            With a scorer of its own.
+        """
+        return cls(Scorer(profile, OfflineJudge()))
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         """Align the items of one array."""
@@ -243,6 +262,16 @@ def unpaired(
     return left, _at_most(len(left), right, theirs)
 
 
+def pair_equal(
+    gold: Sequence[Any], predicted: Sequence[Any], start: int = 0
+) -> tuple[Pairs, list[int], list[int]]:
+    """Pair equal items from `start` on, and return the indices of both sides that are left."""
+    ours, theirs = Side(gold, {}, {}), Side(predicted, {}, {})
+    left, right = ours.order_from(start), theirs.order_from(start)
+    equal = equal_pairs(ours, theirs, left, right)
+    return equal, *unpaired(equal, ours, theirs, left, right)
+
+
 def _at_most(copies: int, indices: list[int], side: Side) -> list[int]:
     seen: Counter[str] = Counter()
     kept = []
@@ -332,20 +361,33 @@ def _rest_of(worth: Worth, ours: Indices, theirs: Indices, are_long: bool) -> Wo
     return Worth(values, exact, block, lower)
 
 
+def estimated_blocks(
+    node: Node, gold: Sequence[Any], predicted: Sequence[Any]
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Estimate how likely items belong together, for huge arrays a block of gold items at a time.
+
+    Yields the first gold item of a block, and the matrix of the block by predicted items; 0 where
+    two items are hopelessly unlike.
+    """
+    step = max(1, DENSE_PAIRS // (4 * len(predicted)))
+    for start in range(0, len(gold), step):
+        similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
+        worth = similar + likely
+        worth[worth < HOPELESS] = 0.0
+        yield start, worth
+
+
 def _solve_greedily(node: Node, one: list[Any], two: list[Any]) -> Pairs:
     """Pair the likeliest first, among the best candidates of each gold item; for huge arrays."""
     found: list[tuple[float, int, int]] = []
-    step = max(1, DENSE_PAIRS // (4 * len(two)))
-    for start in range(0, len(one), step):
-        similar, likely = proxy_matrix(node, one[start : start + step], two)
-        worth = similar + likely
+    for start, worth in estimated_blocks(node, one, two):
         best = np.argpartition(-worth, min(CANDIDATES, len(two) - 1), axis=1)[:, :CANDIDATES]
         for row, columns in enumerate(best.tolist()):
             found.extend((-float(worth[row, b]), start + row, b) for b in columns)
     used: tuple[set[int], set[int]] = (set(), set())
     pairs: Pairs = []
     for negative, a, b in sorted(found):
-        if -negative >= HOPELESS and a not in used[0] and b not in used[1]:
+        if negative < 0.0 and a not in used[0] and b not in used[1]:
             used[0].add(a)
             used[1].add(b)
             pairs.append((a, b))

@@ -14,11 +14,6 @@ from extractbench_nb.core.schema.schema_nodes import MISSING, Node
 from extractbench_nb.core.values.json_values import BRACKETED, equality_key, member
 
 
-def is_below(path: str, place: str) -> bool:
-    """Whether a path is a place or below it."""
-    return path.startswith(place) and path[len(place) : len(place) + 1] in ("", ".", "[")
-
-
 def normal_path(path: str) -> str:
     """Write the keys of maps as those of properties: ``['key']`` becomes ``.key``."""
     if "['" not in path:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from extractbench_nb.core.evaluation import evaluate, refuse_non_json
+from extractbench_nb.core.evaluation import evaluate
 from extractbench_nb.core.evaluation_frames import node_outcome
 from extractbench_nb.core.profile_rules import Profile, get_profile
 from extractbench_nb.core.schema.parse import parse_schema
@@ -20,9 +20,8 @@ from extractbench_nb.core.scoring import Scored, point_score
 from extractbench_nb.core.text.choosing import choose_judge
 from extractbench_nb.core.text.judging import Judge
 from extractbench_nb.core.values.json_values import member
-from extractbench_nb.errors import InputError
 
-__all__ = ["Case", "CaseScorer", "Verdicts", "case_schema", "check_gold", "remembering"]
+__all__ = ["Case", "CaseScorer", "Verdicts", "case_schema", "remembering"]
 
 
 class Case(NamedTuple):
@@ -45,14 +44,6 @@ class Case(NamedTuple):
             for value in (self.gold, self.predicted)
         )
         return gold, predicted
-
-
-def check_gold(number: int, gold: Any) -> None:
-    """Refuse a gold value that is not JSON."""
-    try:
-        refuse_non_json(gold)
-    except InputError as error:
-        raise InputError(f"case {number}: {error}") from None
 
 
 #: Cases that are scored in one evaluation.

@@ -360,12 +360,3 @@ def chosen_rules(rules: Any) -> tuple[Rule, ...]:
         else:
             raise InputError(f"rules has {item!r}; expected names of rules or functions")
     return tuple(chosen)
-
-
-# --- outcomes -----------------------------------------------------------------------------------
-
-
-def schema_names(schema: Mapping[str, Any], *labels: Any) -> tuple[str, ...]:
-    """Return the names by which rules know a schema: labels such as its id, title, ``$id``."""
-    names = [*labels, schema.get("title"), schema.get("$id")]
-    return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))

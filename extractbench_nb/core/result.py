@@ -16,7 +16,6 @@ from extractbench_nb.core.cross_field_rules import (
     RULE_COLUMNS,
     RULES,
     UNNAMED_SCHEMA,
-    schema_names,
 )
 from extractbench_nb.core.document_warnings import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.core.evaluation_frames import (
@@ -340,7 +339,7 @@ class Evaluation(DescribedFrames):
         a name with ``ev.labelled(schema="invoice")``.
         """
         schema, gold, predicted, problem = self._inputs
-        names = schema_names(schema.document, self._meta.get("schema"))
+        names = schema.names(self._meta.get("schema"))
         rows = []
         for made in tuple(RULES.values()):
             if made.is_for(names):

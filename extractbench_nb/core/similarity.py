@@ -6,7 +6,7 @@ item, and verdicts are cached by field, so that comparing all pairs of a small a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -109,14 +109,8 @@ def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
 
 def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.7) -> float:
     """Return a threshold param of an array node."""
-    value = array_params(node).get(name, default)
+    value = node.params_of("array_llm").get(name, default)
     return float(value) if isinstance(value, int | float) else default
-
-
-def array_params(node: Node) -> Mapping[str, Any]:
-    """Return the params of ``array_llm`` at an array; none where it has another metric."""
-    specs = node.config.metrics if node.config is not None else ()
-    return next((spec.params for spec in specs if spec.metric_id == "array_llm"), {})
 
 
 def never_match(gold: Any, predicted: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,26 +12,22 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core import (
-    KIND_NAMES,
+    KIND_COLUMN,
     PROFILES,
     MapItem,
     OptimalAligner,
-    PairScore,
-    Scorer,
-    holds_something,
+    Profile,
     mismatch_kind,
-    pass_threshold,
     resolve_union,
 )
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import Node, Schema, parse_schema
 from extractbench_nb.core.text import OfflineJudge
 from extractbench_nb.core.values import (
-    BRACKETED,
+    PATH_STEP,
     bracketed,
     canonical_unordered,
     json_text,
-    leaf_texts,
     scalars,
 )
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
@@ -74,7 +69,7 @@ SUSPECT_COLUMNS = FrameSpec(
             "difference",
             "string",
             "kind of mismatch of gold and consensus, if both are scalars",
-            ", ".join(KIND_NAMES),
+            KIND_COLUMN.values,
             nullable=True,
         ),
         Column("score", "float64", "rank: agreement, evidence and findings together", "0 to 1"),
@@ -90,7 +85,6 @@ _UNKNOWN = 0.5
 #: From how many suspects of one field in a document, and which share of its values, they are taken
 #: for another convention.
 _MANY, _LARGE_SHARE = 3, 0.5
-_SPURIOUS_ITEM = re.compile(r"\[\+\d+\]")
 #: Reasons of rows in which the predicted value is a container in place of the field.
 _BROKEN = ("type_mismatch", "branch_mismatch")
 
@@ -230,7 +224,7 @@ def suspects(
     for name in progress_bar(list(chosen), shown=progress, desc="suspects", unit="document"):
         runs = chosen[name]
         schema = _schema_of(evs, dataset, runs[0], name)
-        comparison = _Comparison(schema, Scorer(profile, _JUDGE))
+        comparison = _Comparison(schema, profile)
         needed = max(min_runs, math.ceil(min_share * len(runs) - 1e-9))
         votes = _Votes(comparison, len(runs), needed)
         schema_id = valid.loc[valid["document"] == name, "schema"].iloc[0]
@@ -319,9 +313,9 @@ class _Comparison:
     Results are remembered by the identity of values, so all values are kept alive.
     """
 
-    def __init__(self, schema: Schema, scorer: Scorer) -> None:
+    def __init__(self, schema: Schema, profile: Profile) -> None:
         self.schema = schema
-        self._aligner = OptimalAligner(scorer)
+        self._aligner = OptimalAligner.offline(profile)
         self._nodes: dict[str, Node | None] = {}
         self._arrays: dict[int, Node] = {}
         self._kept: list[Any] = []
@@ -339,8 +333,8 @@ class _Comparison:
             self._nodes[schema_path] = found
         return self._nodes[schema_path]
 
-    def compare(self, node: Node, one: Any, two: Any) -> PairScore:
-        """Compare two values, the first in the place of gold."""
+    def compare(self, node: Node, one: Any, two: Any) -> Any:
+        """Return similarity and match of two values, the first in the place of gold."""
         self._kept += [one, two]
         return self._aligner.compare(node, one, two)
 
@@ -352,13 +346,15 @@ class _Comparison:
         best: tuple[tuple[float, ...], str] | None = None
         for text in sorted(distinct):
             scores = {
-                other: PairScore(1.0, True)
-                if other == text
-                else self.compare(node, distinct[text], distinct[other])
+                other: self.compare(node, distinct[text], distinct[other])
                 for other in distinct
+                if other != text
             }
-            agreeing = sum(counts[other] for other, score in scores.items() if score.matched)
-            similarity = sum(counts[other] * score.similarity for other, score in scores.items())
+            agreeing = sum(n for o, n in counts.items() if o == text or scores[o].matched)
+            similarity = sum(
+                counts[other] * (1.0 if other == text else scores[other].similarity)
+                for other in distinct
+            )
             rank = (agreeing, counts[text], similarity)
             if best is None or rank > best[0]:
                 best = rank, text
@@ -383,20 +379,28 @@ class _Comparison:
         texts = [squash(item) for item in (*missed, *paired) if isinstance(item, str)]
         found = set()
         for j, item in enumerate(items):
-            longest = max(leaf_texts(item), key=len, default="") if isinstance(item, dict) else ""
+            longest = (
+                max(map(json_text, scalars(item)), key=len, default="")
+                if isinstance(item, dict)
+                else ""
+            )
             name = squash(longest)
             if name and any(name in text for text in texts):
                 found.add(j)
         for i, j in self._aligned(node, missed, items):
             part = _restricted(items[j], missed[i])
-            if holds_something(part) and self.compare(node, missed[i], part).matched:
+            if (
+                next(scalars(part), None) is not None
+                and self.compare(node, missed[i], part).matched
+            ):
                 found.add(j)
         return found
 
     def same(self, array: Node, node: Node, one: Any, two: Any) -> bool:
         """Say whether two items are the same thing, though single fields may differ."""
         score = self.compare(node, one, two)
-        alike = score.similarity >= pass_threshold(array, "align_threshold", 0.5)
+        stated = array.params_of("array_llm").get("align_threshold")
+        alike = score.similarity >= (0.5 if stated is None else stated)
         return score.matched or (alike and (isinstance(one, dict) or isinstance(two, dict)))
 
     def _aligned(self, node: Node, one: list[Any], two: list[Any]) -> list[tuple[int, int]]:
@@ -445,7 +449,10 @@ def _failing_rows(fields: pd.DataFrame) -> pd.DataFrame:
         & fields["schema_path"].notna()
     ]
     rows = rows.drop_duplicates(["run", "path"])
-    of_gold = [_SPURIOUS_ITEM.search(BRACKETED.sub("", path)) is None for path in rows["path"]]
+    of_gold = [
+        not any((s[3] or "").startswith("+") for s in PATH_STEP.finditer(path))
+        for path in rows["path"]
+    ]
     return rows[np.array(of_gold, dtype=bool)]
 
 
@@ -459,7 +466,7 @@ def _supporters(fields: pd.DataFrame) -> dict[str, int]:
 def _says_something(value: Any) -> bool:
     """Whether a value is more than null, blanks and placeholders."""
     texts = (isinstance(leaf, str) and _is_blank(leaf) for leaf in scalars(value))
-    return holds_something(value) and not all(texts)
+    return not all(texts)
 
 
 def _is_blank(text: str) -> bool:
@@ -561,7 +568,9 @@ def _restricted(item: Any, gold: Any) -> Any:
     """Return an object without the keys that have no value in gold."""
     if not isinstance(item, dict) or not isinstance(gold, dict):
         return None
-    return {key: value for key, value in item.items() if holds_something(gold.get(key))}
+    return {
+        key: value for key, value in item.items() if next(scalars(gold.get(key)), None) is not None
+    }
 
 
 # --- evidence -----------------------------------------------------------------------------------

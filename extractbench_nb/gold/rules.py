@@ -9,12 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import (
-    Rule,
-    chosen_rules,
-    read_predicted,
-    schema_names,
-)
+from extractbench_nb.core import Rule, chosen_rules, read_predicted
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
@@ -204,5 +199,5 @@ class _NamesOfSchemas:
                 labels, source = (schema,), {}
                 if self._dataset is not None and schema in self._schemas.values():
                     source = self._dataset.schema(schema)
-            self._found[key] = schema_names(parse_schema(source).document, *labels)
+            self._found[key] = parse_schema(source).names(*labels)
         return self._found[key]

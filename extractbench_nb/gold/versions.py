@@ -17,24 +17,25 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.core import is_below
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import Validation, parse_schema
 from extractbench_nb.core.values import PATH_STEP, canonical, equality_key, read_text
 from extractbench_nb.errors import InputError, OutputError, nearest
-from extractbench_nb.gold.correction_files import (
+from extractbench_nb.gold.correction_rows import (
     END,
     HISTORY,
     LOG,
     LOG_FOLDER,
     Correction,
     Steps,
+    checked,
     csv_rows,
     csv_text,
     in_patch_order,
     patched,
+    read_corrections,
+    remarks_of,
 )
-from extractbench_nb.gold.correction_frame import checked, read_corrections, remarks_of
 from extractbench_nb.runs import (
     ACCEPTED_FILES,
     LICENCE_FILES,
@@ -347,6 +348,11 @@ def _written_like(text: str, value: Any) -> str:
     return lines + "\n"
 
 
+def _is_below(path: str, place: str) -> bool:
+    """Whether a path is a place or below it."""
+    return path.startswith(place) and path[len(place) : len(place) + 1] in ("", ".", "[")
+
+
 def _moved_alternatives(ds: Dataset, applied: Sequence[Correction]) -> Iterator[str]:
     """Name accepted alternatives whose paths would point at other items, or at none."""
     removed = [row for row in applied if row.op == "remove"]
@@ -354,7 +360,7 @@ def _moved_alternatives(ds: Dataset, applied: Sequence[Correction]) -> Iterator[
     for row, other in product(removed, others):
         moved = isinstance(row.steps[-1], int)  # the items behind it
         array = row.path.rpartition("[")[0] + "["
-        is_hit = other["path"].startswith(array) if moved else is_below(other["path"], row.path)
+        is_hit = other["path"].startswith(array) if moved else _is_below(other["path"], row.path)
         if other["document"] == row.document and is_hit:
             yield (
                 f"document {row.document!r}, {one_line(row.path)}: the dataset's accepted "

@@ -10,31 +10,22 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from extractbench_nb.core import (
-    DENSE_PAIRS,
-    HOPELESS,
-    Pairs,
-    Side,
-    array_params,
-    equal_pairs,
-    proxy_matrix,
-    unpaired,
-)
+from extractbench_nb.core import estimated_blocks, pair_equal
 from extractbench_nb.core.schema import Node
 from extractbench_nb.core.text import JudgeCall, JudgeError
 from extractbench_nb.errors import ExtractBenchError, InputError
-from extractbench_nb.judges.aligner_prompts import (
+from extractbench_nb.judges.prompts import (
     ALIGNMENT_SCHEMA,
     AROUND_ANSWER,
     LINE_TOKENS,
     NAMED_ITEM,
+    Message,
     align_messages,
     describe_fields,
     item_text,
     read_pairs,
     tokens_of,
 )
-from extractbench_nb.judges.prompts import Message
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.support.token_counts import count_tokens
 
@@ -119,10 +110,8 @@ def likely_partners(
     found: Partners = []
     best_worth = np.full((_PROPOSALS, len(predicted)), -1.0, np.float32)
     best_rows = np.zeros((_PROPOSALS, len(predicted)), np.int64)
-    step = max(1, DENSE_PAIRS // (4 * len(predicted)))
-    for start in range(0, len(gold), step):
-        similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
-        worth = similar + likely
+    for start, estimated in estimated_blocks(node, gold, predicted):
+        worth = estimated
         for place, row in enumerate(worth, start):
             likeliest = _best(row, count)
             if not likeliest:  # those about the same place
@@ -139,7 +128,7 @@ def likely_partners(
     proposed: Partners = [{} for _ in gold]
     chosen = {column for row in found for column in row}
     for (place, column), value in np.ndenumerate(best_worth):
-        if value >= HOPELESS and column not in chosen:
+        if value > 0.0 and column not in chosen:
             proposed[int(best_rows[place, column])][column] = float(value)
     return [row | _most(more, count) for row, more in zip(found, proposed, strict=True)]
 
@@ -147,7 +136,7 @@ def likely_partners(
 def _best(row: NDArray[np.float32], count: int) -> dict[int, float]:
     count = min(count, len(row))
     best = np.argpartition(-row, count - 1)[:count]
-    ranked = _most({int(j): float(row[j]) for j in best if row[j] >= HOPELESS}, count)
+    ranked = _most({int(j): float(row[j]) for j in best if row[j] > 0.0}, count)
     mark = _FAR_BEHIND * max(ranked.values(), default=0.0)
     return {j: w for place, (j, w) in enumerate(ranked.items()) if place < _ALWAYS or w >= mark}
 
@@ -173,7 +162,7 @@ _USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
 class Alignment(NamedTuple):
     """Which items belong together, as (gold index, predicted index), and the calls behind it."""
 
-    pairs: Pairs
+    pairs: list[tuple[int, int]]
     calls: tuple[JudgeCall, ...] = ()
 
 
@@ -373,13 +362,10 @@ class _Task:
             return
         self._items = node.children.items
         try:
-            ours, theirs = Side(gold, {}, {}), Side(predicted, {}, {})
+            equal, left, right = pair_equal(gold, predicted, prefix)
         except RecursionError:
             raise JudgeError("the items are nested too deep", reason="too_deep") from None
-        left, right = ours.order_from(prefix), theirs.order_from(prefix)
-        equal = equal_pairs(ours, theirs, left, right)
         self._pairs += equal
-        left, right = unpaired(equal, ours, theirs, left, right)
         self._left, self._right = sorted(left), sorted(right)
 
     async def run(self) -> Alignment:
@@ -397,7 +383,7 @@ class _Task:
         """Write down the questions on the items that are left; none twice on the same two."""
         if not self._left or not self._right:
             return []
-        params = array_params(self._node)
+        params = self._node.params_of(ALIGNING)
         settings = self._judge.settings_for(params)
         fields = describe_fields(self._items, self._aligner.max_prompt_tokens // 4)
         words = partial(align_messages, self._node, fields)
@@ -456,7 +442,7 @@ class _Task:
 
     async def _answers(self, asked: list[_Request]) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
-        params = array_params(self._node)
+        params = self._node.params_of(ALIGNING)
         found = await asyncio.gather(
             *(
                 self._judge.answer(

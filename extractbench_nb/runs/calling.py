@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from extractbench_nb.core.schema import parse_schema
-from extractbench_nb.core.values import escape_pointer
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges import (
     CallQueue,
@@ -189,7 +188,7 @@ def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
             found += [f"{pointer}: {n!r} is not required" for n in properties if n not in required]
         found += [f"{pointer}: {name!r} is not supported" for name in part if name not in _STRICT]
         below = [
-            (f"{pointer}/{keyword}/{escape_pointer(key)}", value)
+            (f"{pointer}/{keyword}/{key.replace('~', '~0').replace('/', '~1')}", value)
             for keyword in ("properties", "$defs", "definitions")
             for key, value in (part.get(keyword) or {}).items()
         ]

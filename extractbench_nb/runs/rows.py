@@ -16,10 +16,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
-from extractbench_nb.core import (
-    MAX_DEPTH,
-    Evaluation,
-)
+from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec
 from extractbench_nb.errors import InputError, needs
 from extractbench_nb.support.wording import document_json
@@ -336,6 +333,10 @@ def unescape(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if ESCAPE in text else text
 
 
+#: Levels that are written of a value that is nested too deep for JSON.
+_MOST_LEVELS = 100
+
+
 def value_to_text(value: Any) -> str | None:
     """Write a value as JSON text."""
     if value is None:
@@ -343,7 +344,7 @@ def value_to_text(value: Any) -> str | None:
     try:
         return "".join(_chunks(value, 0))
     except (TypeError, ValueError, RecursionError):
-        return "".join(_chunks(document_json(value, MAX_DEPTH), 0))
+        return "".join(_chunks(document_json(value, _MOST_LEVELS), 0))
 
 
 _ESCAPE_BYTE = ESCAPE.encode()

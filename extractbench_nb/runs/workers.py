@@ -22,15 +22,30 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from extractbench_nb.core import REGISTRY, Aligner, Alternative, Metric, Profile, Run
+import pandas as pd
+
+from extractbench_nb.core import (
+    REGISTRY,
+    RULES,
+    Aligner,
+    Alternative,
+    Metric,
+    Profile,
+    Rule,
+    Run,
+    read_predicted,
+)
 from extractbench_nb.core.schema import Schema
 from extractbench_nb.core.text import Judge
+from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import ExtractBenchError, InputError, needs
-from extractbench_nb.runs.inputs import evaluated_source, read_output
-from extractbench_nb.runs.rows import packed_rows
+from extractbench_nb.runs.inputs import Cell, Plan, evaluated_source, read_output
+from extractbench_nb.runs.rows import BATCH_RULES, packed_rows
 from extractbench_nb.support.concurrency import run_anywhere, worker_count, worker_pool
+from extractbench_nb.support.files import source_hash
 
 
 class Task(NamedTuple):
@@ -328,3 +343,51 @@ def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Iterat
     finally:
         for future in pending:
             future.cancel()
+
+
+# --- cross-field rules ----------------------------------------------------------------------------
+
+
+class CheckedRules(NamedTuple):
+    """The outcomes of rules over a batch; ``sources`` has a hash of each rule's source."""
+
+    sources: Mapping[str, str]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def frame(self) -> pd.DataFrame:
+        """Make the frame ``rules`` of a batch."""
+        return BATCH_RULES.from_rows(self.rows)
+
+
+def check_batch(plan: Plan) -> CheckedRules | None:
+    """Run the registered rules over gold and outputs, in this process; None without rules.
+
+    Gold is checked once for all runs.
+    """
+    rules = tuple(RULES.values())
+    if not rules:
+        return None
+    rows: list[tuple[Any, ...]] = []
+    checked: dict[Any, list[tuple[Rule, Any]]] = {}
+    for cell in plan.cells:
+        key = (_gold_key(cell), cell.schema, cell.schema_key)
+        if key not in checked:
+            names = plan.schemas[cell.schema_key].names(cell.schema)
+            wanted = [made for made in rules if made.is_for(names)]
+            gold = read_document(plan.gold(cell), "gold") if wanted else None
+            checked[key] = [(made, made.check(gold)) for made in wanted]
+        if checked[key]:
+            output = read_output(cell.predicted)
+            value, problem = read_predicted(output.source)
+            is_read = output.message is None and problem is None
+            for made, of_gold in checked[key]:
+                of_output = made.check(value) if is_read else None
+                rows.append((*cell.ids, *made.row(of_gold, of_output)))
+    return CheckedRules({made.name: source_hash(made.function) for made in rules}, tuple(rows))
+
+
+def _gold_key(cell: Cell) -> Any:
+    """Return what two cells share only if they have the same gold."""
+    if cell.gold is None:
+        return cell.document
+    return cell.gold if isinstance(cell.gold, str | Path) else id(cell.gold)

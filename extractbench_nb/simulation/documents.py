@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from extractbench_nb.core import resolve_union
 from extractbench_nb.core.schema import MISSING, Node
-from extractbench_nb.core.values import bracketed, leaf_texts
+from extractbench_nb.core.values import bracketed, json_text, scalars
 
 T = TypeVar("T")
 
@@ -217,7 +217,7 @@ def pool_of(root: Node, value: Any) -> Pool:
     """Collect the values that a document can lend to others of its schema."""
     found = defaultdict(list)
     for place in Document(root, value).places:
-        if any(leaf_texts(place.value)):  # a value that is not null or empty
+        if any(map(json_text, scalars(place.value))):  # a value that is not null or empty
             found[place.node.field].append(place.value)
     return dict(found)
 

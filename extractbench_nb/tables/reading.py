@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values import canonical, json_type, parser_problem, read_text
+from extractbench_nb.core.values import canonical, json_type, read_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.model_json import read_cut_off, repaired
 from extractbench_nb.support.wording import one_line
@@ -421,7 +421,7 @@ def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
         else:
             mended = values if len(values) > 1 else _repaired(text[start:])
         if not mended:
-            raise InputError(f"{where} is not JSON: {parser_problem(error, text)}") from None
+            raise InputError(f"{where} is not JSON: {error}") from None
         return mended, (*notes, "JSON mended")
     except (RecursionError, ValueError) as error:
         raise InputError(f"{where} is not readable JSON: {error}") from None

@@ -11,7 +11,7 @@ import pandas as pd
 
 from extractbench_nb.core import ArrayMatches, Evaluation, MapItem, Outcome, mismatch_kinds
 from extractbench_nb.core.schema import MISSING
-from extractbench_nb.core.values import bracketed, leaf_texts, member
+from extractbench_nb.core.values import bracketed, json_text, member, scalars
 from extractbench_nb.support.wording import (
     accepted_text,
     clean,
@@ -80,7 +80,6 @@ def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
 
 
 def _last(number: float | None) -> tuple[bool, float]:
-    """Sort None behind all numbers."""
     return number is None, number or 0
 
 
@@ -232,7 +231,11 @@ def lines(
 
 def _in_words(value: Any) -> Any:
     """Write an array as a list of its leaves: a card has no room for brackets."""
-    return " · ".join(leaf_texts(value)) or value if isinstance(value, list | tuple) else value
+    return (
+        " · ".join(map(json_text, scalars(value))) or value
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 _MOST_OFFERED = 200

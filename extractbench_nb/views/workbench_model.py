@@ -14,7 +14,15 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
-from extractbench_nb.core import REGISTRY, Case, CaseScorer, Param, Profile, Verdicts, check_gold
+from extractbench_nb.core import (
+    REGISTRY,
+    Case,
+    CaseScorer,
+    Param,
+    Profile,
+    Verdicts,
+    refuse_non_json,
+)
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.core.schema import MISSING, PRESETS, parse_config
 from extractbench_nb.core.text import Judge
@@ -122,7 +130,10 @@ def _from_frame(frame: pd.DataFrame, *, as_given: bool) -> Cases:
     golds, predicted = (_json_values(frame[side], as_given) for side in _SIDES)
     expected = _expected(frame)
     for number, gold in enumerate(golds):
-        check_gold(number, gold)
+        try:
+            refuse_non_json(gold)
+        except InputError as error:
+            raise InputError(f"case {number}: {error}") from None
     rows = zip(golds, predicted, map(_declared, golds), expected, strict=True)
     more = frame.drop(columns=[c for c in (*_SIDES, "expected") if c in frame.columns])
     return Cases(tuple(Case(*row) for row in rows), more.reset_index(drop=True))

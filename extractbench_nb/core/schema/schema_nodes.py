@@ -471,6 +471,22 @@ class Schema:
             if goes_below(node, met):
                 stack.extend(reversed(list(node.children)))
 
+    def names(self, *labels: Any) -> tuple[str, ...]:
+        """Return the names by which cross-field rules know the schema.
+
+        Parameters
+        ----------
+        *labels : str
+            Such as its id in a dataset; what is not a text is left out.
+
+        Returns
+        -------
+        tuple of str
+            The labels, its title and its ``$id``, without repetition.
+        """
+        names = [*labels, self.document.get("title"), self.document.get("$id")]
+        return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+
     def nodes_of(self, field: str) -> list[Node]:
         """Return the nodes of a field; several where branches of a union declare it each.
 

@@ -1,18 +1,14 @@
 """JSON values: reading a side, canonical form, equality, paths."""
 
 from extractbench_nb.core.values.json_values import (
-    BRACKETED,
     PATH_STEP,
     bracketed,
     canonical,
     canonical_unordered,
     equality_key,
-    escape_pointer,
     json_text,
     json_type,
-    leaf_texts,
     member,
-    parser_problem,
     plain_levels,
     private_copy,
     read_document,
@@ -24,18 +20,14 @@ from extractbench_nb.core.values.json_values import (
 )
 
 __all__ = [
-    "BRACKETED",
     "PATH_STEP",
     "bracketed",
     "canonical",
     "canonical_unordered",
     "equality_key",
-    "escape_pointer",
     "json_text",
     "json_type",
-    "leaf_texts",
     "member",
-    "parser_problem",
     "plain_levels",
     "private_copy",
     "read_document",
