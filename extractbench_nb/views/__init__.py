@@ -6,12 +6,12 @@ from extractbench_nb.support.moved import moved_names
 from extractbench_nb.views.formatting import format_frames
 
 # for other rooms
-from extractbench_nb.views.report.report_contents import COUNTS as COUNTS
-from extractbench_nb.views.report.report_contents import field_outcomes as field_outcomes
-from extractbench_nb.views.report.report_contents import report_content as report_content
-from extractbench_nb.views.report.report_files import evaluation_files as evaluation_files
-from extractbench_nb.views.report.report_files import write_files as write_files
-from extractbench_nb.views.report.report_files import write_report
+from extractbench_nb.views.report_contents import COUNTS as COUNTS
+from extractbench_nb.views.report_contents import field_outcomes as field_outcomes
+from extractbench_nb.views.report_contents import report_content as report_content
+from extractbench_nb.views.report_files import evaluation_files as evaluation_files
+from extractbench_nb.views.report_files import write_files as write_files
+from extractbench_nb.views.report_files import write_report
 from extractbench_nb.views.showing import explore, show, show_evidence, show_matches, workbench
 from extractbench_nb.views.static import keep_static
 

@@ -129,6 +129,11 @@ def pager(page: Page, do: str, noun: str) -> Node | None:
     return h("span", before, shown, after, cls="xb-pager", live=True)
 
 
+def listed(said: str, cut: Page, noun: str, do: str = "set:page") -> Node:
+    """Say what is listed, beside what turns its pages."""
+    return h("p", h("span", said, role="status"), " ", pager(cut, do, noun), live=True)
+
+
 def shown_text(page: Page, noun: str, most: int | None = None) -> str:
     """Say which things of a page a twin has: ``rows 1 to 30 of 217``."""
     last = page.last if most is None else min(page.last, page.first + most)

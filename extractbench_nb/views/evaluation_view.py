@@ -483,7 +483,6 @@ class EvaluationView(View):
         return "" if label == _NONE else str(self._fields["path"][label])
 
     def _turn_to(self, label: int) -> None:
-        """Go to the page of a row, or to the first page."""
         self.page = 0 if label == _NONE else self._rows.index.tolist().index(label) // PER_PAGE
 
     def clear(self) -> None:
@@ -564,7 +563,6 @@ class EvaluationView(View):
         return self._annotations.get(of["run"], of["document"], row.path, row.metric)
 
     def _identity(self) -> dict[str, str]:
-        """Return run and document of the evaluation; empty where it has none."""
         return {name: str(self._ev.meta.get(name, "")) for name in ("run", "document")}
 
     # --- what is shown --------------------------------------------------------------------------
@@ -696,7 +694,6 @@ class EvaluationView(View):
         )
 
     def _detail(self, row: Any) -> Node:
-        """Draw one row in full."""
         ev = self._ev
         path = None if row.schema_path is pd.NA else row.schema_path
         node = next((n for n in ev.schema.nodes() if n.schema_path == path), None)
@@ -748,7 +745,6 @@ class EvaluationView(View):
         )
 
     def _decision(self, row: Any) -> list[Node]:
-        """Draw what a person decided about a row, to be changed on the page."""
         decision, note = self._annotation(row)
         names = {"": "not reviewed"} | {name: name.replace("_", " ") for name in DECISIONS}
         box = h("input", type="text", do="note", value=note, placeholder="note", aria_label="Note")

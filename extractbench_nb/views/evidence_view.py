@@ -563,7 +563,6 @@ class EvidenceView(View):
             self._problem = ""
 
     def _editor(self) -> Node:
-        """Draw the controls for the chosen value, and the corrections that were made."""
         place, edits = self._place(), self._edits
         if edits is None:
             return h("div")
@@ -628,7 +627,6 @@ class EvidenceView(View):
         return {name: counts[name] for name in (*OUTCOMES, "missed", "spurious") if counts[name]}
 
     def _filters(self) -> Node:
-        """Draw what leaves values out of the list."""
         menus = []
         if len(self._leaves) > 1:
             counts = self._outcome_counts()
@@ -723,7 +721,6 @@ class EvidenceView(View):
         return h("tr", head, cells, key=number, live=live)
 
     def _corrected(self, side: str, value: Mapping[str, Any] | None) -> Node | None:
-        """Write the correction of a gold value."""
         rows = {} if self._edits is None or side != "gold" or value is None else self._edits.rows
         row = rows.get(value["path"]) if value is not None else None
         if row is None:
@@ -758,7 +755,6 @@ class EvidenceView(View):
         return self._pictures[page, scale]
 
     def _sheet(self) -> Node:
-        """Draw what is sought, and the page with its places marked."""
         chosen = self._places[self._at] if self._at >= 0 else None
         typed = "" if self.selected_path or self.sought is None else _text(self.sought)
         share, scale = ZOOMS[self.zoom][1:]
@@ -815,7 +811,6 @@ class EvidenceView(View):
         )
 
     def _said(self, chosen: Place | None) -> Node:
-        """Say what was looked for, and what was found."""
         if self.sought is None and not self.selected_path:
             return h("div", "Choose a value in the list.", role="status", cls="xb-said", live=True)
         value = h("div", _text(self.sought, 300), cls="xb-value xb-clamp", dir="auto")
@@ -844,7 +839,6 @@ class EvidenceView(View):
 
 
 def _where(value: Mapping[str, Any] | None) -> Node:
-    """Say where a value was found."""
     finding, label = _finding(value), LABELS[_finding(value)]
     sign = _SIGNS[finding]
     if value is not None and value["page"] is not None:
@@ -864,7 +858,6 @@ def _legend(outcomes: Iterable[str]) -> Node:
 
 
 def _turner(noun: str, do: str, at: int, total: int) -> Node | None:
-    """Make buttons to go from one thing to the next, numbered from 1."""
     if total <= 1:
         return None
     before, after = (
@@ -875,7 +868,6 @@ def _turner(noun: str, do: str, at: int, total: int) -> Node | None:
 
 
 def _sides(ds: Dataset | None, document: str | Path, subject: Any) -> dict[str, Any]:
-    """Return the JSON value of each side."""
     if isinstance(subject, Evaluation):
         return {"gold": subject.inputs.gold, "predicted": subject.inputs.predicted}
     if isinstance(subject, dict | list | tuple | str | int | float):

@@ -246,7 +246,6 @@ def _written(value: object) -> str:
 
 
 def _renumbered(codes: Numbers) -> Numbers:
-    """Renumber codes by first appearance."""
     return np.asarray(pd.factorize(codes)[0], dtype=np.int64)
 
 
@@ -601,7 +600,6 @@ def _side(
 
 
 def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
-    """Return the rank of each item in an order."""
     size = len(names)
     if order == "document":
         return np.arange(size)
@@ -690,7 +688,6 @@ def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = 
 
 
 def _outcomes(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Numbers:
-    """Count rows by group and outcome."""
     kinds = len(OUTCOMES)
     found = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
     return found.reshape(size, kinds)

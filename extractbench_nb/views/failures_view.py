@@ -140,7 +140,6 @@ def shade(value: float) -> str:
 
 
 def _cell_look(cell: model.Cell | None, measure: str) -> tuple[str, list[Any], str]:
-    """Return class, content and description of a cell."""
     if cell is None:
         return "xb-absent", ["·"], ""
     says = f"{cell.passed} of {plural(cell.rows, 'row')} pass, {cell.most} {cell.outcome}"
@@ -528,7 +527,6 @@ class FailureExplorer(model.Choice, View):
             self._filter()
 
     def _find_page(self, cell: tuple[str, ...]) -> None:
-        """Turn to the pages on which a cell is."""
         grid = self._shown_grid()
         for page, side, axis, name in zip(_PAGES, grid[:2], self._axes, cell, strict=False):
             found = np.flatnonzero(side.codes == self._coded.places[axis][name])
@@ -723,7 +721,6 @@ class FailureExplorer(model.Choice, View):
             self._said = one_line(str(error), 400)
 
     def _open_tables(self, comparison: TableComparison, cell: Any) -> None:
-        """Open both tables of the present output, with a cell chosen."""
         from extractbench_nb.views.construction_view import ConstructionView
 
         run, document = self._output or ("", "")
@@ -875,7 +872,6 @@ class FailureExplorer(model.Choice, View):
     # --- values -----------------------------------------------------------------------------------
 
     def _title(self) -> str:
-        """Say which rows are listed, and how many fail."""
         sides = " × ".join(
             model.shortened(names[0], _LONGEST_NAME)
             if len(names) == 1
@@ -964,7 +960,6 @@ class FailureExplorer(model.Choice, View):
         )
 
     def _values_text(self) -> str:
-        """Say in words which values are left."""
         parts = [getattr(self, name).replace("_", " ") for name in model.ASKED]
         parts += [" ".join(self.among), model.COMPARISONS[self.compare] if self.compare else ""]
         parts += ["failures only" if self.failures_only else ""]
@@ -1165,7 +1160,6 @@ class FailureExplorer(model.Choice, View):
         return reason, metric, name
 
     def _drawn_bars(self, group: model.Bars) -> Node:
-        """Draw one breakdown as a table with bars."""
         most = max(bar.rows for bar in group.bars)
         rows = []
         for bar in group.bars:

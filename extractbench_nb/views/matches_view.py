@@ -159,7 +159,6 @@ class MatchesView(View):
         self._listed = self._left()
 
     def _left(self) -> list[model.Row]:
-        """List the rows that the filters leave, in the chosen order."""
         rows = model.ordered(self._board.rows, self.sort)
         return model.filtered(rows, self.status, self.text)
 
@@ -438,7 +437,6 @@ class MatchesView(View):
         )
 
     def _why_empty(self) -> str:
-        """Say why no row is shown."""
         if self._board.rows:
             return "No item matches; clear the filters."
         if self._board.outcome.summary[["gold_items", "predicted_items"]].sum():
@@ -497,7 +495,6 @@ class MatchesView(View):
         )
 
     def _detail(self, row: model.Row) -> Node:
-        """Draw the chosen pair field by field."""
         shown = self._board.detail(row, self._whole)
         scored = ("metric", "score", "outcome") if shown["scored"] else ()
         on_page = self._pdf is not None

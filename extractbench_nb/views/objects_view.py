@@ -323,7 +323,6 @@ class ObjectsView(View):
         return sorted(kept, key=lambda one: (STRUCTURE_LABELS.index(one.label), *one.box[1::-1]))
 
     def _said(self) -> Node:
-        """Say what was made of what."""
         board, table = self._board, self._board.result.table
         rows, columns = table.grid.shape if table.size else (0, 0)
         fates = Counter(one.fate for one in board.detected.values())
@@ -441,7 +440,6 @@ class ObjectsView(View):
         )
 
     def _object(self) -> Node:
-        """Draw what became of the chosen object, step by step."""
         board = self._board
         if self.selected is None:
             hint = (
@@ -475,7 +473,6 @@ class ObjectsView(View):
         )
 
     def _history(self) -> Node:
-        """Draw what was changed, in the order of the steps."""
         board = self._board
         body = []
         for place, change in enumerate(board.changes[:_MOST_CHANGES]):
@@ -533,7 +530,6 @@ def _numbers(box: _Box) -> str:
 
 
 def _lines(rows: tuple[int, ...] | None, columns: tuple[int, ...] | None) -> str:
-    """Write the rows and columns of an object, or of a change of it."""
     told = [
         covered(numbers, name) for name, numbers in (("row", rows), ("column", columns)) if numbers
     ]

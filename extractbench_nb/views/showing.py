@@ -114,8 +114,8 @@ def show(  # noqa: PLR0913 - options, all but two by name
     UnavailableError
         ipywidgets or anywidget are not installed.
     """
-    is_comparison = _is_of_construction(subject, "result", "TableComparison")
-    is_batch = _is_of_construction(subject, "evaluations", "TableEvaluations")
+    is_comparison = _is_of_construction(subject, "TableComparison")
+    is_batch = _is_of_construction(subject, "TableEvaluations")
     is_table = isinstance(subject, GriTS | ResolvedTable | TableImage) or is_comparison
     is_result = isinstance(subject, Evaluation | Evaluations) or is_table or is_batch
     if is_result and evaluation is not None:
@@ -159,10 +159,10 @@ def show(  # noqa: PLR0913 - options, all but two by name
     return SchemaExplorer(parse_schema(subject), evaluation)
 
 
-def _is_of_construction(subject: Any, module: str, kind: str) -> bool:
-    """Whether something is of a class of `construction`: who has one has imported its module."""
-    found = sys.modules.get(f"extractbench_nb.construction.{module}")
-    return found is not None and isinstance(subject, getattr(found, kind))
+def _is_of_construction(subject: Any, kind: str) -> bool:
+    """Whether something is of a class of `construction`: who has one has imported the room."""
+    room = sys.modules.get("extractbench_nb.construction")
+    return room is not None and isinstance(subject, getattr(room, kind))
 
 
 def show_matches(

@@ -196,7 +196,6 @@ def excerpts(row: Any, limit: int = 160) -> Sides:
 
 
 def _longest(gold: list[Segment], predicted: list[Segment]) -> int:
-    """Count the characters of the longer side."""
     return max(sum(len(piece.text) for piece in side) for side in (gold, predicted))
 
 

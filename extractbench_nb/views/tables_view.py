@@ -83,7 +83,6 @@ class TwoTables(View):
         return None if self._problem_with(place) else place
 
     def _page(self, axis: int, number: int) -> ui.Page:
-        """Find a page of rows (0) or of columns (1)."""
         size = COLUMNS_A_PAGE if axis else ROWS_A_PAGE
         return ui.page_of(len(self._lines[axis]), number, size)
 
@@ -295,7 +294,6 @@ class TableView(TwoTables):
         return side, (other, own) if side else (own, other)
 
     def _pair(self) -> Node:
-        """Draw the chosen cell beside the one that it was matched with."""
         found, (side, places) = self._found, self._places()
         if self.selected is None:
             hint = (

@@ -10,7 +10,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.runs.parsing import FAILURES
+from extractbench_nb.runs.outputs import FAILURES
 from extractbench_nb.stats.failures import LENGTHS, failure_modes, validity_by_length
 from extractbench_nb.views.palette import ENDINGS
 from tests.attempts import outputs

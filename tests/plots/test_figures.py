@@ -1,4 +1,4 @@
-"""The text of a figure changes with what is drawn, and with nothing else; grids of Axes."""
+"""The text of a figure changes with what is drawn alone; grids of Axes; texts of labels."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -17,6 +17,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
 
+from extractbench_nb.views.plots.axes import apart, number, words  # noqa: E402
 from extractbench_nb.views.plots.figures import digest_of, new_figure  # noqa: E402
 
 Change = Callable[[Axes, float], object]
@@ -88,11 +89,10 @@ def test_missing_values_and_empty_figures_have_a_digest() -> None:
 
 
 def test_drawing_to_a_file_does_not_change_the_text() -> None:
-    counts = benchmark.counts()
-    for ax in (plots.results(counts), plots.complexity(benchmark.published(6))):
-        before = repr(ax.figure)
-        ax.figure.savefig(BytesIO(), bbox_inches="tight")
-        assert repr(ax.figure) == before
+    ax = plots.results(benchmark.counts())
+    before = repr(ax.figure)
+    ax.figure.savefig(BytesIO(), bbox_inches="tight")
+    assert repr(ax.figure) == before
 
 
 def test_one_count_of_a_published_table_is_seen() -> None:
@@ -124,3 +124,46 @@ def test_a_grid_without_room_is_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError, match="expected"):
         plots.grid(**options)
     assert not plt.get_fignums()
+
+
+PLACES = st.lists(st.floats(0, 1e3), min_size=1, max_size=12)
+
+
+@given(PLACES, st.floats(0.01, 50))
+def test_labels_are_moved_apart_in_their_order(places: list[float], gap: float) -> None:
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    for top in (np.inf, max(places)):
+        moved = apart(places, gap, top=top)
+        assert (np.diff([moved[i] for i in order]) >= gap - 1e-6).all()
+        assert max(moved) <= top
+    assert all(new >= old - 1e-9 for new, old in zip(apart(places, gap), places, strict=True))
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=8, unique=True))
+def test_labels_that_are_apart_stay(places: list[int]) -> None:
+    assert apart([float(p) for p in places], 0.5, top=100) == places
+
+
+@pytest.mark.parametrize(
+    "text, label",
+    [
+        ("plain", "plain"),
+        ("two\nlines\t and  spaces", "two lines and spaces"),
+        ("$.a $x^2$", r"\$.a \$x^2\$"),
+        ("\ud800 lone", "� lone"),
+        ("bell\x07", "bell�"),
+        ("x" * 50, "x" * 39 + "…"),
+        ("", ""),
+        (7, "7"),
+    ],
+)
+def test_words(text: object, label: str) -> None:
+    assert words(text) == label
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(0, "0"), (0.25, "0.2"), (15.7, "15.7"), (99.96, "100.0"), (100.4, "100"), (25366, "25,366")],
+)
+def test_number(value: float, text: str) -> None:
+    assert number(value) == text

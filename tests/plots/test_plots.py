@@ -9,10 +9,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import benchmark
-from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.errors import InputError
-from extractbench_nb.gold.checks import audit
-from extractbench_nb.gold.findings import Audit
 from extractbench_nb.views import plots
 from extractbench_nb.views.plots.axes import BLUE
 
@@ -27,7 +24,6 @@ from matplotlib.text import Text  # noqa: E402
 Draw = Callable[[Axes | None], Axes]
 
 COUNTS, STRUCTURED = benchmark.counts(), benchmark.counts("structured")
-TABLE, SIXTH = benchmark.published(6), benchmark.table(6)
 
 #: Functions that draw; `grid` only makes room.
 FIGURES = [name for name in plots.__all__ if name != "grid"]
@@ -44,22 +40,11 @@ def runs() -> xb.runs.Evaluations:
 
 
 @pytest.fixture(scope="module")
-def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    folder = tmp_path_factory.mktemp("spoilt") / "zoo" / "animal"
-    (folder / "pdf+gold").mkdir(parents=True)
-    schema = '{"type": "object", "properties": {"name": {"type": "string"}}}'
-    (folder / "animal-schema.json").write_text(schema)
-    for name, gold in {"a": '{"name": 1}', "b": '{"name": "NA", "age": 3}', "c": "{"}.items():
-        (folder / "pdf+gold" / f"{name}.gold.json").write_text(gold)
-    return audit(xb.load_dataset(folder.parent.parent))
-
-
-@pytest.fixture(scope="module")
-def drawn(runs: xb.runs.Evaluations, spoilt: Audit) -> dict[str, Draw]:
+def drawn(runs: xb.runs.Evaluations) -> dict[str, Draw]:
     compared = xb.compare_runs(runs, resamples=200)
-    figure_2, sevenths = benchmark.table("figure2"), benchmark.table(7)
+    figure_2 = benchmark.table("figure2")
     corrupted = xb.sensitivity(["paper", "strict"], PAIR, ["drop_items", "typo"], [0, 0.5, 1])
-    documents = complexity()
+    documents = benchmark.complexity()
     tried = xb.read_outputs(xb.load_dataset("sample").runs, xb.load_dataset("sample"))
     lengths = xb.stats.validity_by_length(tried, xb.load_dataset("sample"))
     fields, stated = confident()
@@ -68,25 +53,17 @@ def drawn(runs: xb.runs.Evaluations, spoilt: Audit) -> dict[str, Draw]:
     )
     return {
         "attempts": lambda ax: plots.attempts(tried, ax=ax),
-        "complexity": lambda ax: plots.complexity(SIXTH, ax=ax),
-        "compression": lambda ax: plots.compression(figure_2, ax=ax),
         "differences": lambda ax: plots.differences(compared, ax=ax),
         "difficulty": lambda ax: plots.difficulty(runs, ax=ax),
         "documents": lambda ax: plots.documents(documents, ax=ax),
-        "failures": lambda ax: plots.failures(sevenths, ax=ax),
-        "findings": lambda ax: plots.findings(spoilt, ax=ax),
         "keep_curves": lambda ax: plots.keep_curves(kept, ax=ax),
         "losses": lambda ax: plots.losses(built().losses(), ax=ax),
-        "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
         "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
         "reliability": lambda ax: plots.reliability(xb.stats.calibration(fields, stated), ax=ax),
         "remaining_error": lambda ax: plots.remaining_error(
             xb.stats.review_plan(fields, stated, budget=0.3), ax=ax
         ),
         "results": lambda ax: plots.results(COUNTS, ax=ax),
-        "risk_coverage": lambda ax: plots.risk_coverage(
-            xb.stats.risk_coverage(fields, stated, target=0.2), ax=ax
-        ),
         "sensitivity": lambda ax: plots.sensitivity(corrupted, ax=ax),
         "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
         "validity": lambda ax: plots.validity(lengths, ax=ax),
@@ -232,66 +209,35 @@ def test_tokens_puts_its_points_where_the_numbers_are(ax: Axes) -> None:
     np.testing.assert_allclose(points[0], table["input_tokens"].astype(float))
     np.testing.assert_allclose(points[1], table["output_tokens"].astype(float))
     assert ticks(ax) == table.index.tolist()
-    assert ax.get_xscale() == "log"
+    (ratios,) = ax.child_axes
+    assert ticks(ratios) == [f"{ratio:.2f}" for ratio in table["ratio"]]
+
+
+def test_tokens_draws_the_complexity_of_a_dataset_like_the_table() -> None:
+    frames = benchmark.table("figure2"), benchmark.complexity(by="domain")
+    points = [plots.tokens(frame).collections[1].get_offsets() for frame in frames]
+    assert sorted(points[0][:, 0]) == pytest.approx(sorted(points[1][:, 0]))
 
 
 def test_documents_draws_each_document_that_has_both(ax: Axes) -> None:
-    frame = complexity()
+    frame = benchmark.complexity()
     plots.documents(frame, ax=ax)
     drawn = sum(len(c.get_offsets()) for c in ax.collections)
     assert drawn == (frame["pdf_tokens"].gt(0) & frame["gold_tokens"].gt(0)).sum()
 
 
-def test_findings_writes_counts_by_kind_and_domain(spoilt: Audit, ax: Axes) -> None:
-    plots.findings(spoilt, ax=ax)
-    summary = spoilt.summary
-    expected = [f"{r.kind} ({r.severity})" for r in summary.itertuples()]
-    assert sorted(ticks(ax)) == sorted(expected)
-    assert ticks(ax, "x") == ["zoo"]
-    assert sum(int(t) for t in texts(ax)) == summary["findings"].sum()
-
-
 @pytest.mark.parametrize(
     "draw, number, first",
     [
-        (lambda ax: plots.complexity(TABLE, ax=ax), 30, ["3", "12", "6", "3,416", "4", "19.8"]),
-        (
-            lambda ax: plots.compression(benchmark.table("figure2"), ax=ax),
-            5,
-            ["0.22×", "97.5×", "2.6×", "0.34×", "1.8×"],
-        ),
         (lambda ax: plots.results(COUNTS, ax=ax), 30, ["100%\n5/5"]),
         (lambda ax: plots.results(COUNTS, outcome="pass_rate", ax=ax), 30, ["18%\n11/60"]),
         (lambda ax: plots.results(STRUCTURED.head(5), ax=ax), 5, ["–", "–", "–", "0%\n0/7"]),
-        (
-            lambda ax: plots.findings(audit(xb.load_dataset("sample"), kinds="wrong_type"), ax=ax),
-            1,
-            ["no findings in 14 documents"],
-        ),
     ],
 )
 def test_every_number_is_written(draw: Draw, number: int, first: list[str], ax: Axes) -> None:
     draw(ax)
     assert len(texts(ax)) == number
     assert texts(ax)[: len(first)] == first
-
-
-def test_failures_stack_up_to_the_table(ax: Axes) -> None:
-    table = benchmark.table(7).drop(index="total")
-    plots.failures(table, ax=ax)
-    ends = dict.fromkeys(range(table.shape[1]), 0.0)
-    for bar in ax.patches:
-        row = round(bar.get_y() + bar.get_height() / 2)
-        ends[row] = max(ends[row], bar.get_x() + bar.get_width())
-    found = {name: ends[row] for row, name in enumerate(ticks(ax))}
-    assert found == table.sum().astype(float).to_dict()
-
-
-def test_modes_draw_a_line_a_pair_of_rates(ax: Axes) -> None:
-    plots.modes(COUNTS, STRUCTURED, "research", ax=ax)
-    lines = {tuple(np.round(line.get_ydata(), 1)) for line in ax.lines}
-    assert (0.0, 32.3) in lines
-    assert len(texts(ax)) == 6
 
 
 def test_outcomes_are_the_share_of_fields_that_fail(runs: xb.runs.Evaluations, ax: Axes) -> None:
@@ -330,23 +276,16 @@ def test_differences_are_turned_and_sorted(runs: xb.runs.Evaluations, ax: Axes) 
 # --- any data there is -----------------------------------------------------------------------
 
 EMPTY = pd.DataFrame()
-ONE = TABLE.head(1)
-NOTHING_KNOWN = SIXTH.astype("Float64").where(SIXTH.isna())
 
 
 @pytest.mark.parametrize(
     "draw",
     [
         lambda: plots.tokens(EMPTY),
-        lambda: plots.compression(benchmark.table(6)),
+        lambda: plots.tokens(benchmark.table(6)),
         lambda: plots.documents(EMPTY),
-        lambda: plots.complexity(TABLE.head(0)),
         lambda: plots.results(COUNTS.head(0)),
         lambda: plots.results(COUNTS, outcome="accuracy"),
-        lambda: plots.failures(EMPTY),
-        lambda: plots.failures(benchmark.table(7).tail(1)),
-        lambda: plots.modes(COUNTS, STRUCTURED.head(0)),
-        lambda: plots.modes(COUNTS, STRUCTURED, "sport"),
         lambda: plots.losses(built().losses(), side="both"),
         lambda: plots.losses(built().losses().head(0)),
         lambda: plots.losses(EMPTY),
@@ -364,16 +303,12 @@ def test_what_cannot_be_drawn_is_refused_without_a_figure(draw: Callable[[], Axe
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: plots.complexity(ONE),
-        lambda: plots.complexity(NOTHING_KNOWN),
         lambda: plots.tokens(benchmark.table("figure2").head(1)),
-        lambda: plots.compression(benchmark.table("figure2").assign(ratio=np.nan)),
-        lambda: plots.documents(complexity().assign(pdf_tokens=pd.NA)),
-        lambda: plots.documents(complexity().head(1)),
+        lambda: plots.tokens(benchmark.table("figure2") * np.nan),
+        lambda: plots.documents(benchmark.complexity().assign(pdf_tokens=pd.NA)),
+        lambda: plots.documents(benchmark.complexity().head(1)),
         lambda: plots.results(COUNTS.head(1)),
         lambda: plots.results(COUNTS.assign(documents=0)),
-        lambda: plots.failures(benchmark.table(7).head(1) * 0),
-        lambda: plots.modes(COUNTS.head(1), STRUCTURED.head(1)),
     ],
 )
 def test_little_data_makes_a_picture(draw: Callable[[], Axes]) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb import benchmark
-from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.core import OUTCOMES
 from extractbench_nb.views import plots
 from extractbench_nb.views.plots.axes import distinct
 from tests.attempts import outputs as outputs_of
@@ -27,12 +26,6 @@ from matplotlib.text import Text  # noqa: E402
 SIZES = [(3.3, 4.2), (6.5, 4.2)]
 SHORT = [f"simulated {model}" for model in benchmark.counts()["model"].unique()]
 LONG = [f"provider/model-5.2-preview-2026-0{n}-structured-output-run" for n in range(6)]
-
-COUNTS, STRUCTURED, TABLE = (
-    benchmark.counts(),
-    benchmark.counts("structured"),
-    benchmark.published(6),
-)
 
 
 @cache
@@ -58,7 +51,7 @@ def fields(names: tuple[str, ...], failing: float = 0.3) -> pd.DataFrame:
 
 
 @cache
-def compared(names: tuple[str, ...]) -> xb.stats.compare.Comparison:
+def compared(names: tuple[str, ...]) -> xb.stats.Comparison:
     rng = np.random.default_rng(7)
     rows = [(run, f"d{n}", rng.random()) for run in names for n in range(8)]
     scores = pd.DataFrame(rows, columns=["run", "document", "pass_rate"])
@@ -109,13 +102,9 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
         xb.construction.evaluate_tables("sample", progress=False).losses(), ax=ax
     ),
     "keep_curves": lambda ax: plots.keep_curves(curves(), ax=ax),
-    "documents": lambda ax: plots.documents(complexity(), ax=ax),
-    "complexity": lambda ax: plots.complexity(benchmark.table(6), ax=ax),
+    "documents": lambda ax: plots.documents(benchmark.complexity(), ax=ax),
     "tokens": lambda ax: plots.tokens(benchmark.table("figure2"), ax=ax),
-    "compression": lambda ax: plots.compression(benchmark.table("figure2"), ax=ax),
-    "results": lambda ax: plots.results(COUNTS, ax=ax),
-    "failures": lambda ax: plots.failures(benchmark.table(7), ax=ax),
-    "modes": lambda ax: plots.modes(COUNTS, STRUCTURED, "research", ax=ax),
+    "results": lambda ax: plots.results(benchmark.counts(), ax=ax),
     "attempts": lambda ax: plots.attempts(outputs(), ax=ax),
     "attempts of runs": lambda ax: plots.attempts(outputs(), by=["run", "domain"], ax=ax),
     "validity": lambda ax: plots.validity(by_length(), ax=ax),
@@ -124,9 +113,6 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
     ),
     "remaining_error": lambda ax: plots.remaining_error(
         xb.stats.review_plan(confident()[0], confident()[1], budget=0.3, resamples=100), ax=ax
-    ),
-    "risk_coverage": lambda ax: plots.risk_coverage(
-        xb.stats.risk_coverage(*confident(), target=0.3, resamples=100), ax=ax
     ),
     "validity of runs": lambda ax: plots.validity(by_length("run"), ax=ax),
 }

@@ -8,19 +8,12 @@ figure is drawn. `grid` makes one figure for several. The repr of a figure has a
 drawn, so that a kept notebook can be compared with a new run.
 """
 
+from typing import TYPE_CHECKING
+
+from extractbench_nb.support.moved import moved_names
 from extractbench_nb.views.plots.axes import grid
-from extractbench_nb.views.plots.confidence_figures import (
-    reliability,
-    remaining_error,
-    risk_coverage,
-)
-from extractbench_nb.views.plots.dataset_figures import (
-    complexity,
-    compression,
-    documents,
-    findings,
-    tokens,
-)
+from extractbench_nb.views.plots.benchmark_figures import documents, results, tokens
+from extractbench_nb.views.plots.confidence_figures import reliability, remaining_error
 from extractbench_nb.views.plots.evaluation_figures import (
     attempts,
     differences,
@@ -31,27 +24,23 @@ from extractbench_nb.views.plots.evaluation_figures import (
     sensitivity,
     validity,
 )
-from extractbench_nb.views.plots.paper_figures import failures, modes, results
 
 __all__ = [
     "attempts",
-    "complexity",
-    "compression",
     "differences",
     "difficulty",
     "documents",
-    "failures",
-    "findings",
     "grid",
     "keep_curves",
     "losses",
-    "modes",
     "outcomes",
     "reliability",
     "remaining_error",
     "results",
-    "risk_coverage",
     "sensitivity",
     "tokens",
     "validity",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

@@ -18,8 +18,7 @@ from extractbench_nb.benchmark import display_name
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.support.wording import one_line
-from extractbench_nb.views.palette import LIGHT, SERIES
-from extractbench_nb.views.palette import ink_on as hex_ink_on
+from extractbench_nb.views.palette import LIGHT, SERIES, ink_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -251,13 +250,6 @@ def log_numbers(axis: Axis) -> None:
     axis.set_tick_params(which="minor", length=0)
 
 
-def ink_on(colour: Any) -> str:
-    """Return black or white, whichever reads better on a colour."""
-    from matplotlib.colors import to_hex
-
-    return hex_ink_on(to_hex(colour))
-
-
 def apart(places: Sequence[float], gap: float, *, top: float = np.inf) -> list[float]:
     """Move labels apart along one axis, in their order: up, and from `top` down again.
 
@@ -276,22 +268,28 @@ def apart(places: Sequence[float], gap: float, *, top: float = np.inf) -> list[f
     return moved
 
 
-def heat(
-    ax: Axes, shades: pd.DataFrame, texts: Sequence[Sequence[str]], *, scores: bool = False
+def heat_of_shares(
+    ax: Axes, parts: pd.DataFrame, wholes: pd.DataFrame, write: Callable[[float, float], str]
 ) -> None:
-    """Draw a table of shaded cells with numbers: amounts from white to blue, or scores.
+    """Draw parts of wholes as a table of shaded cells; a dash if unknown, or if the whole is 0.
 
-    The lower a score, the stronger its colour, as in the views. Numbers that do not fit are cut to
-    their first line, or left out.
+    The lower a share, the stronger its colour, as in the views. Numbers are left out if they are
+    too wide for their cells.
     """
-    from matplotlib import colormaps
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
 
+    shades = parts / wholes.where(wholes > 0)
+    pairs = zip(parts.to_numpy(dtype=float), wholes.to_numpy(dtype=float), strict=True)
+    texts = [
+        [
+            write(part, whole) if np.isfinite(part) and whole > 0 else "–"
+            for part, whole in zip(*row, strict=True)
+        ]
+        for row in pairs
+    ]
     rows, columns = shades.shape
     values = shades.to_numpy(dtype=float, na_value=np.nan)
-    palette = (
-        LinearSegmentedColormap.from_list("scores", LIGHT.shades) if scores else colormaps["Blues"]
-    )
+    palette = LinearSegmentedColormap.from_list("scores", LIGHT.shades)
     mesh = np.ma.masked_invalid(values)
     ax.pcolormesh(mesh, cmap=palette, vmin=0, vmax=1, edgecolors="white", linewidth=1.5)
     ax.set_facecolor(MISSING)
@@ -314,38 +312,13 @@ def heat(
     height = (room(ax)[1] - 9 * lines_below - 50) / rows
     ax.tick_params(axis="y", labelsize=float(np.clip(0.85 * height, _SMALLEST, 9)))
     ax.spines["bottom"].set_visible(False)
-    size, written = cell_size(width, height, texts), texts
-    if size < _SMALLEST:
-        written = [[text.split("\n")[0] for text in row] for row in texts]
-        size = cell_size(width, height, written)
+    longest = max(len(line) for row in texts for text in row for line in text.split("\n"))
+    size = min(_SIZE, width / (_CHARACTER * (longest + 1)))
     for row, column in np.ndindex(rows, columns) if size >= _SMALLEST else ():
         known = np.isfinite(values[row, column])
-        ink = ink_on(palette(values[row, column])) if known else GREY
-        place = (column + 0.5, row + 0.5, written[row][column])
+        ink = ink_on(to_hex(palette(values[row, column]))) if known else GREY
+        place = (column + 0.5, row + 0.5, texts[row][column])
         ax.text(*place, color=ink, ha="center", va="center", fontsize=size)
-
-
-def cell_size(width: float, height: float, texts: Sequence[Sequence[str]]) -> float:
-    """Return the size of letters at which all texts fit into cells of a size in points."""
-    lines = [text.split("\n") for row in texts for text in row]
-    longest = max(len(line) for text in lines for line in text)
-    across, down = _CHARACTER * (longest + 1), 1.3 * max(map(len, lines))
-    return min(_SIZE, width / across, max(height / down, _SMALLEST))
-
-
-def heat_of_shares(
-    ax: Axes, parts: pd.DataFrame, wholes: pd.DataFrame, write: Callable[[float, float], str]
-) -> None:
-    """Draw parts of wholes as a heat map; a dash where one is not known, or the whole is 0."""
-    pairs = zip(parts.to_numpy(dtype=float), wholes.to_numpy(dtype=float), strict=True)
-    texts = [
-        [
-            write(part, whole) if np.isfinite(part) and whole > 0 else "–"
-            for part, whole in zip(*row, strict=True)
-        ]
-        for row in pairs
-    ]
-    heat(ax, parts / wholes.where(wholes > 0), texts, scores=True)
 
 
 def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
@@ -400,16 +373,6 @@ def stack(
     legend_above(ax, title) if len(table.columns) else titled(ax, title)
 
 
-#: Columns of `measured`, and what `complexity(by="domain")` calls them.
-_DOMAIN_NAMES = {
-    "mean_pages": "pages",
-    "mean_gold_tokens": "tokens",
-    "mean_fields": "fields",
-    "mean_array_items": "array_items",
-    "compression": "ratio",
-}
-
-
 def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
     """Check that a frame has rows and columns to draw."""
     data = as_pandas(data)
@@ -435,18 +398,3 @@ def known(name: object, names: Iterable[str], what: str) -> None:
     choices = list(names)
     if name not in choices:
         raise InputError(f"{what}={name!r}: {nearest(name, choices)}")
-
-
-def measured(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
-    """Return columns as floats, one row per domain.
-
-    The frame has these columns, or is that of ``complexity(by="domain")``, which is renamed.
-    """
-    frame = checked(data, (), what)
-    if "schema" in frame.columns and "mean_gold_tokens" in frame.columns:
-        names = [display_name(name, "schema") for name in frame["schema"]]
-        totals = [name for name in _DOMAIN_NAMES.values() if name in frame.columns]
-        frame = frame.set_axis(names, axis=0).drop(columns=totals).rename(columns=_DOMAIN_NAMES)
-        frame = frame.assign(input_tokens=frame["mean_pdf_tokens"], output_tokens=frame["tokens"])
-    wanted = list(columns)
-    return checked(frame, wanted, what)[wanted].astype("Float64").astype("float64")

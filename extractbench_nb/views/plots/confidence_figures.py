@@ -1,4 +1,4 @@
-"""Figures of confidences: reliability diagram, risk by coverage, remaining error by budget."""
+"""Figures of confidences: reliability diagram, remaining error by budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from extractbench_nb.views.plots.axes import BLUE, GREY, PALETTE, VERMILLION
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from extractbench_nb.stats import Calibration, ReviewPlan, RiskCoverage
+    from extractbench_nb.stats import Calibration, ReviewPlan
 
 _HEIGHT = 3.8
 _MARGIN = 4.0
@@ -77,52 +77,6 @@ def reliability(calibration: Calibration, *, ax: Axes | None = None) -> Axes:
     drawing.titled(ax, title, x="confidence (%)", y="right values (%)", grid="y")
     if names:
         drawing.legend_above(ax, title)
-    return ax
-
-
-def risk_coverage(found: RiskCoverage, *, ax: Axes | None = None) -> Axes:
-    """Draw the error of accepted values over the share that is accepted.
-
-    Parameters
-    ----------
-    found : RiskCoverage
-        The result of ``xb.stats.risk_coverage``.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The risk, the upper bound of each threshold, the target, and the threshold that meets it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import extractbench_nb as xb
-    >>> schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-    >>> gold = {f"k{n}": n for n in range(40)}
-    >>> ev = xb.evaluate(schema, gold, gold | {"k1": 0, "k2": 0, "k3": 0})
-    >>> stated = pd.DataFrame({"path": ev.fields["path"], "confidence": ev.fields["score"] * 0.8})
-    >>> found = xb.stats.risk_coverage(ev, stated, target=0.2)
-    >>> ax = xb.plots.risk_coverage(found)
-    >>> ax.get_xlabel()
-    'accepted values (%), most confident first'
-    """
-    drawing.made_by(found, "curve", "risk_coverage")
-    curve = drawing.checked(found.curve, ("coverage", "risk", "upper"), "found") * _HUNDRED
-    ax = drawing.new_axes(ax, _HEIGHT)
-    style: dict[str, Any] = {"drawstyle": "steps-post", "linewidth": 1.6}
-    ax.plot(curve["coverage"], curve["risk"], color=BLUE, label="risk", **style)
-    bound = f"upper bound ({found.drawing.percent})"
-    ax.plot(curve["coverage"], curve["upper"], color=GREY, label=bound, linestyle="--", **style)
-    ax.axhline(_HUNDRED * found.target, color=VERMILLION, linewidth=1, label="target")
-    if found.threshold is not None and found.upper is not None:
-        place = (_HUNDRED * found.coverage, _HUNDRED * found.upper)
-        ax.plot(*place, "o", color=VERMILLION, markersize=7, label="largest coverage at target")
-    ax.set(xlim=(0, _HUNDRED + _MARGIN), ylim=(0, None))
-    x, y = "accepted values (%), most confident first", "wrong among accepted (%)"
-    drawing.titled(ax, x=x, y=y, grid="y")
-    drawing.legend_above(ax, "Error of accepted values by coverage")
     return ax
 
 

@@ -279,24 +279,16 @@ def differences(
     fills = np.where(bars["significant"], BLUE, "white")
     style: dict[str, Any] = {"edgecolors": colours.tolist(), "linewidth": 1.6, "zorder": 3}
     ax.scatter(bars["mean"], places, s=52, color=fills, **style)
-    ax.set_yticks(places, _pairs(ax, bars["better"].tolist(), bars["other"].tolist()), fontsize=8.5)
+    runs = list(dict.fromkeys([*bars["better"], *bars["other"]]))
+    longest = drawing.fitting(_PAIRS_SHARE * drawing.room(ax)[0], 8.5) // 2 - 1
+    names = dict(zip(runs, drawing.distinct(runs, longest), strict=True))
+    pairs = [f"{names[b]} − {names[a]}" for b, a in zip(bars["better"], bars["other"], strict=True)]
+    ax.set_yticks(places, pairs, fontsize=8.5)
     ax.set_ylim(len(bars) - 0.5, -0.5)
     interval = f"{100 * comparison.drawing.confidence:g}% interval"
     about = f"difference in {words(display_name(name))} (mean over documents, {interval})"
     drawing.titled(ax, "Filled: more than noise (Holm)", x=about, grid="x")
     return ax
-
-
-def _pairs(ax: Axes, better: list[str], other: list[str]) -> list[str]:
-    """Name pairs on one line, or on two where that is too long and the rows are high enough."""
-    runs = list(dict.fromkeys([*better, *other]))
-    longest = max(map(len, runs))
-    width, height = drawing.room(ax)
-    line = drawing.fitting(_PAIRS_SHARE * width, 8.5)
-    two = 2 * longest + 3 > line and (height - _BELOW) / len(better) > _TWO_LINES
-    names = dict(zip(runs, drawing.distinct(runs, line - 2 if two else line // 2 - 1), strict=True))
-    between = "\n− " if two else " − "
-    return [names[b] + between + names[a] for b, a in zip(better, other, strict=True)]
 
 
 _UNITS = {
@@ -313,9 +305,8 @@ _UNITS = {
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 _DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
 
-#: Width that names of pairs may take, as a share; height in points of a row with two lines, and of
-#: what is above and below the rows.
-_PAIRS_SHARE, _TWO_LINES, _BELOW = 0.5, 22.0, 80.0
+#: Width that names of pairs may take, as a share.
+_PAIRS_SHARE = 0.5
 _POINTS_PER_INCH = 72
 
 #: Distance of two groups at one length, in points.
@@ -430,13 +421,11 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def _group_name(key: object, columns: Sequence[str]) -> str:
-    """Write the key of a group by several columns."""
     parts = key if isinstance(key, tuple) else (key,)
     return " / ".join(map(display_name, parts, columns)) if columns else label(key)
 
 
 def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
-    """Set the scale and the limits, with room for numbers on the right."""
     low, high = float(rows["shortest"].min()), float(rows["longest"].max())
     if low > 0:
         ax.set_xscale("log")

@@ -81,5 +81,5 @@ def test_a_report_takes_it(tmp_path) -> None:
     xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent())).save(tmp_path)
     assert "Items: not aligned" in (tmp_path / "summary.txt").read_text()
     assert "not aligned" in (tmp_path / "report.html").read_text()
-    (found,) = json.loads((tmp_path / "report.json").read_text())["array_breakdowns"]
-    assert found["matched"] is found["missed_gold"] is None
+    (found,) = json.loads((tmp_path / "report.json").read_text())["arrays"]
+    assert (found["gold_items"], found["matched"]) == (2, None)

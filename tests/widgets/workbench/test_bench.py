@@ -12,7 +12,6 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.support.nodes import static_html
-from extractbench_nb.views.workbench_curve import Curve, fitted_axis
 from extractbench_nb.views.workbench_model import (
     RESULT_COLUMNS,
     Bench,
@@ -20,7 +19,14 @@ from extractbench_nb.views.workbench_model import (
     facts,
     read_cases,
 )
-from extractbench_nb.views.workbench_view import PAGE, case_detail, case_row, chosen
+from extractbench_nb.views.workbench_view import (
+    PAGE,
+    Curve,
+    case_detail,
+    case_row,
+    chosen,
+    fitted_axis,
+)
 
 NAMES = [
     ("Northwind Paper", "Northwind Papre", True),

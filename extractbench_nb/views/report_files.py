@@ -26,8 +26,8 @@ from extractbench_nb.support.wording import (
     plural,
     value_text,
 )
-from extractbench_nb.views.report import report_pages as pages
-from extractbench_nb.views.report.report_contents import (
+from extractbench_nb.views import report_pages as pages
+from extractbench_nb.views.report_contents import (
     COUNTS,
     Record,
     by_status,
@@ -307,7 +307,7 @@ def _notes(content: Record) -> Iterator[str]:
 
 def _array_lines(content: Record) -> Iterator[str]:
     """Describe the arrays with the lowest F1, in the order of the report."""
-    arrays = [array for array in content["arrays"] if array["matches"]]
+    arrays = [array for array in content["arrays"] if array["matched"] is None or array["matches"]]
     ranked = sorted(arrays, key=lambda array: array["f1"] or 0.0)
     lowest = {array["path"] for array in ranked[:_MOST_ARRAYS]}
     for array in arrays:

@@ -7,20 +7,20 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from extractbench_nb.core.values import canonical_unordered
 from extractbench_nb.support.nodes import Content, Node, h, static_html
 from extractbench_nb.support.wording import accepted_text, clean, cut, dollars, plural
 from extractbench_nb.views.palette import DARK, LIGHT, css_variables
-from extractbench_nb.views.report.report_contents import (
+from extractbench_nb.views.report_contents import (
     Record,
     by_status,
     warning_groups,
     wrong_values,
 )
 from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.views.static import asset
 
 #: Attributes of a page that views in a notebook do without.
 _KEPT = frozenset(
@@ -104,7 +104,7 @@ def _page(content: Record, meta: Record, kind: str, sections: Sequence[Node | No
 
 @cache
 def _style() -> str:
-    style = files("extractbench_nb.views.report").joinpath("report.css").read_text("utf-8")
+    style = asset("report.css")
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         style = style.replace(f"/* {name} */", css_variables(theme))
     return style
@@ -144,7 +144,6 @@ def _chip(outcome: str | None, label: str) -> Node:
 
 
 def _bar(kind: str, prefix: str, counts: Iterable[tuple[str, int]], label: str = "") -> Node:
-    """Draw counts as a stacked bar."""
     shown = [(name, n) for name, n in counts if n]
     total, start, rects = sum(n for _, n in shown), 0.0, []
     for name, n in shown:
@@ -186,7 +185,7 @@ def _table(columns: dict[str, str], rows: Iterable[Sequence[Content]], label: st
 
 def evaluation_page(content: Record) -> str:
     """Write ``report.html`` of an evaluation."""
-    arrays = [array for array in content["arrays"] if array["matches"]]
+    arrays = [array for array in content["arrays"] if array["matched"] is None or array["matches"]]
     arrays.sort(key=lambda array: array["f1"] or 0.0)
     anchors = {_name(a["path"]): f"array-{n}" for n, a in enumerate(arrays[:_MOST_ARRAYS], 1)}
     sections = [
