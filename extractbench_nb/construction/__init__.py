@@ -4,23 +4,22 @@ from typing import TYPE_CHECKING
 
 from extractbench_nb.construction import aoe
 from extractbench_nb.construction.answers import read_answer
-
-# for other rooms
-from extractbench_nb.construction.cell_values import is_absent as is_absent
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.constructing import construct
-from extractbench_nb.construction.construction_profiles import rules_of
 from extractbench_nb.construction.evaluations import TableEvaluations
 from extractbench_nb.construction.evidence_recall import Holders as Holders
 from extractbench_nb.construction.evidence_recall import evidence_recall
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import Chunk as Chunk
 from extractbench_nb.construction.retrieval import Documents as Documents
 from extractbench_nb.construction.retrieval import Retriever, split_documents
 from extractbench_nb.construction.retrieval import texts_of as texts_of
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_comparison import TableComparison
-from extractbench_nb.construction.table_dataset import TableDataset, TableTask
+from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
+
+# for other rooms
+from extractbench_nb.construction.table_rules import is_absent as is_absent
+from extractbench_nb.construction.table_rules import rules_of
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb.construction.loading import shipped
+from extractbench_nb.construction.table_dataset import shipped
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.moved import moved_names

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.answers import Reading, Tables
-from extractbench_nb.construction.cell_values import (
+from extractbench_nb.construction.table_comparison import METRIC, CellRow
+from extractbench_nb.construction.table_rules import (
+    PASS_MARK,
+    TableRules,
     is_absent,
     number_of,
     released_similarity,
     text_key,
 )
-from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules
-from extractbench_nb.construction.table_comparison import METRIC, CellRow
 from extractbench_nb.core.text import (
     Judge,
     JudgeCall,

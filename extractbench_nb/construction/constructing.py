@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import Retriever
-from extractbench_nb.construction.table_dataset import TableDataset, TableTask
+from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges import (
     ModelRequest,

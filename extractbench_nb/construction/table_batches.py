@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.construction_profiles import TableRules, rules_of
 from extractbench_nb.construction.evaluations import (
     QUALITY_WEIGHTS,
     RESERVED,
@@ -22,9 +21,9 @@ from extractbench_nb.construction.evaluations import (
     TableEvaluations,
     quality_of,
 )
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.table_comparison import TableComparison
-from extractbench_nb.construction.table_dataset import TableDataset, answers_in
+from extractbench_nb.construction.table_dataset import TableDataset, answers_in, load
+from extractbench_nb.construction.table_rules import TableRules, rules_of
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_judge, choose_judge
 from extractbench_nb.core.values import read_text

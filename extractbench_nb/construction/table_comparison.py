@@ -15,9 +15,8 @@ import pandas as pd
 from extractbench_nb._version import __version__
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.answers import FAILURES, Note, Reading, Tables
-from extractbench_nb.construction.cell_values import number_of
-from extractbench_nb.construction.construction_profiles import PASS_MARK, TableRules, rules_of
 from extractbench_nb.construction.evidence_recall import EvidenceRecall
+from extractbench_nb.construction.table_rules import PASS_MARK, TableRules, number_of, rules_of
 from extractbench_nb.core import (
     KIND_COLUMN,
     OUTCOMES,

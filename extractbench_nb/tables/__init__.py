@@ -11,9 +11,8 @@ from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.cells import is_share as is_share
 from extractbench_nb.tables.compare_arrays import compare_tables
-from extractbench_nb.tables.detection import detection_scores
-from extractbench_nb.tables.detectors import detect, page_tables
-from extractbench_nb.tables.detectors import read_image as read_image
+from extractbench_nb.tables.detection import detect, detection_scores, page_tables
+from extractbench_nb.tables.detection import read_image as read_image
 from extractbench_nb.tables.grid_similarity import arrays_similarity as arrays_similarity
 from extractbench_nb.tables.grid_similarity import dilate, grits
 from extractbench_nb.tables.grits_result import LEGEND as LEGEND

@@ -27,8 +27,7 @@ from extractbench_nb.tables.batches import (
 )
 from extractbench_nb.tables.cells import is_share
 from extractbench_nb.tables.compare_arrays import TABLE_METRICS, checked_options
-from extractbench_nb.tables.detection import score_detections, task_labels
-from extractbench_nb.tables.detectors import read_image
+from extractbench_nb.tables.detection import read_image, score_detections, task_labels
 from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.keep_curves import pubtables
 from extractbench_nb.tables.objects import (

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.table_batches import evaluate_tables
+from extractbench_nb.construction.table_dataset import load
 from tests.cli.conftest import Done
 
 SAMPLE = Path(__file__).resolve().parents[2] / "dataset/construction"

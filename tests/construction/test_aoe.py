@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from extractbench_nb.construction import aoe
-from extractbench_nb.construction.loading import aoe_columns, shipped
+from extractbench_nb.construction.table_dataset import aoe_columns, shipped
 from extractbench_nb.errors import InputError
 
 FOLDER = Path(os.environ.get("EXTRACTBENCH_CONFORMANCE", "absent")).parent / "aoe" / "aoe-published"

@@ -10,9 +10,9 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.evaluations import BY_RUN, SUMMARY_COLUMNS, TableEvaluations
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_comparison import CELL_COLUMNS, COLUMN_COLUMNS, ROW_COLUMNS
+from extractbench_nb.construction.table_dataset import load
 from extractbench_nb.errors import DatasetError, InputError
 
 GOLD = "k,v,w\na,1,x\nb,2,y\n"

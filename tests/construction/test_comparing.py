@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.construction_profiles import rules_of
+from extractbench_nb.construction.table_rules import rules_of
 from extractbench_nb.core.evaluation_frames import FIELD_COLUMNS
 from extractbench_nb.core.text.judging import JudgeError, Verdict
 from extractbench_nb.errors import InputError

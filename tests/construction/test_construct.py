@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 from extractbench_nb.construction.constructing import construct
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.table_batches import evaluate_tables
-from extractbench_nb.construction.table_dataset import TableDataset
+from extractbench_nb.construction.table_dataset import TableDataset, load
 from extractbench_nb.errors import DatasetError, InputError
-from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.client import BACKGROUND
 from extractbench_nb.judges.llm import LLMJudge
-from extractbench_nb.runs.extracting import Run
+from extractbench_nb.runs.folders import Run
 from tests.llm_server import HANG, LLMServer, Reply, Request, answer, failure
 from tests.waiting import PATIENCE, wait_until
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from extractbench_nb.construction.loading import load, split_record_id
-from extractbench_nb.construction.table_dataset import TableDataset
+from extractbench_nb.construction.table_dataset import TableDataset, load, split_record_id
 from extractbench_nb.errors import DatasetError
 
 SAMPLE = [*load()]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.client import BACKGROUND
 from extractbench_nb.judges.llm import LLMJudge
 from tests.llm_server import LLMServer, Reply, Request, answer, failure
 from tests.waiting import PATIENCE

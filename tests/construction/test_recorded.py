@@ -12,8 +12,6 @@ import pytest
 
 from extractbench_nb.construction.answers import fenced_frame, read_answer
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.construction_profiles import rules_of
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
     Chunk,
@@ -23,6 +21,8 @@ from extractbench_nb.construction.retrieval import (
     released_count,
     split_documents,
 )
+from extractbench_nb.construction.table_dataset import load
+from extractbench_nb.construction.table_rules import rules_of
 from extractbench_nb.errors import InputError
 from tests.construction.recorded_judge import Recorded, no_row, without_md
 

@@ -18,8 +18,8 @@ from extractbench_nb.construction.evidence_recall import (
     evidence_recall,
     plain,
 )
-from extractbench_nb.construction.loading import load
 from extractbench_nb.construction.retrieval import Retriever, split_documents, texts_of, words
+from extractbench_nb.construction.table_dataset import load
 from extractbench_nb.errors import DatasetError, InputError
 
 TEXTS = {

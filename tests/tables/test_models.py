@@ -11,7 +11,7 @@ from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
 import extractbench_nb as xb
-from extractbench_nb.tables.detectors import _run, _session, _stamp
+from extractbench_nb.tables.detection import _run, _session, _stamp
 from tests.tables import detr
 
 WHITE = Image.new("RGB", (400, 200), "white")
