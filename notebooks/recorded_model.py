@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-from extractbench_nb.runs.extracting import Run
+from extractbench_nb.runs.folders import Run
 
 
 class RecordedModel:

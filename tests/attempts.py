@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 import extractbench_nb as xb
-from extractbench_nb.runs.parsing import FAILURES
+from extractbench_nb.runs.outputs import FAILURES
 
 
 def failing(failure: str, gold: Any) -> tuple[str | None, dict[str, Any]]:

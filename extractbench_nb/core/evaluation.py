@@ -285,7 +285,7 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
     """Return ``"optimal"``, an `LLMAligner` bound to the judge, or the user's matcher."""
     if alignment == "llm":
         alignment = registered("model_aligner")()
-    if isinstance(alignment, ModelAligner):
+    if isinstance(alignment, ModelAligner) and not isinstance(alignment, type):
         return alignment.asking(judge)
     is_matcher = callable(alignment) and not isinstance(alignment, type)
     if alignment != "optimal" and not is_matcher:

@@ -22,10 +22,16 @@ from typing import Any
 
 from extractbench_nb.core.text import JudgeCall, JudgeError, Question
 from extractbench_nb.errors import OutputError, UnavailableError
-from extractbench_nb.judges.background import Shared
 from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
 from extractbench_nb.judges.call_failures import LONGEST_WAIT, Failure, scrub
-from extractbench_nb.judges.client import Completion, ModelRequest, complete, list_price, model_info
+from extractbench_nb.judges.client import (
+    Completion,
+    ModelRequest,
+    Shared,
+    complete,
+    list_price,
+    model_info,
+)
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.support.token_counts import count_tokens

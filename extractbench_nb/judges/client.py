@@ -6,20 +6,20 @@ Nothing of LiteLLM is changed, and neither is anything else in the process.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib import import_module, metadata
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from extractbench_nb.errors import ExtractBenchError, needs
-from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.call_failures import (
     EXCHANGE,
     Exchange,
@@ -30,6 +30,114 @@ from extractbench_nb.judges.call_failures import (
 )
 from extractbench_nb.judges.field_judges import ClientError
 
+# --- the event loop of all requests -------------------------------------------------------------
+#
+# Callers come from many loops, threads and notebook cells, and their loops end. On one loop in a
+# thread of its own, connections stay open between evaluations, one concurrency limit holds for all
+# callers, and equal questions of different callers are asked once.
+
+T = TypeVar("T")
+
+_CLOSING_TIMEOUT_S = 5.0
+
+
+class BackgroundLoop:
+    """The event loop and its thread; both start on first use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the background loop and await it; cancelling either cancels both."""
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self.loop())
+        except BaseException:  # interrupted before it was submitted: it will not be awaited
+            coroutine.close()
+            raise
+        return await asyncio.wrap_future(future)
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop, running."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="extractbench-judges", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def close(self) -> None:
+        """Cancel all tasks, close connections, and end the loop and its thread."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is None or thread is None:
+            return
+        with suppress(Exception):
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result(_CLOSING_TIMEOUT_S)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(_CLOSING_TIMEOUT_S)
+        if not thread.is_alive():
+            with suppress(Exception):  # tasks that were added while closing
+                loop.run_until_complete(self._cancel_all())
+            loop.close()
+
+    async def _cancel_all(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _end(self) -> None:
+        await self._cancel_all()
+        await _close_clients()
+
+    def forget(self) -> None:
+        """Reset in a forked process, which has no copy of the thread."""
+        self._lock = threading.Lock()
+        self._loop = self._thread = None
+
+
+class Shared(Generic[T]):
+    """Runs work once for all concurrent callers with the same key; for use on one loop only."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, tuple[asyncio.Task[T], list[None]]] = {}
+
+    async def get(
+        self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]
+    ) -> tuple[T, bool]:
+        """Await the running work for a key, or start it; also return whether it was running."""
+        joined = key in self._tasks and not self._tasks[key][0].done()
+        if not joined:
+            self._tasks[key] = (asyncio.ensure_future(work()), [])
+            # callers get its exception; without callers nobody retrieves it
+            self._tasks[key][0].add_done_callback(lambda done: done.cancelled() or done.exception())
+        task, waiting = shared = self._tasks[key]
+        waiting.append(None)
+        try:
+            return await asyncio.shield(task), joined
+        finally:
+            waiting.pop()
+            if not waiting:
+                task.cancel()
+                if self._tasks.get(key) is shared:
+                    del self._tasks[key]
+
+    def forget(self) -> None:
+        """Reset in a forked process, which has no copy of the tasks."""
+        self._tasks = {}
+
+
+BACKGROUND = BackgroundLoop()
+atexit.register(BACKGROUND.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=BACKGROUND.forget)
+
+# --- requests -----------------------------------------------------------------------------------
 _LOADING = threading.Lock()
 #: Variables that LiteLLM reads while it is imported, and that are restored afterwards: use its own
 #: price list and headers, fetch nothing, and read no .env file in the working directory.
@@ -182,9 +290,6 @@ async def _close_clients() -> None:
         await http.aclose()
 
 
-BACKGROUND.before_closing.append(_close_clients)
-
-
 def _client_for(arguments: Mapping[str, Any]) -> Any:
     """Return the client to give LiteLLM for a request; None if it takes none."""
     module = litellm()
@@ -229,23 +334,22 @@ async def _called(request: ModelRequest, exchange: Exchange) -> Any:
 
 
 async def _begin(request: ModelRequest) -> Any:
-    arguments, exchange = _arguments(request), EXCHANGE.get()
-    client = _client_for(arguments)
+    with client_errors():
+        arguments, exchange = _arguments(request), EXCHANGE.get()
+        client, acompletion = _client_for(arguments), litellm().acompletion
     if client is not None:
         arguments["client"] = client
     elif exchange is not None:  # LiteLLM's own client does not tell when it sends
         exchange.sent = True
-    return await litellm().acompletion(**arguments)
+    return await acompletion(**arguments)
 
 
-async def _failure_in(error: Exception, request: ModelRequest, exchange: Exchange) -> Exception:
+def _failure_in(error: Exception, exchange: Exchange) -> Exception:
     """Say why there is no response: LiteLLM does not work, or cannot use this request or answer."""
     if isinstance(error, ExtractBenchError):
         return error
-    fault = fault_behind(error, (ImportError, Warning) if exchange.sent else FAULTS)
-    if fault is None and not exchange.sent and not hasattr(error, "status_code"):
-        fault = error
-    if fault is not None and (exchange.sent or await _fails_unsent(request)):
+    fault = fault_behind(error, (ImportError, Warning))
+    if fault is not None:
         return client_error(fault)
     if exchange.answered:
         text = f"the response cannot be read: {problem_of(error)}"
@@ -258,19 +362,6 @@ def fault_behind(error: BaseException | None, kinds: Kinds = FAULTS) -> BaseExce
     while error is not None and not isinstance(error, kinds):
         error = error.__cause__ or error.__context__
     return error
-
-
-async def _fails_unsent(request: ModelRequest) -> bool:
-    """Whether even the simplest request fails before it would be sent; it is stopped there."""
-    message = {"role": "user", "content": "-"}
-    least = request._replace(messages=(message,), schema=None)
-    before = EXCHANGE.set(Exchange(stopped=True))
-    task = asyncio.ensure_future(_begin(least))
-    EXCHANGE.reset(before)
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    await asyncio.wait([task], timeout=_PREPARING)
-    task.cancel()
-    return task.done() and not task.cancelled() and task.exception() is not None
 
 
 async def complete(request: ModelRequest) -> Completion:
@@ -287,7 +378,7 @@ async def complete(request: ModelRequest) -> Completion:
     except Failed as failed:
         failure = failed.failure
     except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
-        failure = await _failure_in(error, request, exchange)
+        failure = _failure_in(error, exchange)
     finally:
         EXCHANGE.reset(before)
     if failure is not None:

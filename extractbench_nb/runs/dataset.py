@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import pandas as pd
 
@@ -634,6 +634,36 @@ def load_dataset(
             f"got {os.fspath(name_or_path)!r} and path={os.fspath(path)!r}: pass one of them"
         )
     return Dataset(name, root, *scan(root))
+
+
+class Documents(Protocol):
+    """What a batch needs of a dataset; `load_dataset` gives one."""
+
+    @property
+    def documents(self) -> pd.DataFrame:
+        """One row per document, with columns document, domain and schema."""
+        ...
+
+    def schema(self, schema_id: str, /) -> Any:
+        """Return the JSON Schema of an id in ``documents["schema"]``."""
+        ...
+
+    def gold(self, document_id: str, /) -> Any:
+        """Return the gold value of a document."""
+        ...
+
+
+DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
+
+
+def documents_of(dataset: DatasetLike) -> Documents:
+    """Return a dataset; a name or path is loaded."""
+    if dataset is None or isinstance(dataset, str | os.PathLike):
+        return load_dataset(dataset)
+    if not all(hasattr(dataset, part) for part in ("documents", "schema", "gold")):
+        kind = type(dataset).__name__
+        raise InputError(f"dataset is {kind}; expected a Dataset, a name or a path")
+    return dataset
 
 
 def _sample_root() -> Path:

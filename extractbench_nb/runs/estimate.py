@@ -10,24 +10,20 @@ import pandas as pd
 
 from extractbench_nb.core import (
     Aligner,
-    OptimalAligner,
     Profile,
     Run,
-    Scorer,
     choose_alignment,
     get_profile,
 )
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.core.schema import MISSING, Node, Schema
-from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, choose_judge
+from extractbench_nb.core.schema import MISSING, Schema
+from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges import (
-    ALIGNING,
-    Alignment,
     LLMAligner,
     Notes,
     PlannedCall,
-    answer_tokens,
+    RehearsedAligner,
     list_price,
     rehearsing,
 )
@@ -36,9 +32,6 @@ from extractbench_nb.support.cards import text_card
 from extractbench_nb.support.concurrency import run_anywhere
 from extractbench_nb.support.pandas_helpers import known_sums
 from extractbench_nb.support.wording import dollars, plural
-
-__all__ = ["ESTIMATE_COLUMNS", "CostEstimate", "estimate_cost"]
-
 
 _MOST = 8
 _NAMES = 200
@@ -222,7 +215,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     profile, judge, notes = get_profile(profile), choose_judge(judge), Notes()
     aligner = choose_alignment(alignment, judge)
     if isinstance(aligner, LLMAligner):
-        aligner = _RehearsedAligner(aligner, notes, profile)
+        aligner = RehearsedAligner(aligner, notes, profile)
     rehearsal = rehearsing(judge, notes)
     rows: list[Row] = []
 
@@ -248,37 +241,6 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
             predicted = evaluated_source(read_output(cell.predicted), gold)
             rehearse(cell.run, cell.document, plan.schemas[cell.schema_key], gold, predicted)
     return CostEstimate(_frame(rows), tuple(sorted(notes.unknown)))
-
-
-class _RehearsedAligner(LLMAligner):
-    """Notes what would be asked about arrays, and pairs items as the offline aligner does."""
-
-    def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
-        self._asking: Any = aligner.judge
-        self._notes = notes
-        self._options = {
-            "max_prompt_tokens": aligner.max_prompt_tokens,
-            "candidates": aligner.candidates,
-        }
-        super().__init__(self._noting(notes), **self._options)
-        self._optimal = OptimalAligner(Scorer(profile, OfflineJudge()))
-
-    def _noting(self, notes: Notes) -> Any:
-        return rehearsing(self._asking, notes)
-
-    async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
-        of_array = Notes([], self._notes.asked, self._notes.unknown)
-        aligner = LLMAligner(self._noting(of_array), **self._options)
-        try:
-            return await aligner.align(node, gold, predicted)  # as far as answers are cached
-        except JudgeError:
-            return Alignment(self._optimal(node, gold, predicted))
-        finally:
-            for call in of_array.calls:
-                tokens = min(answer_tokens(call.messages), call.most_tokens)
-                field = node.field or "$"
-                noted = call._replace(field=field, metric=ALIGNING, answer_tokens=tokens)
-                self._notes.calls.append(noted)
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:

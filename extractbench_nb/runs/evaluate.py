@@ -38,7 +38,6 @@ from extractbench_nb.runs.inputs import (
 )
 from extractbench_nb.runs.results import Evaluations, FolderSource, Source, read_description
 from extractbench_nb.runs.rows import OWN_SUMMARY
-from extractbench_nb.runs.rule_rows import CheckedRules, check_batch
 from extractbench_nb.runs.storage import (
     SETTINGS,
     FolderStorage,
@@ -50,12 +49,14 @@ from extractbench_nb.runs.storage import (
     write_files,
 )
 from extractbench_nb.runs.workers import (
+    CheckedRules,
     Context,
     Done,
     Failed,
     Finished,
     Runner,
     Task,
+    check_batch,
     count_workers,
     failure,
     rare_collections,

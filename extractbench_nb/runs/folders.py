@@ -15,14 +15,20 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from extractbench_nb._version import __version__
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, OutputError, nearest, needs
 from extractbench_nb.runs.dataset import list_files
+from extractbench_nb.support.cards import card_html, document_text
 from extractbench_nb.support.files import make_folder, read_own_file, read_own_json, write_texts
 
 #: Version of the layout. A folder of a newer one is not read.
@@ -264,3 +270,171 @@ def _check_description(description: Any, path: Path) -> None:
 
 def _json_file(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+# --- a run as users see it ------------------------------------------------------------------------
+
+#: Reasons why a call gave no output: those of the model, and passing ones of the service.
+#: After the passing ones a document is asked about again when its run is resumed.
+PASSING = (
+    *("rate_limited", "timeout", "server_error", "connection", "bad_key", "not_found", "redirect"),
+)
+REASONS = ("page_limit", "context_length", "schema_rejected", "refused", "other", *PASSING)
+
+RUN_OUTPUT_COLUMNS = FrameSpec(
+    "run_outputs",
+    "one row per document with an output or a failed call, by domain, schema and document",
+    (
+        Column("run", "string", "name of the folder"),
+        Column("document", "string", "document id"),
+        Column("domain", "string", "domain of the document", "", True),
+        Column("schema", "string", "schema id", "", True),
+        Column("raw_characters", "Int64", "length of the text as received", "0 and up", True),
+        Column("finish_reason", "string", "why the model stopped, in LiteLLM's words", "", True),
+        Column("prompt_tokens", "Int64", "tokens read, as billed", "0 and up", True),
+        Column("completion_tokens", "Int64", "tokens written, as billed", "0 and up", True),
+        Column("cost_usd", "Float64", "cost at LiteLLM's list prices", "0 and up", True),
+        Column("latency_seconds", "Float64", "seconds of the last request", "0 and up", True),
+        Column("input", "string", "form in which the document was sent", "file, text", True),
+        Column("error_reason", "string", "why there is no output", ", ".join(REASONS), True),
+        Column("error", "string", "the provider's message", "", True),
+        Column("raw", "object", "the text as received, a str", "", True),
+        Column("meta", "object", "details of the call, a dict"),
+    ),
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """The responses of a model to documents, kept in a folder.
+
+    Made by `extract`, or from a folder by `Run.open`. Each access to a frame reads the folder.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+        The folder.
+    stopped : str or None
+        Why `extract` stopped before all documents were sent (the budget, a rejected key), or None.
+        It is not saved.
+    """
+
+    folder: Path
+    stopped: str | None = None
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Run:
+        """Read a run from its folder.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            A folder with ``run.json``.
+
+        Returns
+        -------
+        Run
+            The run; its outputs are read on access.
+
+        Raises
+        ------
+        InputError
+            There is no run, or a newer version of this package wrote it; or `folder` is not a path.
+        """
+        return cls(RunFolder.open(folder_path(folder)).path)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The content of ``run.json``: kind, model, mode, prompt_version, parameters and so on."""
+        return RunFolder.open(self.folder).description
+
+    @property
+    def outputs(self) -> pd.DataFrame:
+        """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
+        folder = RunFolder.open(self.folder)
+        description = folder.description
+        run = folder.path.resolve().name
+        rows = []
+        for document in folder.documents:
+            details = description.get("documents", {}).get(document) or {}
+            raw, meta = folder.read(document)
+            error = meta.get("error") or {}
+            cells = meta | {
+                "run": run,
+                "document": document,
+                "domain": details.get("domain") or None,
+                "schema": details.get("schema") or None,
+                "raw_characters": None if raw is None else len(raw),
+                "error_reason": error.get("reason"),
+                "error": error.get("message"),
+                "raw": raw,
+                "meta": meta,
+            }
+            rows.append([cells.get(name) for name in RUN_OUTPUT_COLUMNS.names])
+        rows.sort(key=lambda row: (row[2] or "", row[3] or "", row[1]))
+        return RUN_OUTPUT_COLUMNS.from_rows(rows)
+
+    @property
+    def unasked(self) -> list[str]:
+        """Ids of the run's documents that have no output yet, in order."""
+        folder = RunFolder.open(self.folder)
+        return sorted({*folder.description.get("documents", {})} - {*folder.documents})
+
+    def read(self, document: str) -> Output:
+        """Read the model's response for a document.
+
+        Parameters
+        ----------
+        document : str
+            Id of the document.
+
+        Returns
+        -------
+        Output
+            ``raw``, the text exactly as received, or None if there was none; and ``meta``.
+
+        Raises
+        ------
+        InputError
+            The run has no output for it.
+        """
+        return RunFolder.open(self.folder).read(document)
+
+    def __repr__(self) -> str:
+        """Return model and mode, the folder, and counts of documents and costs."""
+        return "\n".join([self._title(), f"  {self.folder}", *(f"  {x}" for x in self._counts())])
+
+    def _repr_html_(self) -> str:
+        """Return the same as static HTML; every text is escaped."""
+        lines = "".join(f"<br>{document_text(line, 300)}" for line in self._counts())
+        return card_html(self._title(), f"<code>{escape(str(self.folder))}</code>{lines}", limit=80)
+
+    def _title(self) -> str:
+        description = self.description
+        mode = f", mode {description['mode']!r}" if description.get("mode") else ""
+        return f"Run of {description['model']!r}{mode}"
+
+    def _counts(self) -> list[str]:
+        """Return lines about answers and failures, costs, and open documents."""
+        outputs, unasked = self.outputs, self.unasked
+        failures = outputs["error_reason"].value_counts(sort=False).sort_index()
+        answered, total = len(outputs) - int(failures.sum()), len(outputs) + len(unasked)
+        counts = [f"{answered} of {total} documents answered"]
+        counts += [f"{count} {reason}" for reason, count in failures.items()]
+        lines = [", ".join(counts)]
+        costs = outputs["cost_usd"]
+        if costs.notna().any():
+            lines.append(f"{costs.sum():.6g} US dollars at list prices")
+        unknown = int((costs.isna() & outputs["error_reason"].isna()).sum())
+        if unknown:
+            lines.append(f"{unknown} of unknown cost: no price, or no usage reported")
+        if unasked:
+            why = f": {self.stopped}" if self.stopped else ""
+            call = function_of(self.description)
+            lines.append(f"{len(unasked)} not asked{why}; {call} with the same folder continues")
+        return lines
+
+
+def function_of(description: Mapping[str, Any]) -> str:
+    """Return the name of the function that makes such a run."""
+    return "construct" if description["kind"] == "construction" else "extract"

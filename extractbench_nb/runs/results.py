@@ -31,7 +31,6 @@ from extractbench_nb.runs.rows import (
     summary_spec,
     to_frame,
 )
-from extractbench_nb.runs.rule_rows import CheckedRules
 from extractbench_nb.runs.storage import (
     DATABASE,
     DESCRIPTION,
@@ -40,6 +39,7 @@ from extractbench_nb.runs.storage import (
     READABLE,
     refuse_foreign,
 )
+from extractbench_nb.runs.workers import CheckedRules
 from extractbench_nb.support.cards import card_html, document_text, table_html
 from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
 from extractbench_nb.support.pandas_helpers import own_copy

@@ -39,8 +39,7 @@ from extractbench_nb.runs.rows import (
     unpack,
     value_to_text,
 )
-from extractbench_nb.runs.rule_rows import CheckedRules
-from extractbench_nb.runs.workers import Context, Finished, custom_metrics
+from extractbench_nb.runs.workers import CheckedRules, Context, Finished, custom_metrics
 from extractbench_nb.support.files import (
     make_folder,
     reading,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.runs.parsing import FAILURES
+from extractbench_nb.runs.outputs import FAILURES
 from extractbench_nb.stats.failures import POSITION_COLUMNS, failure_modes, failure_positions
 from tests.attempts import every_failure
 from tests.extraction.conftest import sample

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
 import extractbench_nb as xb
-from extractbench_nb.runs.parsing import FAILURES, ParsedOutput
+from extractbench_nb.runs.outputs import FAILURES, ParsedOutput
 
 FULL = '{"a": [1, {"b": "x\\u00e9y", "c": true}, null], "d": -12.5e3, "e": {"f": [[]]}}'
 SCHEMA = {

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from extractbench_nb.runs.dataset import Dataset, load_dataset
-from extractbench_nb.runs.extracting import Run, extract
+from extractbench_nb.runs.extracting import extract
+from extractbench_nb.runs.folders import Run
 from tests.judges.llm.conftest import away_from_home, no_thread_left
 from tests.llm_server import LLMServer, Request
 

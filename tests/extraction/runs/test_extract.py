@@ -11,9 +11,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import DatasetError
-from extractbench_nb.runs.calling import PROMPT_VERSION, REASONS, plain_schema
+from extractbench_nb.runs.calling import PROMPT_VERSION, plain_schema
 from extractbench_nb.runs.dataset import Dataset
-from extractbench_nb.runs.extracting import RUN_OUTPUT_COLUMNS, Run
+from extractbench_nb.runs.folders import REASONS, RUN_OUTPUT_COLUMNS, Run
 from extractbench_nb.runs.outputs import read_outputs
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
 from tests.judges.llm.providers import said

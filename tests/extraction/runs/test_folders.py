@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.runs.extracting import Run
-from extractbench_nb.runs.folders import RunFolder, check_names, describe_run
+from extractbench_nb.runs.folders import Run, RunFolder, check_names, describe_run
 from extractbench_nb.support import files as _files
 from tests.waiting import PATIENCE
 

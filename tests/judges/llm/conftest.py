@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
-from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.client import BACKGROUND
 from extractbench_nb.judges.llm import LLMJudge
 from tests.llm_server import LLMServer, hanging_ends, truthful
 from tests.loaded import loaded_context

@@ -99,7 +99,7 @@ def test_no_schema_is_fetched() -> None:
 
 LONG = """
 import json, time
-from extractbench_nb.runs.parsing import parse_output
+from extractbench_nb.runs.outputs import parse_output
 from extractbench_nb.judges.prompts import Unparsable, read_answer
 from extractbench_nb.judges.call_failures import scrub
 

@@ -224,7 +224,7 @@ for attempt in range(2):
 """
 READ_ONLY = """
 import asyncio, os, sys, warnings
-from extractbench_nb.judges.base import Question
+from extractbench_nb.judges import Question
 from extractbench_nb.judges.llm import LLMJudge
 
 folder, other, url = sys.argv[1:]
@@ -310,7 +310,7 @@ def test_a_cache_of_a_later_version_is_not_cleared(tmp_path: Path) -> None:
 
 ASKING = """
 import asyncio, sys
-from extractbench_nb.judges.base import Question
+from extractbench_nb.judges import Question
 from extractbench_nb.judges.llm import LLMJudge
 
 url, folder = sys.argv[1:]

@@ -16,11 +16,10 @@ from extractbench_nb.construction.constructing import construct
 from extractbench_nb.errors import InputError, UnavailableError
 from extractbench_nb.integrations.scorer import as_scorer
 from extractbench_nb.judges import client
-from extractbench_nb.judges.ensemble import Ensemble
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.llm import Ensemble, LLMJudge
 from extractbench_nb.judges.model_aligner import LLMAligner
 from extractbench_nb.runs.evaluate import evaluate_runs
-from extractbench_nb.runs.extracting import Run
+from extractbench_nb.runs.folders import Run
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, failure
 
@@ -180,8 +179,10 @@ ASKING = (
 )
 
 
-@pytest.mark.parametrize("asking", ASKING)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault, asking",
+    [*((fault, judge) for fault in FAULTS), *((incompatible, asking) for asking in ASKING)],
+)
 def test_one_error_and_no_verdict(
     fault: Break,
     asking: Callable[[MakeJudge, Path, str], object],

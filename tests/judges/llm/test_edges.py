@@ -16,7 +16,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import Question
-from extractbench_nb.judges.background import BACKGROUND
+from extractbench_nb.judges.client import BACKGROUND
 from extractbench_nb.judges.prompts import Unparsable, read_answer
 from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import MakeJudge, ask

@@ -8,8 +8,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.judges.ensemble import Ensemble
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges.llm import Ensemble, LLMJudge
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, answer, failure
 from tests.waiting import until

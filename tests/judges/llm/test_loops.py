@@ -9,7 +9,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeError, Question
-from extractbench_nb.judges.background import BACKGROUND, BackgroundLoop
+from extractbench_nb.judges.client import BACKGROUND, BackgroundLoop
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import HANG, LLMServer, failure
 from tests.waiting import until

@@ -10,9 +10,8 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question
-from extractbench_nb.judges.background import BACKGROUND
 from extractbench_nb.judges.call_failures import Failure
-from extractbench_nb.judges.client import ModelRequest, complete
+from extractbench_nb.judges.client import BACKGROUND, ModelRequest, complete
 from tests.judges.llm.providers import (
     PROVIDERS,
     answered,
