@@ -5,21 +5,17 @@ Other rooms know it through five faces: `core`, `core.schema`, `core.frames`, `c
 """
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
-from extractbench_nb.core.accepted_input import ACCEPTED_COLUMNS as ACCEPTED_COLUMNS
-from extractbench_nb.core.accepted_input import Alternative as Alternative
-from extractbench_nb.core.accepted_input import by_document as by_document
-from extractbench_nb.core.accepted_input import read_accepted as read_accepted
+from extractbench_nb.core.accepted import Accepted as Accepted
 from extractbench_nb.core.alignment import OptimalAligner
 from extractbench_nb.core.alignment import estimated_blocks as estimated_blocks
 from extractbench_nb.core.alignment import pair_equal as pair_equal
 from extractbench_nb.core.cases import Case as Case
 from extractbench_nb.core.cases import CaseScorer as CaseScorer
 from extractbench_nb.core.cases import Verdicts as Verdicts
-from extractbench_nb.core.cross_field_rules import RULE_COLUMNS, RULES, Rule, RuleOutcome, rule
+from extractbench_nb.core.cross_field_rules import RULES, Rule, rule
 from extractbench_nb.core.cross_field_rules import chosen_rules as chosen_rules
 from extractbench_nb.core.document_warnings import violations as violations
 from extractbench_nb.core.evaluation import Run as Run
-from extractbench_nb.core.evaluation import check_models as check_models
 from extractbench_nb.core.evaluation import choose_alignment as choose_alignment
 from extractbench_nb.core.evaluation import evaluate, evaluate_async
 from extractbench_nb.core.evaluation import read_predicted as read_predicted
@@ -40,25 +36,21 @@ from extractbench_nb.core.pairing import resolve_union as resolve_union
 from extractbench_nb.core.pairing import undeclared as undeclared
 from extractbench_nb.core.profile_rules import PROFILES as PROFILES
 from extractbench_nb.core.profile_rules import Profile, profiles
-from extractbench_nb.core.profile_rules import get_profile as get_profile
 from extractbench_nb.core.registered import register as register
 from extractbench_nb.core.result import Evaluation
 from extractbench_nb.core.result import Inputs as Inputs
 from extractbench_nb.core.similarity import MapItem
 from extractbench_nb.core.thresholds import ArrayMatches as ArrayMatches
-from extractbench_nb.core.thresholds import Outcome as Outcome
 from extractbench_nb.core.traversal import Aligner as Aligner
 
 __all__ = [
     "RULES",
-    "RULE_COLUMNS",
     "Evaluation",
     "MapItem",
     "MetricScore",
     "OptimalAligner",
     "Profile",
     "Rule",
-    "RuleOutcome",
     "evaluate",
     "evaluate_async",
     "metric",

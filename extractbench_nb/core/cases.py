@@ -13,7 +13,7 @@ import numpy as np
 
 from extractbench_nb.core.evaluation import evaluate
 from extractbench_nb.core.evaluation_frames import node_outcome
-from extractbench_nb.core.profile_rules import Profile, get_profile
+from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.schema.schema_nodes import EMPTY, MISSING, Children, Schema, state_of
 from extractbench_nb.core.scoring import Scored, point_score
@@ -85,7 +85,7 @@ class CaseScorer:
         judge: str | Judge = "offline",
         profile: str | Profile = "paper",
     ) -> None:
-        self._cases, self._profile = cases, get_profile(profile)
+        self._cases, self._profile = cases, Profile.named(profile)
         self._asked = choose_judge(judge)
         self.forget()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
 from datetime import date, timedelta
 from datetime import time as clock_time
@@ -18,15 +18,10 @@ from pathlib import Path, PurePath
 from typing import Any
 from uuid import UUID
 
-from extractbench_nb.core.accepted_input import (
-    Alternative,
-    alternatives_of,
-    of_one_document,
-    read_accepted,
-)
+from extractbench_nb.core.accepted import Accepted, alternatives_of
 from extractbench_nb.core.document_warnings import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.core.field_metrics.registry import REGISTRY
-from extractbench_nb.core.profile_rules import Profile, get_profile
+from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.records import ROOT, Leaf, roll_up
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.result import Evaluation, Inputs
@@ -136,7 +131,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
     [['$.year', 'incorrect']]
     """
-    rows = of_one_document(read_accepted(accepted))
+    rows = Accepted.read(accepted).of_one_document()
     run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
     if run.traversal.is_open:
         from extractbench_nb.support.concurrency import run_anywhere
@@ -170,7 +165,7 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     Evaluation
         The same as `evaluate` returns.
     """
-    rows = of_one_document(read_accepted(accepted))
+    rows = Accepted.read(accepted).of_one_document()
     run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
     return await run.complete()
 
@@ -193,10 +188,10 @@ class Run:
         *,
         metrics: Mapping[str, Any] | None = None,
         checked: bool = False,
-        accepted: Sequence[Alternative] = (),
+        accepted: Accepted = Accepted(),  # noqa: B008 - a tuple
     ) -> None:
         self.started = time.perf_counter()
-        self.profile = get_profile(profile)
+        self.profile = Profile.named(profile)
         self.schema = parse_schema(schema, metrics=metrics)
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold)
@@ -209,8 +204,8 @@ class Run:
             chosen = judge_of_document(chosen, self.gold, self.predicted)
         self.alignment = choose_alignment(alignment, chosen)
         if not checked:
-            check_models(chosen, self.alignment, self.schema)
-        rows = accepted if self.problem is None else ()
+            self.check_models(chosen, self.alignment, self.schema)
+        rows = accepted if self.problem is None else Accepted()
         alternatives = alternatives_of(rows, self.schema, self.gold) if rows else None
         self.scorer = Scorer(self.profile, chosen, alternatives)
         self.traversal = Traversal(self.scorer, self.alignment)
@@ -221,6 +216,16 @@ class Run:
             verdict = Scored("json", 0.0, False, "structural", "unparsable_json", self.problem)
             leaf = Leaf(self.schema.root, ROOT, self.gold, self.predicted, True, [verdict])
             self.traversal.top.children.append(leaf)
+
+    @staticmethod
+    def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
+        """Check judge and aligner that ask models, for example their keys, before any request."""
+        check = getattr(judge, "check", None)
+        if check is not None:
+            judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
+            _check_fields(check, schema, judged)
+        if isinstance(alignment, ModelAligner):
+            _check_fields(alignment.check, schema, {"array_llm"})
 
     def _descend(self, levels: int, predicted_levels: int) -> None:
         """Compare the documents; a prediction that is nested too deep is cut, with a warning."""
@@ -294,16 +299,6 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
             "(gold items, predicted items, item node) -> index pairs"
         )
     return alignment
-
-
-def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
-    """Check a judge and an aligner that ask models, for example their keys, before any request."""
-    check = getattr(judge, "check", None)
-    if check is not None:
-        judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
-        _check_fields(check, schema, judged)
-    if isinstance(alignment, ModelAligner):
-        _check_fields(alignment.check, schema, {"array_llm"})
 
 
 def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:

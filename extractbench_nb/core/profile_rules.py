@@ -39,6 +39,33 @@ class Profile:
         False, "predicted leaves that nobody asked for count as hallucinations"
     )
 
+    @classmethod
+    def named(cls, name: object) -> Profile:
+        """Return a profile by name.
+
+        Parameters
+        ----------
+        name : str or Profile
+            ``paper`` or ``strict``; a profile is returned as it is.
+
+        Returns
+        -------
+        Profile
+            The rules.
+
+        Raises
+        ------
+        InputError, ConfigError
+            There is no such profile, or it is one of an earlier version.
+        """
+        if isinstance(name, Profile):
+            return name
+        if isinstance(name, str) and name in _REMOVED:
+            raise ConfigError(None, f"there is no profile {name!r} any more; {_REMOVED[name]}")
+        if not isinstance(name, str) or name not in PROFILES:
+            raise InputError(f"unknown profile {name!r}; {nearest(name, PROFILES)}")
+        return PROFILES[name]
+
 
 if Profile.__doc__:  # the meanings are declared once, beside the rules
     Profile.__doc__ += "".join(
@@ -67,17 +94,6 @@ _REMOVED = {
     "extract-bench-0.1.0": "for its own numbers, install extract-bench",
     "extract-bench-readme": "for the rules of the README, use 'paper'",
 }
-
-
-def get_profile(name: object) -> Profile:
-    """Return a profile by name."""
-    if isinstance(name, Profile):
-        return name
-    if isinstance(name, str) and name in _REMOVED:
-        raise ConfigError(None, f"there is no profile {name!r} any more; {_REMOVED[name]}")
-    if not isinstance(name, str) or name not in PROFILES:
-        raise InputError(f"unknown profile {name!r}; {nearest(name, PROFILES)}")
-    return PROFILES[name]
 
 
 def profiles() -> pd.DataFrame:

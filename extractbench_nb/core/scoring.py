@@ -13,7 +13,7 @@ from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.alternatives import Alternatives, class_members
+from extractbench_nb.core.accepted import Alternatives, class_members
 from extractbench_nb.core.field_metrics.number_metrics import (
     as_number,
     boolean_exact,

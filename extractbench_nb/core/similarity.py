@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.alternatives import class_members, normal_path
+from extractbench_nb.core.accepted import class_members, normal_path
 from extractbench_nb.core.field_metrics.string_metrics import string_normalized
 from extractbench_nb.core.pairing import pair_up, resolve_union
 from extractbench_nb.core.schema.schema_nodes import PRESENT, Node, state_of
@@ -484,10 +484,3 @@ def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:
     if not isinstance(item, dict) and not (fields and fields[0].keys == ()):
         return None
     return tuple(values)
-
-
-def is_aligned(node: Node) -> bool:
-    """Whether an array node is scored by aligning its items."""
-    if node.kind != "array" or node.config is None:
-        return False
-    return any(spec.metric_id == "array_llm" for spec in node.config.metrics)

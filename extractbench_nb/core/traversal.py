@@ -15,8 +15,8 @@ from functools import cached_property
 from operator import index
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from extractbench_nb.core.accepted import normal_path
 from extractbench_nb.core.alignment import OptimalAligner
-from extractbench_nb.core.alternatives import normal_path
 from extractbench_nb.core.pairing import pair_up
 from extractbench_nb.core.records import (
     ROOT,
@@ -30,7 +30,6 @@ from extractbench_nb.core.schema.schema_nodes import MISSING, Node
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, accept
 from extractbench_nb.core.similarity import (
     MapItem,
-    is_aligned,
     never_match,
     same_key,
     unlike_similarity,
@@ -269,7 +268,7 @@ def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align |
         aligner = alignment
 
         async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
-            if is_aligned(node):
+            if node.is_aligned:
                 return await aligner.align(node, gold, predicted)
             # no metric depends on this alignment, so no model is asked
             return optimal(node, gold, predicted), ()

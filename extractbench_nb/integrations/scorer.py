@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
-from extractbench_nb.core import (
-    Aligner,
-    Evaluation,
-    Profile,
-    choose_alignment,
-    evaluate_async,
-    get_profile,
-)
+from extractbench_nb.core import Aligner, Evaluation, Profile, choose_alignment, evaluate_async
 from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.core.values import json_text
@@ -241,7 +234,7 @@ def as_scorer(
     is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
     if threshold is not None and not (is_number and 0 <= threshold <= 1):
         raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
-    rules = get_profile(profile)
+    rules = Profile.named(profile)
     chosen = choose_judge(judge)
     aligner = choose_alignment(alignment, chosen)
     parsed = parse_schema(schema)

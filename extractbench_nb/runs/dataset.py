@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.core import ACCEPTED_COLUMNS, read_accepted
+from extractbench_nb.core import Accepted
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
@@ -399,8 +399,7 @@ class Dataset:
         found = [file for file in files if file.is_file()]
         if len(found) > 1:
             raise DatasetError(f"{self.root}: has accepted.json and accepted.csv; keep one of them")
-        rows = read_accepted(found[0]) if found else ()
-        return ACCEPTED_COLUMNS.from_rows(row[:-1] for row in rows)
+        return Accepted.read(found[0] if found else None).frame()
 
     def schema(self, schema_id: str) -> dict[str, Any]:
         """Read a JSON Schema.

@@ -8,13 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.core import (
-    Aligner,
-    Profile,
-    Run,
-    choose_alignment,
-    get_profile,
-)
+from extractbench_nb.core import Aligner, Profile, Run, choose_alignment
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.core.schema import MISSING, Schema
 from extractbench_nb.core.text import Judge, choose_judge
@@ -212,7 +206,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     """
     sides = {"gold": gold, "predicted": predicted}
     missing = [name for name, value in sides.items() if value is MISSING]
-    profile, judge, notes = get_profile(profile), choose_judge(judge), Notes()
+    profile, judge, notes = Profile.named(profile), choose_judge(judge), Notes()
     aligner = choose_alignment(alignment, judge)
     if isinstance(aligner, LLMAligner):
         aligner = RehearsedAligner(aligner, notes, profile)

@@ -17,10 +17,9 @@ from extractbench_nb.core import (
     Evaluation,
     Inputs,
     Profile,
-    check_models,
+    Run,
     choose_alignment,
     evaluate,
-    get_profile,
     read_predicted,
 )
 from extractbench_nb.core.schema import SchemaSource
@@ -264,7 +263,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     >>> evs.summary[["run", "outcome", "pass_rate"]].values.tolist()
     [['a', 'evaluated', 1.0], ['b', 'invalid', 0.0]]
     """
-    profile = get_profile(profile)
+    profile = Profile.named(profile)
     options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}
     judge = choose_judge(judge)
     alignment = choose_alignment(alignment, judge)
@@ -277,7 +276,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         plan = read_runs(runs, dataset, schema, metrics, accepted)
         context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
         for parsed in plan.schemas.values():
-            check_models(judge, alignment, parsed)
+            Run.check_models(judge, alignment, parsed)
         settings = settings_of(context)
         description = {
             **settings,

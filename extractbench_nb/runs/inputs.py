@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from pandas.api import types
 
-from extractbench_nb.core import Alternative, by_document, read_accepted, read_predicted
+from extractbench_nb.core import Accepted, read_predicted
 from extractbench_nb.core.frames import Column, as_pandas
 from extractbench_nb.core.schema import Schema, is_schema, parse_schema
 from extractbench_nb.core.values import (
@@ -74,7 +74,7 @@ class Plan:
     extras: tuple[Column, ...]
     extra_rows: tuple[tuple[Any, ...], ...]
     dataset: Documents | None
-    accepted: Mapping[str, tuple[Alternative, ...]] = field(default_factory=dict)
+    accepted: Mapping[str, Accepted] = field(default_factory=dict)
 
     def gold(self, cell: Cell) -> Any:
         """Return a cell's gold in a form that `evaluate` takes."""
@@ -175,7 +175,7 @@ def read_runs(
         cells, schemas = _with_metrics(cells, schemas, metrics)
     extras = frame[[name for name in frame.columns if name not in _KNOWN]]
     documents = {*reader.known, *(cell.document for cell in cells)}
-    alternatives = by_document(read_accepted(accepted), documents)
+    alternatives = Accepted.read(accepted).by_document(documents)
     return Plan(cells, schemas, *_extra_columns(extras), dataset, alternatives)
 
 

@@ -30,8 +30,8 @@ import pandas as pd
 from extractbench_nb.core import (
     REGISTRY,
     RULES,
+    Accepted,
     Aligner,
-    Alternative,
     Metric,
     Profile,
     Rule,
@@ -58,7 +58,7 @@ class Task(NamedTuple):
     schema: str
     gold: Any
     predicted: Any
-    accepted: tuple[Alternative, ...] = ()
+    accepted: Accepted = Accepted()
 
 
 class Finished(NamedTuple):

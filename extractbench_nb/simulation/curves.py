@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core import PROFILES, REGISTRY, Profile, evaluate, get_profile, refuse_non_json
+from extractbench_nb.core import PROFILES, REGISTRY, Profile, evaluate, refuse_non_json
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.schema import (
     PRESETS,
@@ -74,7 +74,7 @@ class _Subject:
 def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
     """Read the metrics and profiles to try."""
     several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
-    rules = get_profile(profile)
+    rules = Profile.named(profile)
     tried = [_subject(item, rules) for item in (wanted if several else [wanted])]
     if not tried:
         raise InputError("metric_or_profile is empty; expected a metric, a profile, or several")
@@ -87,7 +87,7 @@ def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
 
 def _subject(subject: Any, rules: Profile) -> _Subject:
     if isinstance(subject, Profile) or (isinstance(subject, str) and subject in PROFILES):
-        return _Subject(None, get_profile(subject))
+        return _Subject(None, Profile.named(subject))
     if isinstance(subject, Mapping):
         config = parse_config(dict(subject), "/evaluation_config", REGISTRY)
         assert config is not None  # noqa: S101 - only null has no config

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import Evaluation, evaluate, read_accepted
+from extractbench_nb.core import Accepted, Evaluation, evaluate
 from extractbench_nb.core.values import canonical, read_document
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import content_digest, scoring_digest
@@ -133,7 +133,7 @@ class GoldenCase:
             A file of the case cannot be read.
         """
         __tracebackhide__ = True
-        accepted = read_accepted(accepted)
+        accepted = Accepted.read(accepted)
         ev = evaluate(
             self.schema,
             self.gold,

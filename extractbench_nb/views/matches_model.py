@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import ArrayMatches, Evaluation, MapItem, Outcome, mismatch_kinds
+from extractbench_nb.core import ArrayMatches, Evaluation, MapItem, mismatch_kinds
 from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.values import bracketed, json_text, member, scalars
 from extractbench_nb.support.wording import (
@@ -434,7 +434,7 @@ class Board:
         self.values = dict(values)
         self._use(self.array.at(values))
 
-    def _use(self, outcome: Outcome) -> None:
+    def _use(self, outcome: Any) -> None:
         self.outcome = outcome
         columns = [outcome.matches[name].tolist() for name in Row._fields]
         self.rows = [

@@ -11,7 +11,7 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.core import OUTCOMES, Evaluation
-from extractbench_nb.core.schema import Schema, Shown
+from extractbench_nb.core.schema import Schema
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats import gather
 from extractbench_nb.support.nodes import Node, h
@@ -65,7 +65,7 @@ def schema_tree(schema: Schema, source: object = None) -> list[TreeNode]:
     ]
 
 
-def _notes(row: Shown, below: int) -> list[str]:
+def _notes(row: Any, below: int) -> list[str]:
     node = row.node
     notes = [plural(below, "node")] if below else []
     if node.required and node.field and node.name != "[]":

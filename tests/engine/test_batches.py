@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.alignment import OptimalAligner
-from extractbench_nb.core.profile_rules import get_profile
+from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.scoring import Scorer
 from extractbench_nb.core.text.offline_judge import OfflineJudge
@@ -102,7 +102,7 @@ def test_the_optimal_partner_is_among_the_candidates():
         else:
             item["amount"] = None
     found = likely_partners(node.children.items, gold, predicted, 5)
-    optimal = OptimalAligner(Scorer(get_profile("paper"), OfflineJudge()))(node, gold, predicted)
+    optimal = OptimalAligner(Scorer(Profile.named("paper"), OfflineJudge()))(node, gold, predicted)
     assert len(optimal) == 150
     assert all(j in found[i] for i, j in optimal)
     assert sum(map(len, found)) < 4 * len(gold)  # where the best one is far ahead it is alone

@@ -291,6 +291,12 @@ class Node:
             return ""
         return "(" + ", ".join(f"{key}={value!r}" for key, value in params.items()) + ")"
 
+    @property
+    def is_aligned(self) -> bool:
+        """Whether it is an array that is scored by aligning its items."""
+        specs = self.config.metrics if self.kind == "array" and self.config is not None else ()
+        return any(spec.metric_id == "array_llm" for spec in specs)
+
     def params_of(self, metric: str) -> Mapping[str, Any]:
         """Return the declared params of one of the node's metrics.
 

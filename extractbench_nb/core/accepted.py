@@ -1,4 +1,9 @@
-"""Accepted alternatives as users give them: a frame, records or a file; checked against gold."""
+"""Accepted alternatives: other values that are right too, of scalars and of whole array items.
+
+Users give them as a frame, records or a file; they are checked against gold. The scorer takes the
+best of gold's value and its alternatives (`Scorer.best_reading`); items are replaced before their
+array is aligned (`ItemComparer.readings`).
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.alternatives import Alternatives
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.pairing import resolve_union
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
-from extractbench_nb.core.similarity import is_aligned
 from extractbench_nb.core.values.json_values import (
     BRACKETED,
     equality_key,
@@ -66,12 +69,47 @@ class Alternative(NamedTuple):
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read_accepted(source: Any) -> tuple[Alternative, ...]:
-    """Read alternatives from a frame, records or a file; None has none."""
-    if source is None:
-        return ()
-    if isinstance(source, tuple) and all(type(row) is Alternative for row in source):
-        return source
+class Accepted(tuple[Alternative, ...]):
+    """Accepted alternatives, in the order in which they are given."""
+
+    __slots__ = ()
+
+    @classmethod
+    def read(cls, source: Any) -> Accepted:
+        """Read them from a frame, records or a file; None has none."""
+        if source is None:
+            return cls()
+        return source if isinstance(source, cls) else cls(_read(source))
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per alternative: document, path, value, note."""
+        return ACCEPTED_COLUMNS.from_rows(row[:-1] for row in self)
+
+    def by_document(self, documents: Collection[str]) -> dict[str, Accepted]:
+        """Group them by their document, which must be one of `documents`."""
+        found: dict[str, list[Alternative]] = defaultdict(list)
+        for row in self:
+            if row.document is None:
+                raise InputError(f"{row.name}: document is missing; expected a document id")
+            if row.document not in documents:
+                hint = nearest(row.document, documents)
+                raise InputError(f"{row.name}: unknown document; {hint}")
+            found[row.document].append(row)
+        return {document: Accepted(some) for document, some in found.items()}
+
+    def of_one_document(self) -> Accepted:
+        """Return them; refuse alternatives for several documents where one is evaluated."""
+        documents = sorted({row.document for row in self if row.document is not None})
+        if len(documents) > 1:
+            shown = ", ".join(repr(one_line(name, _LONGEST)) for name in documents[:_MOST_SHOWN])
+            raise InputError(
+                f"accepted has rows for {len(documents)} documents ({shown}); select those of the "
+                "document that is evaluated"
+            )
+        return self
+
+
+def _read(source: Any) -> Iterator[Alternative]:
     source = as_pandas(source)
     records: Iterable[tuple[str, Any]]
     if isinstance(source, str | Path):
@@ -88,7 +126,7 @@ def read_accepted(source: Any) -> tuple[Alternative, ...]:
             f"accepted is a {type(source).__name__}; expected a frame or a list of dicts with "
             "path and value, or a CSV or JSON file of them"
         )
-    return tuple(_alternative(where, record) for where, record in records)
+    return (_alternative(where, record) for where, record in records)
 
 
 def _numbered(rows: Iterable[Any]) -> Iterator[tuple[str, Any]]:
@@ -164,32 +202,6 @@ def _is_missing(cell: Any) -> bool:
     return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
-def by_document(
-    rows: Sequence[Alternative], documents: Collection[str]
-) -> dict[str, tuple[Alternative, ...]]:
-    """Group alternatives by their document, which must be one of `documents`."""
-    found: dict[str, list[Alternative]] = defaultdict(list)
-    for row in rows:
-        if row.document is None:
-            raise InputError(f"{row.name}: document is missing; expected a document id")
-        if row.document not in documents:
-            raise InputError(f"{row.name}: unknown document; {nearest(row.document, documents)}")
-        found[row.document].append(row)
-    return {document: tuple(some) for document, some in found.items()}
-
-
-def of_one_document(rows: tuple[Alternative, ...]) -> tuple[Alternative, ...]:
-    """Refuse alternatives for several documents where one is evaluated."""
-    documents = sorted({row.document for row in rows if row.document is not None})
-    if len(documents) > 1:
-        shown = ", ".join(repr(one_line(name, _LONGEST)) for name in documents[:_MOST_SHOWN])
-        raise InputError(
-            f"accepted has rows for {len(documents)} documents ({shown}); select those of the "
-            "document that is evaluated"
-        )
-    return rows
-
-
 # --- against gold -----------------------------------------------------------------------------
 
 _STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|" + BRACKETED.pattern, re.DOTALL)
@@ -246,7 +258,7 @@ def _place(row: Alternative, steps: _Steps, root: Node, gold: Any) -> tuple[Any,
             node = resolve_union(node, value, MISSING)
         below = _below(node, step)
         is_item = isinstance(value, list) and isinstance(step, int) and step < len(value)
-        if is_item and node is not None and node.kind == "array" and not is_aligned(node):
+        if is_item and node is not None and node.kind == "array" and not node.is_aligned:
             raise InputError(
                 f"{row.name}: the metric of {path} compares the array as a whole, so its items "
                 "have no alternatives"
@@ -306,3 +318,79 @@ def _check_value(row: Alternative, own: Any, node: Node, is_item: bool) -> None:
                 f"{row.name}: value has the key {one_line(key, _LONGEST)!r}, which the schema does "
                 f"not declare; {nearest(key, known)}"
             )
+
+
+# --- by the containers of gold ---------------------------------------------------------------
+
+
+def normal_path(path: str) -> str:
+    """Write the keys of maps as those of properties: ``['key']`` becomes ``.key``."""
+    if "['" not in path:
+        return path
+    return BRACKETED.sub(lambda m: member(re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL)), path)
+
+
+class Alternatives:
+    """The alternatives of one gold document, by the objects and arrays that hold its values.
+
+    Parameters
+    ----------
+    gold : object
+        The document; no container in it may occur twice, and it must outlive this object.
+    scalars, items : mapping, optional
+        The alternatives of scalars and of array items, by the keys and indices that lead there.
+    """
+
+    def __init__(
+        self,
+        gold: Any = None,
+        scalars: Mapping[tuple[str | int, ...], Sequence[Any]] | None = None,
+        items: Mapping[tuple[str | int, ...], Sequence[Any]] | None = None,
+    ) -> None:
+        #: Of scalars: by the document or the innermost item around them, and the path from there.
+        self._scalars: dict[int, dict[str, Sequence[Any]]] = {}
+        self._items: dict[int, dict[int, Sequence[Any]]] = {}
+        for steps, values in (scalars or {}).items():
+            at = max((n for n, step in enumerate(steps, 1) if isinstance(step, int)), default=0)
+            suffix = "".join(member(str(step)) for step in steps[at:])
+            self._scalars.setdefault(id(_value_at(gold, steps[:at])), {})[suffix] = values
+        for steps, values in (items or {}).items():
+            *above, index = steps
+            self._items.setdefault(id(_value_at(gold, above)), {})[int(index)] = values
+
+    def of_scalars(self, entry: Any) -> Mapping[str, Sequence[Any]]:
+        """Return those of the scalars of a document or an item, by their path from there."""
+        return self._scalars.get(id(entry), _NONE) if self._scalars else _NONE
+
+    def of_items(self, array: Any) -> Mapping[int, Sequence[Any]]:
+        """Return those of the items of an array, or of a map of arrays, by position."""
+        if not self._items or not isinstance(array, dict):
+            return self._items.get(id(array), {})
+        positions, start = {}, 0
+        for inner in array.values():
+            own = self._items.get(id(inner), {})
+            positions.update({start + index: values for index, values in own.items()})
+            start += len(inner) if isinstance(inner, list) else inner is not None
+        return positions
+
+
+_NONE: Mapping[str, Sequence[Any]] = {}
+
+
+def _value_at(value: Any, steps: Sequence[str | int]) -> Any:
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def class_members(node: Node, gold: Any) -> tuple[Any, ...]:
+    """Return the other values that the schema declares to mean the same as gold's at a node."""
+    config = node.config
+    if config is None or not config.accepted or isinstance(gold, dict | list):
+        return ()
+    own = equality_key(None if gold is MISSING else gold)
+    for members in config.accepted:
+        keys = [equality_key(value) for value in members]
+        if own in keys:
+            return tuple(v for v, key in zip(members, keys, strict=True) if key != own)
+    return ()
