@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.files import read_text
 from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.tables import Table, read_table, seen_csv, table_of_csv, text_of, texts_of
 

@@ -56,8 +56,8 @@ from extractbench_nb.construction.table_rules import (
 )
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.text import Judge
-from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.files import read_text
 
 _MOST_SHOWN = 5
 #: Stands for the keys of a column that a table lacks; it equals no key, not even a blank one.
@@ -277,7 +277,12 @@ def _read_tables(
         raise InputError(f"values: {hint}")
     numbers = _folded(numeric)
     if numbers is None:
-        numbers = [name for name in compared if _is_numeric(ours.columns[name], name)]
+        filled = {n: [text for text in ours.columns[n] if not is_absent(text)] for n in compared}
+        numbers = [
+            name
+            for name, texts in filled.items()
+            if texts and all(number_of(text, name) is not None for text in texts)
+        ]
     unknown = [name for name in numbers if name not in names]
     if unknown:
         message = f"numeric: gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}"
@@ -304,11 +309,6 @@ def _checked(keys: _Names, names: Sequence[str]) -> list[str] | None:
         if name not in names:
             raise InputError(f"keys: gold has no column {name!r}; {nearest(name, names)}")
     return chosen and list(dict.fromkeys(chosen))
-
-
-def _is_numeric(values: Sequence[str], column: str) -> bool:
-    filled = [text for text in values if not is_absent(text)]
-    return bool(filled) and all(number_of(text, column) is not None for text in filled)
 
 
 def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
@@ -365,7 +365,10 @@ def compare_released(
         raise InputError("gold cannot be read by pandas.read_csv")
     known = [name for name in values if name in gold.columns]
     if not known:
-        return _nothing_compared(tables)
+        message = "gold has none of the compared columns"
+        ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
+        ratios |= {"gold_rows": tables.gold.size, "predicted_rows": tables.predicted.size}
+        return Parts([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)])
     sizes = len(gold), 0 if predicted is None else len(predicted)
     _check_keys(gold, keys)
     notes = list(_problems(gold, predicted, keys, values))
@@ -378,7 +381,9 @@ def compare_released(
         pairs = _in_file_order(*key_rows, rules, asker)
     elif predicted is not None and predicted.index.nlevels == 1:
         pairs = _joined(*key_rows)
-    rows = pairs + _without_partner(pairs, *sizes)
+    matched = {pair.gold for pair in pairs}, {pair.predicted for pair in pairs}
+    rows = [*pairs, *(RowMatch(n, None, "missed") for n in range(sizes[0]) if n not in matched[0])]
+    rows += [RowMatch(None, n, "spurious") for n in range(sizes[1]) if n not in matched[1]]
     columns = _columns(gold, predicted)
     used = Tables(ours, theirs, keys, known, numeric, len(values))
 
@@ -389,14 +394,6 @@ def compare_released(
     ratios = ratios_of(used, columns, rows, cells, rules)
     cells.sort(key=lambda c: (c.gold_row is None, c.gold_row or 0, c.predicted_row or 0))
     return Parts(columns, in_order(rows), cells, ratios, notes)
-
-
-def _nothing_compared(tables: Tables) -> Parts:
-    """Return the result where gold has none of the compared columns: no score, and why."""
-    message = "gold has none of the compared columns"
-    ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
-    ratios |= {"gold_rows": tables.gold.size, "predicted_rows": tables.predicted.size}
-    return Parts([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)])
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -563,12 +560,6 @@ def _most_similar(
         if round(score) >= rules.threshold:
             found[key] = rows[column], score / 100
     return found
-
-
-def _without_partner(pairs: Sequence[RowMatch], gold: int, predicted: int) -> list[RowMatch]:
-    seen = {pair.gold for pair in pairs}, {pair.predicted for pair in pairs}
-    rows = [RowMatch(n, None, "missed") for n in range(gold) if n not in seen[0]]
-    return rows + [RowMatch(None, n, "spurious") for n in range(predicted) if n not in seen[1]]
 
 
 # --- cells ----------------------------------------------------------------------------------------

@@ -26,9 +26,8 @@ from extractbench_nb.construction.table_dataset import TableDataset, answers_in,
 from extractbench_nb.construction.table_rules import TableRules, rules_of
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_judge, choose_judge
-from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import DatasetError, ExtractBenchError, InputError
-from extractbench_nb.judges import Answering, Message, Unparsable, message, quoted
+from extractbench_nb.judges import Answering, Unparsable, message, quoted
 from extractbench_nb.runs import Run, frame_of_outputs, is_run
 from extractbench_nb.support.concurrency import (
     progress_bar,
@@ -36,6 +35,7 @@ from extractbench_nb.support.concurrency import (
     worker_count,
     worker_pool,
 )
+from extractbench_nb.support.files import read_text
 from extractbench_nb.support.model_json import json_objects
 from extractbench_nb.support.pandas_helpers import refuse_missing
 
@@ -309,7 +309,9 @@ def rate_tables(judge: Answering, tables: Sequence[tuple[str, str, str]]) -> lis
         if not predicted.strip():
             return Rating(problem="there is no answer")
         try:
-            found, call = await judge.answer(_messages(query, gold, predicted), _rating, _SCHEMA)
+            blocks = quoted({"query": query, "gold": gold, "predicted": predicted})
+            asked = (message("system", _SYSTEM), message("user", _TASK.format_map(blocks)))
+            found, call = await judge.answer(asked, _rating, _SCHEMA)
         except JudgeError as error:
             return Rating((), tuple(error.calls), str(error))
         return Rating(found, (call._replace(score=quality_of(found) / _HIGHEST),))
@@ -323,11 +325,6 @@ def rate_tables(judge: Answering, tables: Sequence[tuple[str, str, str]]) -> lis
         if isinstance(one, ExtractBenchError) or not isinstance(one, Rating):
             raise one
     return found
-
-
-def _messages(query: str, gold: str, predicted: str) -> tuple[Message, ...]:
-    blocks = quoted({"query": query, "gold": gold, "predicted": predicted})
-    return (message("system", _SYSTEM), message("user", _TASK.format_map(blocks)))
 
 
 def _rating(text: str | None) -> tuple[int, ...]:

@@ -35,7 +35,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import DatasetError, InputError, nearest, needs
 from extractbench_nb.runs import (
     RUN_FOLDER,
@@ -45,6 +44,7 @@ from extractbench_nb.runs import (
     list_folders,
     load_dataset,
 )
+from extractbench_nb.support.files import read_text
 from extractbench_nb.support.wording import one_line, plural
 
 #: Suffixes of documents, and how they are read.

@@ -17,8 +17,8 @@ from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.schema.schema_nodes import EMPTY, MISSING, Children, Schema, state_of
 from extractbench_nb.core.scoring import Scored, point_score
-from extractbench_nb.core.text.choosing import choose_judge
 from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.text.offline_judge import choose_judge
 from extractbench_nb.core.values.json_values import member
 
 __all__ = ["Case", "CaseScorer", "Verdicts", "case_schema", "remembering"]

@@ -29,8 +29,8 @@ from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.scoring import Scored, Scorer
 from extractbench_nb.core.strict_rules import count_leaves, invented_leaves
-from extractbench_nb.core.text.choosing import choose_judge, judge_of_document
 from extractbench_nb.core.text.judging import Judge
+from extractbench_nb.core.text.offline_judge import choose_judge, judge_of_document
 from extractbench_nb.core.traversal import Aligner, ModelAligner, Traversal
 from extractbench_nb.core.values.json_values import (
     Unreadable,
@@ -40,9 +40,9 @@ from extractbench_nb.core.values.json_values import (
     plain_levels,
     private_copy,
     read_document,
-    read_text,
 )
 from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.support.files import read_text
 
 #: Levels of containers beyond which Python's stack may end wherever a document is looked at.
 MOST_LEVELS = 250

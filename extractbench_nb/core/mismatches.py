@@ -20,7 +20,7 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.text import lexicon
 from extractbench_nb.core.text.dates import Date, dates_equal, parse_date
-from extractbench_nb.core.text.quantities import UNITS, read_number, read_quantity
+from extractbench_nb.core.text.quantities import UNITS, Quantity, read_number
 from extractbench_nb.core.values.json_values import json_text
 from extractbench_nb.support.folding import fold, is_placeholder
 
@@ -215,7 +215,7 @@ def _number(value: Any) -> _Number | None:
     if len(value) > _MAX_NUMBER_TEXT or value.count(" ") > _MAX_SPACES:
         return None
     number = read_number(value)
-    quantity = None if number is None or not isfinite(number) else read_quantity(value)
+    quantity = None if number is None or not isfinite(number) else Quantity.read(value)
     return None if quantity is None else _Number(Decimal(repr(number)), quantity.unit)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from extractbench_nb.core.text import Date, abbreviates, parse_date, unshifted
+from extractbench_nb.core.text import Date, abbreviates, parse_date
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject, shown
 from extractbench_nb.gold.findings import Finding
 from extractbench_nb.pdf import (
@@ -48,7 +48,7 @@ def find_date_faults(subject: Subject) -> Iterator[Finding]:
     for place in subject.texts():
         if len(place.value) > _LONGEST_DATE:
             continue
-        if (meant := unshifted(place.value)) is not None:
+        if (meant := Date.unshifted(place.value)) is not None:
             first = meant.day == 1
             message = "midnight in a time zone further east, written as the previous day"
             message += " and month" if first else ""
@@ -150,7 +150,7 @@ def _look_up(place: Place, pdf: PdfText) -> Finding | None:
         return _look_up_number(place, float(value), pdf)
     if pdf.has(squash(value)):
         return None
-    meant = unshifted(value)
+    meant = Date.unshifted(value)
     date_ = Date(meant.year, meant.month) if meant is not None else parse_date(value)
     if date_ is not None:
         return _look_up_date(place, date_, pdf)

@@ -19,7 +19,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import Validation, parse_schema
-from extractbench_nb.core.values import PATH_STEP, canonical, equality_key, read_text
+from extractbench_nb.core.values import PATH_STEP, canonical, equality_key
 from extractbench_nb.errors import InputError, OutputError, nearest
 from extractbench_nb.gold.correction_rows import (
     END,
@@ -44,7 +44,7 @@ from extractbench_nb.runs import (
     load_dataset,
 )
 from extractbench_nb.stats import compare_runs, gather
-from extractbench_nb.support.files import make_folder, new_folder, write_texts
+from extractbench_nb.support.files import make_folder, new_folder, read_text, write_texts
 from extractbench_nb.support.wording import one_line, plural
 
 _MOST_PROBLEMS = 5

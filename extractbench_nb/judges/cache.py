@@ -19,9 +19,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.support.files import make_folder, user_cache_folder, write_texts
+from extractbench_nb.support.files import make_folder, read_text, user_cache_folder, write_texts
 
 #: Tokens and cost of an answer, if known.
 COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")

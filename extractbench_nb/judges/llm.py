@@ -18,7 +18,6 @@ from extractbench_nb.core.text import (
     Verdict,
     check_judge,
     choose_judge,
-    fingerprint_of,
     judge_of_document,
     verdict_of,
 )
@@ -442,7 +441,7 @@ class Ensemble(FieldJudge):
     @property
     def fingerprint(self) -> dict[str, Any]:
         """What the verdicts depend on; a resumed batch compares it."""
-        members = [[judge.name, fingerprint_of(judge)] for judge in self._judges]
+        members = [[judge.name, getattr(judge, "fingerprint", None)] for judge in self._judges]
         return {"vote": self._vote, "judges": members}
 
     def _for_document(self, gold: Any, predicted: Any) -> Self:
@@ -497,7 +496,11 @@ def _members(judges: object) -> tuple[Judge, ...]:
             )
         caches = [judge.cache for judge in (a, b) if isinstance(judge, LLMJudge)]
         paths = [cache.path for cache in caches if cache is not None]
-        if len(paths) > 1 and paths[0] == paths[1] and fingerprint_of(a) == fingerprint_of(b):
+        if (
+            len(paths) > 1
+            and paths[0] == paths[1]
+            and getattr(a, "fingerprint", None) == getattr(b, "fingerprint", None)
+        ):
             raise InputError(
                 f"judges[{i}] and judges[{j}] would get the same answers from the cache: model, "
                 "prompts and parameters are the same; to ask a model several times use "

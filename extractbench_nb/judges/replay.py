@@ -19,11 +19,10 @@ from extractbench_nb.core.text import (
     Verdict,
     check_judge,
     choose_judge,
-    fingerprint_of,
     judge_of_document,
     verdict_of,
 )
-from extractbench_nb.core.values import canonical, read_text, without_brackets
+from extractbench_nb.core.values import canonical, without_brackets
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges.cache import Entry, JudgeCache, read_lines, request_key
 from extractbench_nb.judges.calls import Asked
@@ -31,6 +30,7 @@ from extractbench_nb.judges.field_judges import gather_verdicts
 from extractbench_nb.judges.llm import ABSENT, LLMJudge, ModelJudge
 from extractbench_nb.judges.prompts import PROMPT_VERSION, Unparsable
 from extractbench_nb.judges.settings import Settings, Unchecked
+from extractbench_nb.support.files import read_text
 from extractbench_nb.support.wording import cut
 
 #: What the metric id of a failed call begins with, in reports of the published package.
@@ -453,7 +453,9 @@ class ReplayJudge(ModelJudge):
         return {
             "recorded": self._recording.digest,
             "like": None if self._like is None else self._like.fingerprint,
-            "otherwise": None if other is None else [other.name, fingerprint_of(other)],
+            "otherwise": None
+            if other is None
+            else [other.name, getattr(other, "fingerprint", None)],
         }
 
     def _check(self, params: Mapping[str, Any]) -> None:

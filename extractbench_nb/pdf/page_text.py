@@ -11,7 +11,7 @@ from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from extractbench_nb.core.text import find_dates, scale_of, values_in
+from extractbench_nb.core.text import Date, Quantity
 from extractbench_nb.pdf.pages import Recent, read_layers
 from extractbench_nb.support.files import reading
 from extractbench_nb.support.folding import unify
@@ -110,7 +110,7 @@ class PdfText:
     @cached_property
     def quantities(self) -> frozenset[float]:
         """Every quantity with its scale words multiplied in: 2.5 billion, twenty-five."""
-        return values_in(self.text)
+        return Quantity.sizes_in(self.text)
 
     def has(self, squashed: str) -> bool:
         """Whether the PDF has these consecutive letters and digits."""
@@ -162,7 +162,7 @@ class PdfText:
         """The spans of each date, by year, month and day; both readings of ambiguous ones."""
         return _grouped(
             (reading, (start, end))
-            for start, end, date in find_dates(self.lower)
+            for start, end, date in Date.all_in(self.lower)
             for reading in date.readings
         )
 
@@ -425,7 +425,7 @@ def _figure(text: str, span: tuple[int, int], value: float, is_sure: bool) -> Fi
     unit = _UNIT_AFTER.match(after)
     if unit is None:
         return Figure(value, start, end, is_negative, is_sure=is_sure)
-    scale = scale_of((unit["scale"] or "").lower())
+    scale = Quantity.scale_of((unit["scale"] or "").lower())
     return Figure(value, start, end, is_negative, unit["percent"] is not None, scale, is_sure)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.text import Date, other_writings, parse_date, read_quantity, unshifted
+from extractbench_nb.core.text import Date, Quantity, other_writings, parse_date
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.page_text import (
     Figure,
@@ -194,7 +194,7 @@ def amount_of(text: str) -> tuple[float, str] | None:
     digits = text.strip()
     if digits.isdigit() and (digits.startswith("0") or len(digits) > _LONGEST_NUMBER):
         return None
-    quantity = read_quantity(text)
+    quantity = Quantity.read(text)
     if quantity is None or not any(map(str.isdigit, text)):
         return None
     if quantity.unit not in ("", "%") and not quantity.is_money:
@@ -267,7 +267,7 @@ def date_of(text: str) -> tuple[Date, float] | None:
     """Read a text that consists of a date; return it with the quality of a match of it."""
     if len(text) > _LONGEST:
         return None
-    midnight = unshifted(text)
+    midnight = Date.unshifted(text)
     if midnight is not None:
         return Date(midnight.year, midnight.month, midnight.day), _SHIFTED
     date = parse_date(text)

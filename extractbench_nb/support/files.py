@@ -220,3 +220,12 @@ def source_hash(function: Any) -> str:
     code = getattr(function, "__code__", None)
     content = marshal.dumps(code) if code is not None else repr(type(function)).encode()
     return hashlib.sha256(content).hexdigest()
+
+
+def read_text(path: Path, what: str) -> str:
+    """Read a UTF-8 file (a byte-order mark is dropped), or raise one clear `InputError`."""
+    try:
+        with reading(f"{what} file {str(path)!r}"):
+            return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} file {str(path)!r} is not UTF-8: {error}") from None

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values import canonical, json_type, read_text
+from extractbench_nb.core.values import canonical, json_type
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.support.files import read_text
 from extractbench_nb.support.model_json import read_cut_off, repaired
 from extractbench_nb.support.wording import one_line
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
@@ -34,7 +35,6 @@ from extractbench_nb.tables.table_formats import (
     table_of_html,
     table_of_markdown,
     table_of_rows,
-    unescaped,
 )
 
 #: Whole numbers of this size and more are written with an exponent, as in JavaScript.
@@ -214,9 +214,6 @@ def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
         items = list(value[key]) if is_row(value.get(key)) else []
         if items and all(map(_is_single, items)):
             return key, items
-        is_beside = any(is_row(member) for other, member in value.items() if other != key)
-        if items and is_beside and all(isinstance(m, Mapping) and "name" in m for m in items):
-            return key, [item["name"] for item in items]
     return None, []
 
 
@@ -388,9 +385,6 @@ def _seen(text: str) -> Seen | None:
         return Seen("html", text)
     if is_markdown:
         return Seen("markdown", text)
-    plain = unescaped(text)
-    if plain is not None:
-        return Seen("html", plain, ("escaped HTML, unescaped once",))
     if _JSON_LINE.search(text):
         return Seen("json", text)
     return seen_csv(text) or (Seen("html", text) if has_cell_tag(text) else None)
@@ -583,9 +577,7 @@ def _seen_file(path: Path, format: str | None, name: str) -> Seen:  # noqa: A002
 def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
     answer, notes = answer_in(text)
     if format is not None:
-        if format == "html":
-            answer = unescaped(answer) or answer
-        elif format != "markdown":  # of a text with one code fence, what is in it
+        if format not in ("html", "markdown"):  # of a text with one code fence, what is in it
             parts = _FENCE.findall(answer)
             answer = str(parts[0][2]) if len(parts) == 1 else answer
         return Seen(format, answer, notes)

@@ -11,9 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.core.values import read_text
 from extractbench_nb.errors import InputError, needs
-from extractbench_nb.support.files import write_texts
+from extractbench_nb.support.files import read_text, write_texts
 from extractbench_nb.support.wording import trimmed
 
 #: The type of the live part of an output.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.core.text.dates import Date, dates_equal, find_dates, parse_date
+from extractbench_nb.core.text.dates import Date, dates_equal, parse_date
 from extractbench_nb.support.folding import fold
 
 APRIL_6 = Date(2025, 4, 6)
@@ -135,7 +135,7 @@ def test_unknown_precision_is_refused():
 
 def test_find_dates_in_running_text():
     text = fold("Matures on June 30, 2027; signed 2020-01-02 and 3 May 2021. Section 2.14, 1999.")
-    found = [(text[start:end], date) for start, end, date in find_dates(text)]
+    found = [(text[start:end], date) for start, end, date in Date.all_in(text)]
     assert found == [
         ("june 30, 2027", Date(2027, 6, 30)),
         ("2020-01-02", Date(2020, 1, 2)),
@@ -153,7 +153,7 @@ def test_iso_dates_are_read_back(day):
 def test_never_raises(text):
     date = parse_date(text)
     assert date is None or dates_equal(date, date)
-    assert all(start < end for start, end, _ in find_dates(fold(text)))
+    assert all(start < end for start, end, _ in Date.all_in(fold(text)))
 
 
 def test_two_ambiguous_dates_are_written_in_one_order():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.core.text.quantities import Quantity, read_number, read_quantity, read_tokens
+from extractbench_nb.core.text.quantities import Quantity, read_number, read_tokens
 from extractbench_nb.support.folding import unify
 
 
@@ -62,7 +62,7 @@ from extractbench_nb.support.folding import unify
     ],
 )
 def test_read_quantity(text, value, unit):
-    assert read_quantity(text) == Quantity(pytest.approx(value), unit)
+    assert Quantity.read(text) == Quantity(pytest.approx(value), unit)
     assert read_number(text) == pytest.approx(value)
 
 
@@ -133,7 +133,7 @@ def test_marks_that_a_number_may_have_around_it(text, value):
     ],
 )
 def test_base_units(a, b):
-    left, right = read_quantity(a).to_base(), read_quantity(b).to_base()
+    left, right = Quantity.read(a).to_base(), Quantity.read(b).to_base()
     assert left.unit == right.unit
     assert left.value == pytest.approx(right.value)
 

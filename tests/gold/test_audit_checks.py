@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.core.text.dates import unshifted
+from extractbench_nb.core.text.dates import Date
 from extractbench_nb.gold.checks import find_empty_required, find_undeclared, find_violations
 from extractbench_nb.gold.entries import (
     Subject,
@@ -277,7 +277,7 @@ def test_numbers_with_dashes_are_dates_only_where_dates_belong() -> None:
     ],
 )
 def test_unshifted(text: str, meant: str | None) -> None:
-    found = unshifted(text)
+    found = Date.unshifted(text)
     assert (found.date().isoformat() if found else None) == meant
 
 

@@ -86,6 +86,37 @@ class Date:
         first = (self.year, self.month, self.day)
         return frozenset((first, (self.year, self.day, self.month)) if self.swapped else (first,))
 
+    @staticmethod
+    def all_in(folded: str) -> Iterator[tuple[int, int, Date]]:
+        """Find the dates within a longer text, except for years that stand alone."""
+        if not _DIGIT.search(folded):
+            return
+        end = 0
+        matches = [
+            m for pattern, start in _candidates(folded) for m in pattern.finditer(folded, start)
+        ]
+        dates = [(*match.span(), date) for match in matches if (date := _from_match(match))]
+        for start, stop, date in sorted(dates, key=lambda span: (span[0], -span[1])):
+            if start >= end:
+                yield start, stop, date
+                end = stop
+
+    @staticmethod
+    def unshifted(text: str) -> datetime | None:
+        """Read a timestamp that is midnight of a zone further east, as that midnight."""
+        stripped = text.strip()
+        match = _TIMESTAMP.fullmatch(stripped) or _SCRIPT_DATE.fullmatch(stripped)
+        if match is None:
+            return None
+        day, hour, minute, second = match.groups()
+        if int(hour) not in _EVENING or minute not in ("00", "30", "45") or int(second or 0):
+            return None
+        try:
+            form = "%Y-%m-%d" if day[0].isdigit() else "%b %d %Y"
+            return datetime.strptime(day, form) + timedelta(days=1)
+        except (ValueError, OverflowError):
+            return None
+
 
 @lru_cache(maxsize=16_384)
 def parse_date(text: str) -> Date | None:
@@ -100,19 +131,6 @@ def parse_date(text: str) -> Date | None:
         if date:
             return date
     return None
-
-
-def find_dates(folded: str) -> Iterator[tuple[int, int, Date]]:
-    """Find the dates within a longer text, except for years that stand alone."""
-    if not _DIGIT.search(folded):
-        return
-    end = 0
-    matches = [m for pattern, start in _candidates(folded) for m in pattern.finditer(folded, start)]
-    dates = [(*match.span(), date) for match in matches if (date := _from_match(match))]
-    for start, stop, date in sorted(dates, key=lambda span: (span[0], -span[1])):
-        if start >= end:
-            yield start, stop, date
-            end = stop
 
 
 def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
@@ -194,19 +212,3 @@ _SCRIPT_DATE = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d\d \d{4}) (\d\d):(\d\d):(\d\d) GMT[+-]\d{4}(?: \(.+\))?"
 )
 _EVENING = range(18, 24)
-
-
-def unshifted(text: str) -> datetime | None:
-    """Read a timestamp that is midnight of a zone further east, as that midnight."""
-    stripped = text.strip()
-    match = _TIMESTAMP.fullmatch(stripped) or _SCRIPT_DATE.fullmatch(stripped)
-    if match is None:
-        return None
-    day, hour, minute, second = match.groups()
-    if int(hour) not in _EVENING or minute not in ("00", "30", "45") or int(second or 0):
-        return None
-    try:
-        form = "%Y-%m-%d" if day[0].isdigit() else "%b %d %Y"
-        return datetime.strptime(day, form) + timedelta(days=1)
-    except (ValueError, OverflowError):
-        return None

@@ -7,15 +7,18 @@ with unexplained differences get a score below 0.7, graded by what they share.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
+from extractbench_nb.core.registered import registered
 from extractbench_nb.core.text import lexicon
 from extractbench_nb.core.text.differences import (
     SHORT_TOKENS,
@@ -27,10 +30,12 @@ from extractbench_nb.core.text.differences import (
     same_quantity,
     same_values,
 )
-from extractbench_nb.core.text.judging import Verdict
+from extractbench_nb.core.text.judging import Judge, Question, Verdict
 from extractbench_nb.core.text.people import same_person
 from extractbench_nb.core.text.rewording import CITATION
 from extractbench_nb.core.text.word_tokens import MAX_LENGTH, MIDDLE_TEXT, Prepared, prepare
+from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.folding import fold
 
 _FAIL_CEILING = 0.69
@@ -479,3 +484,52 @@ def _compare_huge(gold: str, predicted: str) -> Verdict:
     left, right = set(a), set(b)
     share = 2 * len(left & right) / max(1, len(left) + len(right))
     return Verdict(_FAIL_SHARE * share, "different")
+
+
+# --- choosing a judge, and asking it ------------------------------------------------------------
+
+
+def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
+    """Return the judge that an option names."""
+    if not isinstance(judge, str):
+        named = isinstance(getattr(judge, "name", None), str)
+        if isinstance(judge, type) or not callable(getattr(judge, "compare", None)) or not named:
+            raise InputError(
+                f"{what} is {judge!r}; expected 'offline', the id of a model, such as "
+                "'openai/gpt-4o-mini', or an object with a name and a method "
+                "compare(gold, predicted) that returns a Verdict"
+            )
+        return judge
+    if judge == "offline":
+        return OfflineJudge()
+    if "/" not in judge:
+        unknown = "unknown judge" if what == "judge" else f"{what} is"
+        raise InputError(
+            f"{unknown} {judge!r}; {nearest(judge, ['offline'])}; a model is named with its "
+            "provider, 'openai/gpt-4o-mini'"
+        )
+    chosen: Judge = registered("model_judge")(judge)
+    return chosen
+
+
+def judge_of_document(judge: Judge, gold: Any, predicted: Any) -> Judge:
+    """Return the judge for the two documents that are compared."""
+    for_document = getattr(judge, "for_document", None)
+    chosen: Judge = judge if for_document is None else for_document(gold, predicted)
+    return chosen
+
+
+async def verdict_of(judge: Judge, question: Question) -> Any:
+    """Return a judge's verdict: from ``ask`` if it has one, else from ``compare``."""
+    ask = getattr(judge, "ask", None)
+    if callable(ask):
+        return await ask(question)
+    found: Any = judge.compare(json_text(question.gold), json_text(question.predicted))
+    return await found if inspect.isawaitable(found) else found
+
+
+def check_judge(judge: Judge, params: Mapping[str, Any]) -> None:
+    """Run a judge's own check, if it has one, before any work."""
+    check = getattr(judge, "check", None)
+    if check is not None:
+        check(params)

@@ -1,6 +1,6 @@
 """Numbers, units and quantities in text: ``$1.5 million``, ``(1,204)``, ``5 km``.
 
-`read_tokens` splits a text into words and quantities; `read_quantity` and `read_number` read a text
+`read_tokens` splits a text into words and quantities; `Quantity.read` and `read_number` read a text
 that is exactly one quantity.
 """
 
@@ -118,6 +118,24 @@ class Quantity(NamedTuple):
         base, factor = UNITS[self.unit]
         return Quantity(self.value * factor, base)
 
+    @staticmethod
+    def read(text: str) -> Quantity | None:
+        """Read a text that consists of one quantity, such as ``USD 2.3bn``; None for any other."""
+        if len(text) > _MAX_QUANTITY_TEXT:
+            return None
+        tokens = read_tokens(unify(text))[1]
+        return tokens[0].quantity if len(tokens) == 1 else None
+
+    @staticmethod
+    def sizes_in(unified: str) -> frozenset[float]:
+        """Return the sizes of all quantities in a text, with their scale words multiplied in."""
+        return frozenset(abs(t.quantity.value) for t in read_tokens(unified)[1] if t.quantity)
+
+    @staticmethod
+    def scale_of(word: str) -> float:
+        """Return the factor that a word such as ``million`` or ``bn`` stands for; 1 for others."""
+        return float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
+
 
 class Token(NamedTuple):
     """A piece of text: a word or, where `quantity` is set, a number with its unit.
@@ -174,16 +192,6 @@ def _cut(text: str, start: int, end: int, pieces: list[Token]) -> None:
         pieces.append(tuple.__new__(Token, (piece, *match.span(), kind, None)))
 
 
-def values_in(unified: str) -> frozenset[float]:
-    """Return the sizes of all quantities in a text, with their scale words multiplied in."""
-    return frozenset(abs(t.quantity.value) for t in read_tokens(unified)[1] if t.quantity)
-
-
-def scale_of(word: str) -> float:
-    """Return the factor that a word such as ``million`` or ``bn`` stands for; 1 for others."""
-    return float(SCALES.get(word) or MONEY_SCALES.get(word, 1))
-
-
 _NUMBER_WORDS = {number: word for word, number in SMALL_NUMBERS.items()}
 _HUNDRED = 100
 
@@ -205,14 +213,6 @@ def other_writings(value: float | str) -> list[str]:
         return [_NUMBER_WORDS[whole]]
     ones = whole % WHOLE_TENS.step
     return [f"{_NUMBER_WORDS[whole - ones]}-{_NUMBER_WORDS[ones]}"]
-
-
-def read_quantity(text: str) -> Quantity | None:
-    """Read a text that consists of one quantity, such as ``USD 2.3bn``; None for any other."""
-    if len(text) > _MAX_QUANTITY_TEXT:
-        return None
-    tokens = read_tokens(unify(text))[1]
-    return tokens[0].quantity if len(tokens) == 1 else None
 
 
 def read_number(text: str) -> float | None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.dates import Date, find_dates, parse_date
+from extractbench_nb.core.text.dates import Date, parse_date
 from extractbench_nb.core.text.people import Person, read_people, read_person
 from extractbench_nb.core.text.quantities import CURRENCY_SIGNS, VALUE_WORDS, Token, read_tokens
 from extractbench_nb.core.text.rewording import reword
@@ -252,7 +252,7 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     if date_of_text and date_of_text.precision != "year":
         return text, [Token(date_token(date_of_text) + _time_of_day(text), 0, len(text), "date")]
     lower = text.lower()
-    spans = list(find_dates(lower)) if len(lower) == len(text) else []
+    spans = list(Date.all_in(lower)) if len(lower) == len(text) else []
     if not spans:
         return read_tokens(text)
     found: list[Token] = []

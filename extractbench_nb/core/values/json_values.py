@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.support.files import reading
+from extractbench_nb.support.files import read_text
 
 #: JSON types by Python class. ``bool`` is not a number; ``integer`` is a number.
 _TYPES: dict[type, str] = {
@@ -385,15 +385,6 @@ def read_document(source: Any, what: str) -> Any:
     if issubclass(kind, bytes | bytearray):
         raise InputError(f"{what} is {type(source).__name__}; pass str, a Path or the parsed value")
     return source
-
-
-def read_text(path: Path, what: str) -> str:
-    """Read a UTF-8 file (a byte-order mark is dropped), or raise one clear `InputError`."""
-    try:
-        with reading(f"{what} file {str(path)!r}"):
-            return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{what} file {str(path)!r} is not UTF-8: {error}") from None
 
 
 def file_hint(text: str) -> str:
