@@ -186,9 +186,13 @@ Sides = tuple[list[Segment], list[Segment]]
 
 def sides(gold: Any, predicted: Any, limit: int, marked: int) -> Sides:
     """Write two values side by side with their differences marked; arrays and objects as JSON."""
-    values = [value_text(v) if isinstance(v, dict | list | tuple) else v for v in (gold, predicted)]
+    listed = [isinstance(value, dict | list | tuple) for value in (gold, predicted)]
+    values = [
+        value_text(v) if is_list else v
+        for v, is_list in zip((gold, predicted), listed, strict=True)
+    ]
     is_same = type(gold) is type(predicted) and bool(gold == predicted)
-    if MISSING not in values and not is_same:
+    if not any(value is MISSING for value in values) and not is_same and listed[0] == listed[1]:
         is_short = max(len(value_text(v)) for v in values) <= marked
         return compared(*values, limit=marked if is_short else limit)
     one, other = (

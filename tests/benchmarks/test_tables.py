@@ -1,4 +1,4 @@
-"""Grid table similarity beside the method as it is written down, one pair of cells at a time."""
+"""Similarity of tables by size, and tables made of detected objects."""
 
 import random
 from typing import Any
@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from tests.benchmarks import compiled_trees
-from tests.tables import oracle
 
 OURS = "extractbench-nb"
-PLAIN = "the same, pair by pair"
 METRICS = ("top", "con", "loc")
 
 
@@ -50,21 +47,8 @@ def scores(true: Any, predicted: Any, variant: str, *metrics: str) -> dict[str, 
     return dict(found["fscore"])
 
 
-def plainly(true: Any, predicted: Any, variant: str) -> dict[str, float]:
-    return {m: oracle.grits(true, predicted, m, variant)["fscore"] for m in METRICS}
-
-
 @pytest.mark.parametrize("variant", ["paper", "paper_substring", "released"])
-def test_as_written_down(variant: str, timed: Any, benchmark: Any) -> None:
-    tables = pair(10, 6) if benchmark.disabled else pair(20, 10)
-    group = f"tables 20 x 10, {variant}"
-    found = timed(group, PLAIN, plainly, *tables, variant, rounds=1, warm=0)
-    benchmark.extra_info["work"] = "top, con and loc"
-    assert found == pytest.approx(scores(*tables, variant))
-
-
-@pytest.mark.parametrize("variant", ["paper", "paper_substring", "released"])
-def test_as_here(variant: str, timed: Any, benchmark: Any) -> None:
+def test_variants(variant: str, timed: Any, benchmark: Any) -> None:
     group = f"tables 20 x 10, {variant}"
     found = timed(group, OURS, scores, *pair(20, 10), variant, rounds=20, warm=2)
     benchmark.extra_info["work"] = "top, con and loc"
@@ -90,19 +74,7 @@ def test_two_large_tables_of_nothing_in_common(timed: Any, benchmark: Any, quick
     assert 0 < found["con"] < 0.8
 
 
-def test_two_large_tables_of_nothing_in_common_as_released(
-    timed: Any, benchmark: Any, quick: bool
-) -> None:
-    rows = 20 if quick else 500
-    tables = cells(rows, 30, 1), cells(rows, 30, 2)
-    name, group = f"{OURS}, {rows} x 30, unrelated", "tables by size, released"
-    found = timed(group, name, scores, *tables, "released", "con", rounds=1, warm=0)
-    benchmark.extra_info["work"] = "con of 15,000 texts by 15,000, by difflib's matching blocks"
-    assert 0 < found["con"] < 0.8
-
-
 TREES = [(10, 5), (20, 10), (40, 12), (100, 20)]
-COMPILED = "Zhang and Shasha, compiled by numba"
 
 
 def of_trees(size: tuple[int, int], *, alike: bool, quick: bool) -> list[xb.tables.Table]:
@@ -123,20 +95,6 @@ def test_trees(size: tuple[int, int], alike: bool, timed: Any, benchmark: Any, q
     found = timed(group, OURS, tree_score, *tables, rounds=10 if size[0] < 100 else 3, warm=1)
     benchmark.extra_info["work"] = "one pair, texts and table of results included"
     assert 0 < found < 1
-
-
-@pytest.mark.parametrize("alike", [True, False])
-@pytest.mark.parametrize("size", TREES)
-def test_trees_compiled(
-    size: tuple[int, int], alike: bool, timed: Any, benchmark: Any, quick: bool
-) -> None:
-    pytest.importorskip("numba")
-    tables = of_trees(size, alike=alike, quick=quick)
-    group = f"TEDS, {'alike' if alike else 'unrelated'}, {size[0]} x {size[1]}"
-    rounds = 10 if size[0] < 100 else 2
-    found = timed(group, COMPILED, compiled_trees.score, *tables, rounds=rounds, warm=1)
-    benchmark.extra_info["work"] = "one pair, texts included, compilation not"
-    assert found == pytest.approx(tree_score(*tables), abs=1e-9)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

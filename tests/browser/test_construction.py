@@ -1,4 +1,4 @@
-"""A compared table in JupyterLab: clicked, driven by keys, its rows matched anew, paged."""
+"""A compared table in JupyterLab: clicked, driven by keys, its rows matched anew."""
 
 from __future__ import annotations
 
@@ -26,18 +26,12 @@ comparison = compare(task.gold, answer, keys=keys)
 view = xb.show(comparison, documents=task, retriever="bm25")
 view
 """,
-    """
-gold = [{"name": f"row {n}", **{f"c{at}": n for at in range(32)}} for n in range(90)]
-large = xb.show(compare(gold, gold[:38] + gold[41:], keys="name"))
-large
-""",
     f"""
 worst = {WORST!r}
 others = [{{**row, "text": row["text"][:-3] + "!"}} for row in worst[:-2]]
 hostile = xb.show(compare(worst, others, keys="name"))
 hostile
 """,
-    'empty = xb.show(compare(task.gold, "no table", keys=keys)); empty',
 ]
 
 
@@ -110,77 +104,14 @@ def test_arrow_keys_choose_cells_and_tab_goes_to_the_partner(notebook: Notebook,
     notebook.wait_python("view.selected", None)
 
 
-def test_the_partner_of_the_cell_under_the_pointer_is_marked(out: Any) -> None:
-    cell(out, "gold", 1, 2).hover()
-    expect(cell(out, "predicted", 3, 2)).to_have_attribute("data-near", "")
-    expect(out.locator("[data-near]")).to_have_count(2)
-    cell(out, "gold", 2, 2).hover()  # a missed row
-    expect(out.locator("[data-near]")).to_have_count(1)
-
-
-def test_matched_rows_stand_at_one_height(out: Any) -> None:
-    for line in ("0 → 4", "1 → 3", "4 → 0"):
-        left, right = (
-            grid(out, side).locator("tbody th", has_text=line).bounding_box()["y"]
-            for side in ("gold", "predicted")
-        )
-        assert abs(left - right) < 1
-
-
-def test_rows_that_lost_nothing_can_be_left_out(notebook: Notebook, out: Any) -> None:
-    view = notebook.output(1)
-    view.get_by_role("combobox", name="Rows").select_option(label="that lost points (3)")
-    notebook.wait_python("large.only_lost", True)
-    expect(grid(view, "gold").locator("tbody th")).to_have_text(["− 38", "− 39", "− 40"])
-    notebook.run("large.only_lost = False")
-    expect(view.get_by_text("rows 1 to 40 of 90")).to_be_visible()
-
-
-def test_large_tables_are_turned_page_by_page(notebook: Notebook) -> None:
-    out = notebook.output(1)
-    notebook.run("large.selected, large.page, large.column_page = None, 0, 0")
-    out.get_by_role("button", name="Next rows").click()
-    notebook.wait_python("large.page", 1)
-    expect(out.get_by_text("rows 41 to 80 of 90")).to_be_visible()
-    notebook.run('large.selected = ["predicted", 37, "name"]')
-    expect(cell(out, "predicted", 37, 0)).to_have_attribute("aria-selected", "true")
-    cell(out, "predicted", 37, 0).focus()
-    notebook.page.keyboard.press("ArrowDown")  # rows 38 to 40 are missed: the next page
-    notebook.wait_python("[large.page, large.selected]", [1, ["predicted", 38, "name"]])
-    expect(cell(out, "predicted", 38, 0)).to_be_focused()
-
-
-def test_the_texts_are_visible_after_a_click(notebook: Notebook) -> None:
-    notebook.page.set_viewport_size({"width": 1400, "height": 900})
-    out = notebook.output(1)
-    notebook.run("large.selected, large.page, large.column_page = None, 0, 0")
-    cell(out, "gold", 9, 3).click()
-    expect(out.get_by_role("region", name="Chosen cell")).to_be_in_viewport(ratio=1)
-    expect(cell(out, "gold", 9, 3)).to_be_in_viewport(ratio=1)
-
-
-def test_the_code_is_that_of_the_selection(notebook: Notebook, out: Any) -> None:
-    out.get_by_text("Code", exact=True).click()
-    cell(out, "gold", 4, 4).click()
-    expected = "comparison.cells.set_index(\"path\").loc[['$[4].stores']]"
-    expect(out.locator("pre")).to_have_text(expected)
-
-
 def test_hostile_texts_stay_text(notebook: Notebook) -> None:
-    out = notebook.output(2)
+    out = notebook.output(1)
     expect(grid(out, "gold")).to_contain_text("<script>window")
     for row in range(len(WORST)):
         notebook.run(f'hostile.selected = ["gold", {row}, "text"]')
         expect(cell(out, "gold", row, 1)).to_have_attribute("aria-selected", "true")
         assert not re.search("[\x00\x07\x1b\u202e]", out.inner_text())
     assert notebook.page.evaluate("window.hacked") is None
-
-
-def test_an_answer_without_a_table_says_so(notebook: Notebook) -> None:
-    out = notebook.output(3)
-    expect(out.get_by_text("No table was read: no table.")).to_be_visible()
-    cell(out, "gold", 0, 2).click()
-    expect(out.get_by_role("region", name="Chosen cell")).to_contain_text("no_table")
 
 
 @pytest.mark.parametrize("width", [1400, 900])

@@ -69,17 +69,6 @@ def opened(notebook: Notebook, cell: int = 0) -> Any:
     return notebook.output(cell).locator(".xb-detail")
 
 
-def test_the_head_names_the_evaluation_and_words_its_counts(notebook: Notebook) -> None:
-    out = notebook.output(0)
-    expect(out.get_by_text("osprey-7b on Brindlemoor")).to_be_visible()
-    expect(out.get_by_text("278 of 290 counted fields pass; 181 rows inside")).to_be_visible()
-    bar = out.locator(".xb-counts").get_by_role("img")
-    assert "5 omission" in bar.get_attribute("aria-label")
-    out.get_by_text("4 warnings").click()
-    expect(out.get_by_text("318204 is not of type 'object'")).to_be_visible()
-    out.get_by_text("4 warnings").click()
-
-
 def test_a_node_of_the_tree_leaves_its_fields(notebook: Notebook) -> None:
     node = notebook.output(0).locator('.xb-tree [data-item][title^="filing"]').first
     node.click()
@@ -103,18 +92,6 @@ def test_a_row_opens_in_place_with_its_differences(notebook: Notebook) -> None:
         expect(value).to_be_in_viewport()
     audited.click()
     expect(opened(notebook)).to_have_count(0)
-
-
-def test_filters_leave_what_they_say(notebook: Notebook) -> None:
-    out = notebook.output(0)
-    out.get_by_role("combobox", name="Outcome").select_option("− omission")
-    expect(rows(notebook)).to_have_count(5)
-    notebook.wait_python("view.outcome", "omission")
-    out.get_by_role("combobox", name="Metric").select_option(index=1)
-    expect(out.get_by_text("No field matches; clear the filters.")).to_be_visible()
-    out.get_by_role("button", name="Clear filters").click()
-    expect(rows(notebook)).to_have_count(50)
-    notebook.wait_python("[view.outcome, view.metric, len(view.rows)]", ["", "", 471])
 
 
 def test_text_is_found_and_marked_while_it_is_typed(notebook: Notebook) -> None:
@@ -239,29 +216,10 @@ def test_hostile_texts_stay_texts(notebook: Notebook) -> None:
     assert notebook.page.evaluate("window.hacked") is None
 
 
-def test_a_long_value_is_shown_in_two_steps(notebook: Notebook) -> None:
-    notebook.run("hostile.selected_row = 'long'")
-    chosen = opened(notebook, 1)
-    expect(chosen.get_by_text("… 148,000 more characters")).to_be_visible()
-    chosen.get_by_role("button", name="Show all").click()
-    expect(chosen.get_by_text("… 50,000 more characters")).to_be_visible()
-    shown = "all => all.map(v => v.textContent.replaceAll(/(^… )|( …$)/g, '').length)"
-    lengths = chosen.locator(".xb-whole").evaluate_all(shown)
-    assert sorted(lengths) == [99_995, 100_000]  # the end, where one text has another word
-    expect(chosen.get_by_role("button", name="Show all")).to_have_count(0)
-    notebook.run("hostile.selected_row = ''")
-
-
 def test_right_to_left_text_runs_right_to_left(notebook: Notebook) -> None:
     notebook.run("hostile.selected_row = 'arabic'")
     value = opened(notebook, 1).locator(".xb-whole").first
     expect(value).to_have_css("direction", "rtl")
-
-
-def test_what_is_missing_is_said(notebook: Notebook) -> None:
-    expect(notebook.output(2)).to_contain_text("The schema scores no field of this document.")
-    expect(notebook.output(3)).to_contain_text("The prediction is not JSON")
-    expect(notebook.output(3)).to_contain_text("Sorry, I cannot do that.")
 
 
 @pytest.mark.parametrize("width", [900, 1400])

@@ -106,13 +106,6 @@ def test_the_values_of_eight_columns_are_in_sight(notebook: Notebook) -> None:
     assert view["y"] <= chosen_box["y"] <= box["y"]
 
 
-def test_python_turns_to_the_cell_that_it_chooses(notebook: Notebook) -> None:
-    notebook.run("view.selected_cell = ('held_on', '[autumn] lantern cup')")
-    expect(chosen(notebook)).to_have_count(1)
-    expect(chosen(notebook)).to_be_in_viewport()
-    expect(paths(notebook).first).to_contain_text("$.held_on")
-
-
 def test_dragging_takes_a_block(notebook: Notebook) -> None:
     at(notebook, 2, 1).hover()
     notebook.page.mouse.down()
@@ -171,21 +164,6 @@ def test_pages_turn(notebook: Notebook) -> None:
     expect(later).to_be_focused()
 
 
-def test_menus_change_what_is_shown(notebook: Notebook) -> None:
-    output = notebook.output(0)
-    output.get_by_role("combobox", name="Show", exact=True).select_option("most frequent outcome")
-    notebook.wait_python("view.measure", "outcome")
-    expect(output.locator(".xb-legend")).to_contain_text("structural")
-    output.get_by_role("combobox", name="Rows", exact=True).select_option("documents")
-    notebook.wait_python("[view.rows, view.columns]", ["document", "field"])
-    expect(output.get_by_role("combobox", name="Columns", exact=True)).to_have_value('"field"')
-    output.get_by_role("combobox", name="Columns", exact=True).select_option("runs")
-    expect(grid(notebook)).to_have_attribute("aria-label", re.compile("^document by run"))
-    expect(grid(notebook).locator(".xb-invalid")).to_have_count(8)
-    output.get_by_role("combobox", name="Group", exact=True).select_option("by schema")
-    expect(grid(notebook).locator(".xb-group").first).to_be_visible()
-
-
 def test_typing_and_ticking_filter_the_fields(notebook: Notebook) -> None:
     output = notebook.output(0)
     output.get_by_label("Field", exact=True).fill("cash.now")
@@ -198,24 +176,6 @@ def test_typing_and_ticking_filter_the_fields(notebook: Notebook) -> None:
     output.get_by_label("Field", exact=True).fill("")
     output.get_by_label("failed by every run").uncheck()
     expect(at(notebook, 5, 1)).to_be_visible()
-
-
-def test_a_schema_is_chosen_by_its_menu(notebook: Notebook) -> None:
-    notebook.output(0).get_by_role("combobox", name="Schema", exact=True).select_option("rowing")
-    notebook.wait_python("view.selection['schema'].unique().tolist()", ["rowing"])
-
-
-def test_runs_are_compared(notebook: Notebook) -> None:
-    notebook.run("view.failures_only = True")
-    values(notebook).get_by_role("combobox", name="Wrong in").select_option("heron-vision")
-    values(notebook).get_by_role("combobox", name="Right in").select_option("quill-large")
-    notebook.wait_python("[view.wrong_in, view.right_in]", ["heron-vision", "quill-large"])
-    heads = values(notebook).get_by_role("columnheader")
-    expect(heads.nth(2)).to_have_text("heron-vision")
-    expect(heads.nth(3)).to_have_text("quill-large")
-    values(notebook).get_by_label("Find in values").fill("balance.plant")
-    expect(paths(notebook).first).to_contain_text("$.balance.plant")
-    notebook.wait_python("eval(view.code).equals(view.selection)", True)
 
 
 def test_a_count_of_failures_lists_its_rows(notebook: Notebook) -> None:
@@ -278,18 +238,6 @@ def test_names_of_bars_do_not_break_within_words(notebook: Notebook, width: int)
     cut = "names => names.filter(name => name.scrollWidth > name.clientWidth).length"
     assert bars.evaluate_all(cut) == 0
     assert bars.evaluate_all("names => names.map(name => name.offsetHeight > 30)").count(True) == 0
-
-
-def test_a_run_is_the_mean_over_its_documents(notebook: Notebook) -> None:
-    notebook.run("view.rows, view.columns, view.measure = 'run', 'document', 'pass_rate'")
-    heads = grid(notebook).get_by_role("rowheader")
-    expect(heads.first).to_contain_text("osprey-7b")
-    means = grid(notebook).locator("tbody .xb-mean")
-    assert means.all_inner_texts() == ["0.60", "0.73", "0.78", "0.98"]
-    output = notebook.output(0)
-    expect(output.locator(".xb-legend")).to_contain_text("of a run, mean over documents")
-    by_run = output.get_by_role("table", name=re.compile("^By run: pass rate, mean over documents"))
-    assert by_run.locator(".xb-num").all_inner_texts() == ["60 %", "73 %", "78 %", "98 %"]
 
 
 def test_the_twin_is_readable_at_900_pixels(notebook: Notebook) -> None:

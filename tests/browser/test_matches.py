@@ -175,13 +175,6 @@ def test_filters_search_order_and_array(notebook: Notebook, out: Any) -> None:
     expect(rows).to_have_count(4)
 
 
-def test_pages_are_turned(notebook: Notebook, out: Any) -> None:
-    out.get_by_role("button", name="Next rows").click()
-    notebook.wait_python("view.page", 1)
-    expect(out.locator("tbody[data-item]")).to_have_count(2)
-    expect(out.get_by_role("button", name="Next rows")).to_be_disabled()
-
-
 def test_hostile_texts_stay_text(notebook: Notebook) -> None:
     out = notebook.output(1)
     expect(row(out, "0 → 0")).to_contain_text("<img src=x")
@@ -193,19 +186,6 @@ def test_hostile_texts_stay_text(notebook: Notebook) -> None:
     longest = "cells => Math.max(...[...cells].map(cell => cell.textContent.length))"
     assert detail(out).locator("td.xb-value").evaluate_all(longest) == 100_000
     assert notebook.page.evaluate("window.hacked") is None
-
-
-def test_empty_arrays_say_so(notebook: Notebook) -> None:
-    told = notebook.output(2).get_by_text("Both arrays are empty: there is nothing to match.")
-    expect(told).to_be_visible()
-
-
-def test_without_records_there_are_no_sliders(notebook: Notebook) -> None:
-    out = notebook.output(3)
-    expect(out.get_by_role("slider")).to_have_count(0)
-    expect(out.get_by_text("without its records")).to_be_visible()
-    row(out, "2 → 2").click()
-    notebook.wait_python("fixed.selected_pair", [2, 2])
 
 
 def test_from_the_array_of_an_evaluation_to_its_pairs_and_back(notebook: Notebook) -> None:

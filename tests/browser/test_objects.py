@@ -126,14 +126,6 @@ def test_classes_are_switched(notebook: Notebook, out: Any) -> None:
     expect(out.get_by_role("option", name=re.compile("table row"))).to_have_count(5)
 
 
-def test_boxes_as_resolved(notebook: Notebook, out: Any) -> None:
-    before = box(out, SPANNING).bounding_box()
-    out.get_by_role("combobox", name="Boxes").select_option(label="as resolved")
-    notebook.wait_python("view.boxes", "resolved")
-    expect(box(out, DOUBLED)).to_have_count(0)
-    assert box(out, SPANNING).bounding_box()["width"] > before["width"]
-
-
 def test_boxes_lie_where_they_were_detected(out: Any) -> None:
     paper, found = out.locator(".xb-paper").bounding_box(), box(out, SPANNING).bounding_box()
     shares = [(found["x"] - paper["x"]) / paper["width"], found["width"] / paper["width"]]
@@ -147,22 +139,11 @@ def test_a_change_leads_to_its_object(notebook: Notebook, out: Any) -> None:
     expect(out.get_by_role("region", name="Chosen object")).to_contain_text("it holds no word")
 
 
-def test_the_true_table_beside_it(notebook: Notebook, out: Any) -> None:
-    out.get_by_role("button", name="Compare the tables").click()
-    expect(out.get_by_role("grid", name="true table")).to_be_visible()
-    notebook.page.keyboard.press("Escape")
-    expect(out.get_by_role("slider", name="Threshold")).to_be_visible()
-
-
 def test_hostile_texts_stay_text(notebook: Notebook) -> None:
     out = notebook.output(1)
     expect(out.get_by_role("region", name="Table")).to_contain_text("<script>window")
     assert not re.search("[\x00\x07\x1b\u202e]", out.inner_text())
     assert notebook.page.evaluate("window.hacked") is None
-
-
-def test_no_objects_say_so(notebook: Notebook) -> None:
-    expect(notebook.output(2).get_by_text("No boxes are drawn.")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [1400, 900])

@@ -65,17 +65,6 @@ def test_python_selects_a_node_on_the_page(notebook: Notebook) -> None:
     assert open_(item(notebook, "income"))
 
 
-def test_scores_and_outcomes_stand_beside_the_nodes(notebook: Notebook) -> None:
-    notebook.run("view.selected_path = 'filing.currency'")
-    currency = item(notebook, "filing.currency")
-    expect(currency.get_by_role("img")).to_have_attribute("aria-label", "1 incorrect")
-    expect(currency.locator(".xb-score")).to_have_text("0.00")
-    bar = item(notebook, "people").get_by_role("img")
-    assert "omission" in bar.get_attribute("aria-label")
-    width = bar.locator(".xb-omission").bounding_box()["width"]
-    assert width > bar.bounding_box()["width"] / 2
-
-
 def test_arrow_keys_walk_and_fold_and_enter_selects(notebook: Notebook) -> None:
     keyboard = notebook.page.keyboard
     item(notebook, "$").click()
@@ -111,15 +100,6 @@ def test_the_search_box_finds_and_reveals(notebook: Notebook) -> None:
     expect(out.get_by_role("status")).to_have_text("0 found")
     box.press("Escape")
     expect(box).to_have_value("")
-
-
-def test_all_nodes_unfold_and_fold(notebook: Notebook) -> None:
-    out = notebook.output(0)
-    out.get_by_role("button", name="Unfold all").click()
-    expect(out.locator("details:not([open])")).to_have_count(0)
-    out.get_by_role("button", name="Fold all").click()
-    expect(out.locator("details[open]")).to_have_count(0)
-    expect(out.get_by_role("button", name="Unfold all")).to_be_visible()
 
 
 def test_hostile_names_stay_text(notebook: Notebook) -> None:

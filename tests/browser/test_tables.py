@@ -132,26 +132,6 @@ def test_the_partner_of_the_cell_under_the_pointer_is_marked(out: Any) -> None:
     expect(out.locator("[data-near]")).to_have_count(0)
 
 
-def test_another_metric_colours_anew(notebook: Notebook, out: Any) -> None:
-    expect(cell(out, "true", 6, 2)).to_have_text("30.2 0.86")
-    out.get_by_role("combobox", name="Metric").select_option(label="top: topology")
-    notebook.wait_python("view.metric", "top")
-    expect(cell(out, "true", 3, 0)).to_have_text("North")
-    expect(out.get_by_role("rowheader", name="top (shown)")).to_be_visible()
-    notebook.run('view.metric = "con"')
-    expect(out.get_by_role("combobox", name="Metric")).to_have_value('"con"')
-
-
-def test_rows_that_do_not_differ_can_be_left_out(notebook: Notebook, out: Any) -> None:
-    expect(cell(out, "true", 3, 0)).to_be_visible()
-    out.get_by_role("combobox", name="Rows").select_option(label="that differ (7)")
-    notebook.wait_python("view.only_differing", True)
-    expect(cell(out, "true", 3, 0)).to_have_count(0)
-    expect(cell(out, "true", 4, 0)).to_be_visible()
-    notebook.run('view.selected = ["true", 3, 0]')
-    expect(cell(out, "true", 3, 0)).to_be_visible()
-
-
 def test_partners_stand_at_one_height(out: Any) -> None:
     for line in ("0 → 0", "1 → 1", "3 → 2", "4 → 3", "6 → 4"):
         left, right = (
@@ -216,15 +196,6 @@ def test_hostile_texts_stay_text(notebook: Notebook) -> None:
     cells = out.get_by_role("region", name="Chosen cell").locator("td")
     assert cells.evaluate_all(longest) == 100_000 + len(" …")
     assert notebook.page.evaluate("window.hacked") is None
-
-
-def test_empty_tables_say_so(notebook: Notebook) -> None:
-    expect(notebook.output(3).get_by_text("Both tables are empty.")).to_be_visible()
-    out = notebook.output(4)
-    expect(out.get_by_text("An empty table.")).to_be_visible()
-    cell(out, "true", 0, 0).click()
-    notebook.wait_python("one.selected", ["true", 0, 0])
-    expect(out.get_by_text("row 0 and column 0 have none")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [1400, 900])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -115,14 +114,6 @@ def test_a_dragged_slider_says_its_value_and_sends_the_last(notebook: Notebook) 
     notebook.wait_python("seen", [0.5])
 
 
-def test_a_moved_slider_is_put_back_by_a_button(notebook: Notebook) -> None:
-    slider(notebook).press("Home")
-    notebook.wait_python("view.params['threshold']", 0.0)
-    notebook.output(0).get_by_role("button", name="Reset").click()
-    notebook.wait_python("view.params['threshold']", 0.8)
-    expect(slider(notebook)).to_have_value("80")
-
-
 def test_a_click_on_the_curve_sets_the_threshold(notebook: Notebook) -> None:
     box = curve(notebook).bounding_box()
     scale = box["width"] / 400
@@ -187,24 +178,6 @@ def test_rows_and_pages_by_keys_alone(notebook: Notebook) -> None:
     expect(row(notebook, 20)).to_be_visible()
 
 
-def test_the_config_is_copied(notebook: Notebook) -> None:
-    notebook.run("view.params = {'threshold': 0.77}")
-    expect(notebook.output(0).locator(".xb-config")).to_contain_text('"threshold": 0.77')
-    notebook.output(0).get_by_role("button", name="Copy as evaluation_config").click()
-    expect(notebook.output(0).get_by_text("Copied")).to_be_visible()
-    copied = json.loads(notebook.page.evaluate("navigator.clipboard.readText()"))
-    assert copied == notebook.python("view.config")
-
-
-def test_a_baseline_of_now(notebook: Notebook) -> None:
-    notebook.run("view.params = {'threshold': 0.9}")
-    notebook.output(0).get_by_role("button", name="Use as baseline").click()
-    expect(figures(notebook)).to_contain_text("Baseline: string_fuzzy(threshold=0.9")
-    notebook.output(0).get_by_role("button", name="Reset").click()
-    expect(figures(notebook)).to_contain_text(", 0 lost")
-    notebook.wait_python("view.params['threshold']", 0.8)
-
-
 # --- a metric of the user's ----------------------------------------------------------------------
 
 
@@ -231,21 +204,6 @@ def test_an_error_is_text_in_its_row(notebook: Notebook) -> None:
     failed.click()
     expect(detail(notebook, 1)).to_contain_text("<img src=x onerror='window.hacked = 1'>")
     assert notebook.page.evaluate("window.hacked") is None
-
-
-def test_a_redefined_function_is_scored_again(notebook: Notebook) -> None:
-    notebook.run(
-        """
-@xb.metric("prototype", applies_to="string")
-def prototype(gold, predicted, *, threshold=0.5, letters=2):
-    return float(gold[:letters].lower() == predicted[:letters].lower())
-"""
-    )
-    notebook.output(1).get_by_role("button", name="Score again").click()
-    notebook.wait_python("mine.params", {"threshold": 0.5, "letters": 2})
-    expect(notebook.output(1).get_by_role("spinbutton", name="letters")).to_have_value("2")
-    expect(figures(notebook, 1)).to_contain_text("1 gained, 0 lost")
-    expect(rows(notebook, 1).filter(has_text="moss")).to_contain_text("▲ gained")
 
 
 # --- for everybody -------------------------------------------------------------------------------

@@ -133,20 +133,6 @@ def test_code_for_an_evaluation_where_nothing_is_scored(case: str) -> None:
     pd.testing.assert_frame_equal(evaluated(code, nothing), nothing)
 
 
-def test_code_reads_like_hand_written(fields: pd.DataFrame) -> None:
-    assert narrowed(fields, of())[1] == "ev.fields"
-    one = narrowed(fields, of(outcome="omission"), "evs[0]")[1]
-    assert one == 'evs[0].fields[evs[0].fields["outcome"] == "omission"]'
-    several = Filters(outcome="incorrect", only_counted=True, only_failed=True)
-    assert narrowed(fields, several)[1].splitlines() == [
-        "ev.fields[",
-        '    (ev.fields["outcome"] == "incorrect")',
-        '    & ev.fields["counted"]',
-        '    & ~ev.fields["passed"].fillna(False)',
-        '].sort_values("passed", kind="stable", na_position="first")',
-    ]
-
-
 def test_the_code_of_a_row_gives_this_row(fields: pd.DataFrame) -> None:
     for label in fields.index:
         code = row_code(fields, label)

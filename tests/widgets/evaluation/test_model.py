@@ -8,13 +8,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.support.nodes import Node, static_html
-from extractbench_nb.views.controls import breakable, shown_path
 from extractbench_nb.views.evaluation_view import (
     EvaluationView,
-    Filters,
-    filters_text,
     head,
-    why_empty,
 )
 from tests.widgets.hostile import HOSTILE, Twin
 
@@ -102,19 +98,6 @@ def test_equal_warnings_are_one_line_with_a_number() -> None:
     assert "$.rows[0] and 199 more: 'one' is not of type 'integer'" in found
 
 
-def test_a_warning_says_what_the_validator_said_of_a_long_value() -> None:
-    value = "word " * 200 + "end"
-    found = read(head(xb.evaluate(an_object(a={"type": "integer"}), {"a": 1}, {"a": value})))
-    assert "word wor… is not of type 'integer'" in found
-
-
-def test_many_kinds_of_warnings_are_counted() -> None:
-    ev = xb.evaluate(an_object(a=EXACT), {f"k{i}": i for i in range(1000)}, {"a": "x"})
-    found = read(head(ev))
-    assert "gold: undeclared, 1,000" in found
-    assert len(found) < 1_000
-
-
 def test_the_head_of_a_prediction_that_is_not_json() -> None:
     text = "Sure! Here it is:\n" + "x" * 100_000
     found = read(head(xb.evaluate(an_object(a=EXACT), {"a": "x"}, text)))
@@ -128,53 +111,6 @@ def test_the_head_where_nothing_is_scored() -> None:
     found = read(head(xb.evaluate(an_object(a=skipped), {"a": "x"}, {"a": "y"})))
     assert "overall score n/a" in found
     assert "No field is scored" in found
-
-
-def test_no_share_is_told_where_no_field_was_judged() -> None:
-    ev = xb.evaluate(an_object(e=SEMANTIC), {"e": "down"}, {"e": "x"}, judge=Judge())
-    assert "the pass rate is a lower bound." in read(head(ev))
-
-
-# --- words -------------------------------------------------------------------------------------
-
-
-EMPTY = [
-    (Filters(), 0, "The schema scores no field"),
-    (Filters("$.properties.a"), 9, "No field is scored at this node"),
-    (Filters("$.properties.a", sort="score"), 9, "No field is scored at this node"),
-    (Filters(text="x"), 9, "No field matches; clear the filters."),
-    (Filters("$.properties.a", only_failed=True), 9, "No field matches; clear the filters."),
-]
-
-
-@pytest.mark.parametrize("filters, in_all, said", EMPTY)
-def test_an_empty_page_says_why(filters: Filters, in_all: int, said: str) -> None:
-    assert why_empty(filters, in_all).startswith(said)
-
-
-def test_filters_in_words() -> None:
-    filters = Filters("$.a", "judge_error", "call_failed", "date", " x ", True, True)
-    assert filters_text(filters) == (
-        "at or below $.a, judge error, reason call_failed, metric date, with “x”, counted only, "
-        "not passed only"
-    )
-    assert filters_text(Filters()) == ""
-
-
-def test_long_paths_keep_their_ends() -> None:
-    paths = [f"$.report.{'section.' * 60}item.{name}" for name in ("now", "before")]
-    shown = [shown_path(path) for path in paths]
-    assert all(text.startswith("$.report.section") and " … " in text for text in shown)
-    assert shown[0].endswith("item.now")
-    assert shown[1].endswith("item.before")
-    assert shown_path("$.a.b") == "$.a.b"
-
-
-def test_a_path_breaks_between_its_steps_and_has_hits_marked() -> None:
-    html = static_html(breakable("$.balance.cash[3].now"))
-    assert html == '<code class="xb-path">$<wbr>.balance<wbr>.cash<wbr>[3]<wbr>.now</code>'
-    marked = static_html(breakable("$.balance.cash[3].now", "CASH[3"))
-    assert '<mark class="xb-found">cash[3</mark>]<wbr>.now' in marked
 
 
 # --- one row -----------------------------------------------------------------------------------
@@ -195,18 +131,6 @@ def test_an_open_array_has_its_counts(ev: xb.core.Evaluation) -> None:
     text = opened(ev, "$.lines", name="evs[2]")
     assert "1 matched, 1 partial, 1 missed, 2 spurious; precision 0.33" in text
     assert 'evs[2].fields[evs[2].fields["path"] == "$.lines"]' in text
-
-
-def test_an_array_that_passes_with_differing_items_is_worded() -> None:
-    letters = [{"n": number} for number in range(10)]
-    whole = {"type": "integer", "evaluation_config": "integer_exact"}
-    array = {"type": "array", "items": an_object(n=whole)}
-    ev = xb.evaluate(an_object(a=array), {"a": letters}, {"a": [*letters, {"n": 99}]})
-    assert ev.fields["reason"][0] == "items_differ"
-    assert ev.fields["outcome"][0] == "correct"
-    text = opened(ev, "$.a")
-    assert "correct some items differ, the array passes" in text
-    assert "correct items differ" not in text
 
 
 def test_a_value_in_place_of_an_object_is_said_so() -> None:
@@ -231,13 +155,3 @@ def test_an_open_row_keeps_a_judges_words_as_text(ev: xb.core.Evaluation) -> Non
     failed = opened(ev, "$.e")
     assert "no verdict" in failed
     assert "overloaded" in failed
-
-
-def test_an_open_row_of_a_value_that_the_schema_does_not_know() -> None:
-    invented = {"a": "x", "b": "y"}
-    ev = xb.evaluate(an_object(a=EXACT), {"a": "x"}, invented, profile="strict")
-    view = EvaluationView(ev)
-    view.selected_row = "$.b"
-    text = Twin(view.to_html()).text
-    assert "+ hallucination" in text
-    assert "schema path" not in text

@@ -114,16 +114,6 @@ def test_failures_come_first(ev: xb.core.Evaluation) -> None:
     assert view.rows["path"].iloc[1:6].tolist() == ["$.b", "$.c", "$.f", "$.lines", "$.lines[0].n"]
 
 
-def test_a_head_sorts_and_sorts_back(view: EvaluationView) -> None:
-    view.perform("set:sort", "score")
-    rows = view.rows
-    assert rows["score"].isna().iloc[0]
-    assert rows["score"].iloc[1:].is_monotonic_increasing
-    heads = [node for node in _nodes(view._shown["_p3"]) if node.attributes.get("do") == "set:sort"]
-    assert [head.attributes["send"] for head in heads] == ["outcome", "path", "failures"]
-    assert [head.attributes["aria-pressed"] for head in heads] == ["false", "false", "true"]
-
-
 def _nodes(node: Any) -> list[Any]:
     if isinstance(node, str):
         return []
@@ -348,12 +338,6 @@ def test_an_evaluation_of_a_batch_says_whose_it_is() -> None:
 # --- the static twin ---------------------------------------------------------------------------
 
 
-def test_the_bundle_is_the_static_twin(view: EvaluationView) -> None:
-    data, _ = view._repr_mimebundle_()
-    said = "Evaluation of ev · 3 of 8 counted fields pass · 12 of 12 rows shown"
-    assert data == {"text/plain": said, "text/html": view.to_html()}
-
-
 def test_the_twin_reads_without_style(view: EvaluationView) -> None:
     twin = Twin(view.to_html())
     twin.check()
@@ -363,21 +347,6 @@ def test_the_twin_reads_without_style(view: EvaluationView) -> None:
         *("− omission predicted missing", "$.lines[0].n integer_exact, not counted", "n/a"),
     ):
         assert words in twin.text
-
-
-def test_the_code_says_what_its_variable_stands_for(view: EvaluationView) -> None:
-    assert "ev stands for the evaluation of this view" in str(view.draw()["rows"])
-    named = xb.show(view._ev, name="mine")
-    assert "mine stands for the evaluation of this view" in str(named.draw()["rows"])
-
-
-def test_the_twin_says_once_which_rows_it_has() -> None:
-    items = {"type": "array", "items": {"type": "string"}}
-    schema = {"type": "object", "properties": {"a": items}}
-    words = [f"word {at}" for at in range(99)]
-    twin = Twin(xb.show(xb.evaluate(schema, {"a": words}, {"a": []}, profile="strict")).to_html())
-    assert re.findall(r"[Rr]ows \d+ to \d+ of \d+", twin.text) == ["Rows 1 to 30 of 100"]
-    assert "… 70 more rows; ev.fields has them all" in twin.text
 
 
 def test_the_twin_is_of_what_is_shown(view: EvaluationView) -> None:
@@ -400,30 +369,6 @@ def test_the_twin_of_a_long_list_has_the_failures_and_counts_the_rest(
     assert "… 970 more rows; best.fields has them all" in text
     assert "… 701 more nodes" in text
     assert len(html) < 150_000
-
-
-def test_the_twin_of_a_prediction_that_is_not_json() -> None:
-    ev = xb.evaluate(SCHEMA, GOLD, "{'a': <b>1</b>}")
-    twin = Twin(EvaluationView(ev).to_html())
-    twin.check()
-    assert "The prediction is not JSON: Expecting property name" in twin.text
-    assert "{'a': <b>1</b>}" in twin.text
-
-
-def test_the_twin_where_nothing_is_scored() -> None:
-    skipped = an_object(a=EXACT | {"evaluation_config": "skip"})
-    view = EvaluationView(xb.evaluate(skipped, {"a": "x"}, {"a": "y"}))
-    text = text_of(view)
-    assert "overall score n/a" in text
-    assert "The schema scores no field of this document." in text
-    assert view.rows.empty
-
-
-def test_the_twin_is_the_same_every_time(ev: xb.core.Evaluation, tmp_path: Path) -> None:
-    one, two = EvaluationView(ev), EvaluationView(ev)
-    assert one.to_html() == two.to_html()
-    kept = one.save(tmp_path / "evaluation.html")
-    assert one.to_html() in kept.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("attack", HOSTILE)
@@ -469,25 +414,3 @@ def test_a_hit_within_an_array_is_shown() -> None:
     view = EvaluationView(xb.evaluate(schema, {"a": ["needle"]}, {"a": ["x"]}))
     view.text = "needle"
     assert '<mark class="xb-found">needle</mark>' in view.to_html()
-
-
-def test_rows_of_several_metrics_are_not_taken_for_rows_inside_arrays() -> None:
-    two = {"metrics": [{"metric_id": "string_fuzzy"}, {"metric_id": "string_exact"}]}
-    schema = an_object(a=EXACT | {"evaluation_config": two})
-    text = text_of(EvaluationView(xb.evaluate(schema, {"a": "x"}, {"a": "x"})))
-    assert "1 of 1 counted fields pass (2 rows, one per metric)" in text
-    assert "inside arrays" not in text
-
-
-def test_the_list_says_which_rows_are_reviewed(view: EvaluationView) -> None:
-    view.selected_row = "$.b"
-    view.perform("decision", "gold_wrong")
-    view.selected_row = ""
-    assert "reviewed: gold wrong" in text_of(view)
-
-
-def test_a_pass_rate_that_is_not_the_share_of_fields_is_explained() -> None:
-    twice = {"metrics": [{"metric_id": "string_exact"}], "aggregation_weight": 2}
-    schema = an_object(a=EXACT, b=EXACT | {"evaluation_config": twice})
-    text = text_of(EvaluationView(xb.evaluate(schema, {"a": "x", "b": "x"}, {"a": "x", "b": "y"})))
-    assert "pass rate 0.333 · 1 of 2 counted fields pass; the scores are weighted by field" in text

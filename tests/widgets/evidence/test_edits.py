@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.gold.correction_frame import corrections
+from extractbench_nb.gold.correction_rows import corrections
 from extractbench_nb.gold.versions import apply
 from extractbench_nb.views.evidence_view import EvidenceView
 from tests.widgets.evidence.test_view import DOCUMENT, attributes, text_of
@@ -207,9 +207,3 @@ def test_the_static_twin_lists_corrections_and_has_no_controls(view: EvidenceVie
         assert tag not in html
     assert "Undo" not in twin.text
     assert not any(text in html for name, text in HOSTILE.items() if name in ("script", "onerror"))
-
-
-def test_frames_of_a_view_are_copies(view: EvidenceView) -> None:
-    choose(view, "$.contributors[0].name", "predicted").perform("accept", "$.contributors[+0]")
-    view.edits.loc[0, "new"]["name"] = "changed"
-    assert view.edits.loc[0, "new"]["name"] == "Somebody Entirely Different"

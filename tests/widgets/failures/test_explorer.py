@@ -300,12 +300,6 @@ def test_filters_that_leave_nothing_can_be_cleared() -> None:
     assert view._places.size
 
 
-def test_nothing_evaluated_has_no_hint_to_click() -> None:
-    view = explorer(FIELDS.iloc[:0])
-    assert "there is nothing to show" in shown(view, "page")
-    assert "Click" not in shown(view)
-
-
 @pytest.mark.parametrize(
     "source, traits, message",
     [
@@ -332,12 +326,6 @@ def test_where_nothing_is_shown_it_says_why(
 # --- static twin -------------------------------------------------------------------------------
 
 
-def test_the_bundle_has_a_live_and_a_static_part() -> None:
-    data, _ = explorer()._repr_mimebundle_()
-    assert data["text/plain"] == "Failures · 3 fields · 2 documents · 2 runs · 6 rows"
-    assert "Rows: fields, worst first." in Twin(data["text/html"]).text
-
-
 def test_the_twin_says_in_words_what_colours_show(tmp_path: Path) -> None:
     view = explorer()
     view.selected_cell = ("a", "d1")
@@ -358,42 +346,6 @@ def test_the_twin_says_in_words_what_colours_show(tmp_path: Path) -> None:
     view.measure = "outcome"
     assert "≠ 2/2" in Twin(view.to_html()).text
     assert view.to_html() in view.save(tmp_path / "x.html").read_text(encoding="utf-8")
-
-
-def test_the_twin_is_the_same_every_time() -> None:
-    assert explorer().to_html() == explorer().to_html()
-
-
-def test_the_twin_says_what_all_is() -> None:
-    view = explorer(rows="run")
-    said = "mean score; of a run, mean over documents; of a document, mean over runs"
-    assert f"all: {said}" in Twin(view.to_html()).text
-    view.measure = "outcome"
-    assert "all: pass rate; of a run" in Twin(view.to_html()).text
-    view.columns = "field"
-    assert "of a field, mean over documents and runs" in Twin(view.to_html()).text
-
-
-def test_shares_are_labelled_by_what_they_are_of() -> None:
-    text = shown(explorer(FIELDS.assign(domain="law")), "modes")
-    assert "By outcome: rows" in text
-    assert "By domain: share of rows that pass" in text
-    assert "By run: pass rate, mean over documents (bars count rows)" in text
-
-
-def test_columns_whose_names_have_no_room_are_numbered() -> None:
-    documents = [f"a_long_name_of_a_report_{i:02}" for i in range(8)]
-    fields = frame(
-        *(row(document=name) for name in documents[1:]),
-        row(document=documents[0], outcome="omission"),
-    )
-    html = explorer(fields).to_html()
-    heads = re.findall(r'<th scope="col"><span>([^<]*)</span></th>', html)
-    assert heads == [str(i) for i in range(1, 9)]
-    named = re.findall(r"<li>([^<]*)</li>", html)
-    assert named == [f"{documents[0]} · 0.00", *(f"{name} · 1.00" for name in documents[1:])]
-    few = explorer(fields[:2]).to_html().replace("<wbr>", "")
-    assert all(f'<span dir="auto">{name}</span>' in few for name in documents[1:3])
 
 
 @pytest.mark.parametrize(
@@ -459,13 +411,6 @@ def test_a_hostile_search_is_text() -> None:
         view.find, view.text = "", text
         Twin(view.to_html()).check()
         view.text = ""
-
-
-@pytest.mark.parametrize("values", [{"a": {"b": [[1] * 300] * 300}}, ["x"] * 100_000])
-def test_huge_values_are_small_messages(values: Any) -> None:
-    view = explorer(frame(row(gold=values, predicted=values, outcome="incorrect")))
-    view.selected_cell = ("a", "d1")
-    assert len(view._p2) < 20_000
 
 
 def test_the_source_is_not_changed() -> None:
@@ -619,20 +564,6 @@ def test_worst_first_ranks_all_schemas_together() -> None:
     view.perform("set:group", "schema")
     assert titles(view) == ["d", "c", "a", "b"]
     assert "t d" in shown(view, "grid")
-
-
-def test_groups_have_names_that_people_read() -> None:
-    fields = frame(
-        row(schema="finance/quarterly_report", field="a", domain="law", document="x"),
-        row(schema="0a1b2c3d", field="b", domain="law", document="y"),
-    )
-    view = explorer(fields)
-    assert "b · schema of y" in shown(view, "grid")
-    view.group = "schema"
-    assert "quarterly report (finance)" in shown(view, "grid")
-    assert "0a1b2c3d" not in shown(view, "grid")
-    view.group = "domain"
-    assert "law" in shown(view, "grid")
 
 
 # --- arrays and other views --------------------------------------------------------------------

@@ -127,16 +127,6 @@ def test_a_long_document_is_worth_no_more_than_a_short_one(measure: str) -> None
     assert by_run.measure == "pass rate, mean over documents"
 
 
-def test_the_share_of_a_domain_is_of_its_rows() -> None:
-    fields = LONG.assign(domain="law")
-    by_domain = bars(Coded(fields), np.arange(len(LONG)))[1]
-    assert by_domain.bars[0].rate == 0.5
-    assert by_domain.measure == "share of rows that pass"
-    fields = LONG[LONG["run"] == "r1"]
-    by_schema = bars(Coded(fields), np.arange(len(fields)))[1]
-    assert by_schema.bars[0].rate == round(3 / 303, 4)
-
-
 def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
     evs = xb.evaluate_runs(xb.load_dataset(), progress=False)
     expected = evs.by_run.set_index("run")
@@ -261,17 +251,6 @@ def test_bars_are_the_groups_of_breakdown(fields: pd.DataFrame) -> None:
     assert set(found) == {"outcome", "domain" if domains else "schema", "run"}
 
 
-def test_bars_say_how_many_groups_are_left_out() -> None:
-    rows = Coded(frame(*(row(run=f"r{i}") for i in range(15))))
-    by_run = bars(rows, np.arange(15))[-1]
-    assert (len(by_run.bars), by_run.more) == (12, 3)
-
-
-def test_a_source_without_ids_has_bars_by_outcome_only() -> None:
-    fields = frame(row()).drop(columns=["run", "document", "domain", "schema"])
-    assert [group.by for group in bars(Coded(fields), np.arange(1))] == ["outcome"]
-
-
 # --- axes --------------------------------------------------------------------------------------
 
 
@@ -287,11 +266,6 @@ def test_names_that_would_be_the_same_are_told_apart() -> None:
         row(schema="u", field="s: a"),
     )
     assert Coded(fields).axes["field"].names == ["s: a", "t: a", "s: a (2)"]
-
-
-def test_a_missing_name_is_not_the_text_of_one() -> None:
-    fields = frame(row(run=None), row(run="(none)"))
-    assert Coded(fields).axes["run"].names == ["(none)", "(none) (2)"]
 
 
 def test_one_evaluation_has_no_run_and_no_document() -> None:
@@ -387,11 +361,6 @@ def test_pages_hold_sixty_rows_and_forty_columns() -> None:
     assert (found.rows.page.first, len(found.rows.codes), found.rows.known) == (60, 150, 150)
     assert len(found.columns.lines) == 40
     assert len(shown(fields, (99, 99), row_order="document").rows.lines) == 30
-
-
-@pytest.mark.parametrize("page", [-5, 10**30])
-def test_a_page_that_there_is_not_is_the_nearest(page: int) -> None:
-    assert shown(MIXED, (page, page)).rows.page.first == 0
 
 
 def test_documents_without_the_fields_of_the_page_are_left_out() -> None:
@@ -558,12 +527,6 @@ def test_long_values_are_cut_until_all_of_them_is_asked_for(
         assert sum(len(piece.text) for piece in gold if piece.kind != "note") == expected
         assert gold[-1] == ("changed", "g")
         assert whole == (expected == length)
-
-
-def test_long_arrays_are_numbers_of_items_until_all_is_asked_for() -> None:
-    cells = row(gold=["item"] * 50, predicted=["item"] * 49)
-    assert value_sides(cells, long=False)[0][0].text == "50 items"
-    assert value_sides(cells, long=True)[0][0].text.startswith('["item", "item"')
 
 
 def test_no_value_is_longer_than_a_hundred_thousand_characters() -> None:

@@ -16,11 +16,9 @@ from extractbench_nb.core.similarity import MapItem, map_items
 from extractbench_nb.views.matches_model import (
     LIMIT,
     ORDERS,
-    STATUSES,
     WHOLE,
     Board,
     Row,
-    counted,
     entries,
     filtered,
     item_steps,
@@ -113,11 +111,6 @@ def test_filters_leave_a_status_and_a_text(status: str, text: str, indices: list
         row(2, 1, gold="STRASSE", predicted=math.nan),
     ]
     assert [r.gold_index for r in filtered(rows, status, text)] == indices
-
-
-def test_statuses_are_counted_also_where_there_is_none() -> None:
-    assert counted(ROWS) == {"matched": 1, "partial": 2, "missed": 1, "spurious": 2}
-    assert counted([]) == dict.fromkeys(STATUSES, 0)
 
 
 # --- items -------------------------------------------------------------------------------------
@@ -271,15 +264,6 @@ def test_positions_of_prefix_items_are_pairs() -> None:
     found = board(schema, ["a", 1, "x"], ["zzzzz", 1, "x"])
     assert [r.status for r in found.rows] == ["partial", "matched", "matched"]
     assert [r.pair for r in found.rows] == [(0, 0), (1, 1), (2, 2)]
-
-
-def test_text_beside_an_object_is_shown_as_a_pair_without_fields() -> None:
-    items = {"type": "object", "properties": {"n": TEXT}}
-    found = board(array(items), ["Ada Lovelace"], [{"n": "Ada Lovelace"}])
-    (only,) = found.rows
-    assert only.status == "partial"
-    detail = found.detail(only, set())
-    assert [(r["place"], r["verdict"]) for r in detail["rows"]] == [("", None), ("n", None)]
 
 
 OBJECT, KEYED = {"t": "Ada", "y": 1843}, {"type": "object", "properties": {"t": TEXT}}

@@ -6,7 +6,6 @@ import copy
 import itertools
 import pickle
 import re
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,9 +13,7 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.support.nodes import static_html
-from extractbench_nb.views.matches_model import offered_arrays
-from extractbench_nb.views.matches_view import MatchesView, in_order, overview
+from extractbench_nb.views.matches_view import MatchesView
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}
@@ -50,16 +47,6 @@ PREDICTED = {
     "keywords": [],
     "odd name": ["y"],
 }
-
-
-def test_filters_that_another_array_keeps_can_be_cleared(view: MatchesView) -> None:
-    view.path, view.text = "$.people", "Ada"
-    view.path = "$.keywords"
-    assert "No item matches; clear the filters." in str(view.draw()["rows"])
-    assert "Clear filters" in str(view.draw()["tools"])
-    view.perform("clear")
-    assert (view.text, view.status) == ("", "")
-    assert "Clear filters" not in str(view.draw()["tools"])
 
 
 @pytest.fixture(scope="module")
@@ -176,17 +163,6 @@ def test_another_array_starts_afresh(view: MatchesView) -> None:
     with pytest.raises(traitlets.TraitError, match=r"did you mean '\$.keywords'"):
         view.path = "$.keyword"
     assert view.path == "$.keywords"
-
-
-def test_many_arrays_are_offered_up_to_a_number() -> None:
-    gold = {"people": [{"name": str(i), "tags": ["t"]} for i in range(400)]}
-    view = MatchesView(xb.evaluate(SCHEMA, gold, gold), "people[399].tags")
-    offered = offered_arrays(view._arrays, view.path)
-    assert len(offered) == 201
-    assert [offered[0], offered[400]] == [
-        "$.people: 400 gold, 400 predicted",
-        "$.people[399].tags: 1 gold, 1 predicted",
-    ]
 
 
 # --- what is chosen ----------------------------------------------------------------------------
@@ -431,11 +407,6 @@ def test_partners_stand_side_by_side_from_the_first_page_on() -> None:
     assert "250 → – 250 not in the prediction –" in re.sub("(<[^>]+>)+", " ", view.to_html())
 
 
-def test_an_item_without_partner_says_so(view: MatchesView) -> None:
-    assert re.search(r"missed2 → –.*Nobody at all.*not in the prediction", text(view))
-    assert re.search(r"spurious– → 2.*not in gold.*QQQ", text(view))
-
-
 def test_filters_leave_rows_and_a_filter_that_leaves_none_says_so(view: MatchesView) -> None:
     view.status = "partial"
     assert view.rows["status"].tolist() == ["partial"]
@@ -486,30 +457,7 @@ def test_the_code_is_what_the_rows_are(
     pd.testing.assert_frame_equal(found.reset_index(drop=True), view.rows)
 
 
-def test_the_picture_has_a_dot_per_pair_and_says_its_order(view: MatchesView) -> None:
-    assert "1 of 2 pairs are in the same order on both sides." in text(view)
-    assert 'class="xb-dots xb-missed"' in view.to_html()
-    assert in_order([3, 2, 1, 0]) == 1
-    assert in_order([]) == 0
-    large = MatchesView(numbers(1000))
-    assert len(static_html(overview(large._board.rows, None))) < 3_000
-    assert overview([], None) is None
-
-
 # --- static twin -------------------------------------------------------------------------------
-
-
-def test_the_bundle_has_the_twin_and_a_line_of_text(view: MatchesView) -> None:
-    data, _ = view._repr_mimebundle_()
-    assert (
-        data["text/plain"]
-        == repr(view)
-        == (
-            "Array matches · $.people · 3 gold, 3 predicted items · "
-            "1 matched, 1 partial; 2 missed, 2 spurious"
-        )
-    )
-    assert "Grace Hopper" in Twin(data["text/html"]).text
 
 
 @pytest.mark.parametrize("mark", [0.0, 0.5, 1.0])
@@ -518,39 +466,6 @@ def test_the_title_counts_as_the_frame_of_arrays(view: MatchesView, mark: float)
     told = {status: int(n) for n, status in re.findall(r"(\d+) (\w+)", repr(view).split(" · ")[-1])}
     statuses = ["matched", "partial", "missed", "spurious"]
     assert told == {status: int(view.summary[status]) for status in statuses}
-
-
-def test_the_twin_reads_without_style(view: MatchesView) -> None:
-    view.selected_pair = (1, 0)
-    view.thresholds = {"pass_threshold": 0.1}
-    twin = Twin(view.to_html())
-    twin.check()
-    for told in (
-        "pass_threshold 0.70 → 0.10",
-        "≈ partialfailed: tags",
-        "− missed",
-        "+ spurious",
-        "Gold item 1 and predicted item 0",
-        '["b", "d"]',
-        "array_llm",
-        "≠ incorrectitems differ",
-    ):
-        assert told in twin.text
-
-
-def test_the_twin_is_the_same_every_time(ev: xb.core.Evaluation, tmp_path: Path) -> None:
-    one, two = MatchesView(ev, "people"), MatchesView(ev, "people")
-    assert one.to_html() == two.to_html()
-    kept = one.save(tmp_path / "matches.html")
-    assert one.to_html() in kept.read_text(encoding="utf-8")
-
-
-def test_an_empty_pair_of_arrays_says_so() -> None:
-    one = {"type": "object", "properties": {"rows": {"type": "array", "items": TEXT}}}
-    view = MatchesView(xb.evaluate(one, {"rows": []}, {"rows": []}))
-    twin = Twin(view.to_html())
-    twin.check()
-    assert "Both arrays are empty: there is nothing to match." in twin.text
 
 
 def test_a_thousand_items_are_cut_in_the_twin() -> None:

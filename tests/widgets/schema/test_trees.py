@@ -85,14 +85,6 @@ def test_notes_say_what_a_reader_looks_for(field: str, notes: tuple[str, ...]) -
     assert nodes()[field].notes == notes
 
 
-def test_types_and_names_are_those_of_the_schema() -> None:
-    found = nodes()
-    key = next(f for f in found if "a.b" in f)
-    assert found[key].type == "integer | null"
-    assert "nullable" in found[key].notes
-    assert found["name"].about == "Full name"
-
-
 def test_rows_count_for_their_node_and_all_above() -> None:
     predicted = GOLD | {"name": "Bob", "address": {}}
     found = nodes(xb.evaluate(SCHEMA, GOLD, predicted))
@@ -122,11 +114,6 @@ def test_a_node_without_a_verdict_has_no_score() -> None:
     frame = xb.evaluate(SCHEMA, GOLD, GOLD).fields
     frame["score"] = None
     assert tallies({"$", "$.properties.name"}, frame)["$"][0] is None
-
-
-def test_a_source_without_rows_gives_nothing() -> None:
-    empty = xb.evaluate({"type": "object"}, {}, {})
-    assert schema_tree(empty.schema, empty)[0].counts == ()
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))

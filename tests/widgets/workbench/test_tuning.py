@@ -10,7 +10,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.errors import ConfigError, ExtractBenchError, InputError
-from extractbench_nb.views.workbench_model import Tuning, rules_text
+from extractbench_nb.views.workbench_model import Tuning
 
 TWO = {
     "metrics": [
@@ -149,8 +149,3 @@ def test_a_metric_that_is_wrong(metric: Any, error: type[ExtractBenchError], wor
     with pytest.raises(error) as caught:
         Tuning(metric)
     assert words in str(caught.value)
-
-
-def test_rules_in_words() -> None:
-    assert rules_text("a", {}) == "a"
-    assert rules_text("a", {"x": 1, "y": "z"}) == "a(x=1, y='z')"
