@@ -21,7 +21,7 @@ import extractbench_nb as xb
 
 FACTORS = ["keys", "tokens", "pages", "depth", "array_items"]
 OUTCOMES = ["validity", "pass_rate", "scored_pass_rate"]
-TABLE = xb.benchmark.published(6)
+TABLE = xb.benchmark.table(6, values="published")
 DOMAINS = TABLE.index.tolist()
 COUNTS = xb.benchmark.counts()
 CLAUDE = COUNTS["model"].str.startswith("Claude")
@@ -315,7 +315,7 @@ def of_models() -> dict[str, str]:
     lead = cells_of.loc["Gemini 3 Flash", "passed"] - cells_of.loc["Gemini 3 Pro", "passed"]
     by_domain = rates["validity"].astype(float).groupby("domain")
     spread = (by_domain.max() - by_domain.min())[DOMAINS]
-    gpt_5, failures = cells_of.loc["GPT-5"], xb.benchmark.published(7)
+    gpt_5, failures = cells_of.loc["GPT-5"], xb.benchmark.table(7, values="published")
     failed = gpt_5.assign(valid=gpt_5["documents"] - gpt_5["valid"])
     return {
         "gpt-5-elsewhere": f"valid: {_listed(gpt_5, others)}",
@@ -333,7 +333,9 @@ def of_models() -> dict[str, str]:
         "flash-most-valid": _ranked(models["valid"] / models["documents"]),
         "flash-most-passed": _ranked(models["passed"] / models["fields"]),
         "gpt-5-fewest-valid": _ranked(models["valid"] / models["documents"]),
-        "gpt-5-most-accurate": _ranked(xb.benchmark.published(5)["accuracy"].drop("total") / 100),
+        "gpt-5-most-accurate": _ranked(
+            xb.benchmark.table(5, values="published")["accuracy"].drop("total") / 100
+        ),
         "credit-most-passed": _ranked(domains["passed"] / domains["fields"]),
         "sports-most-valid": _ranked(domains["valid"] / domains["documents"]),
         "research-most-varied": _ranked(spread),
@@ -346,7 +348,7 @@ _CONCENTRATED = {"empty-on-10-k": "empty", "trailing-commas-on-10-k": "trailing 
 def _concentrated(kind: str) -> str:
     """Compare the failures of a kind on 10-K/Q with what a random choice of failures gives."""
     figures = xb.benchmark.compare("text").set_index("column")["published"]
-    kinds = xb.benchmark.published(7)
+    kinds = xb.benchmark.table(7, values="published")
     prone = kinds.columns[kinds.loc[kind] > 0]
     of_kind, on_tenk = int(kinds.loc[kind].sum()), int(figures[f"{kind} on 10-K/Q"])
     # what is rejected for its pages cannot fail otherwise

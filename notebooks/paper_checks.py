@@ -10,7 +10,9 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 import extractbench_nb as xb
 
@@ -87,7 +89,10 @@ def of_dataset(dataset: xb.runs.Dataset | None = None) -> dict[str, str]:
     found["sports-gold"] = f"{sports['present'].sum()} with a gold value"
     keys = len(sports) * sports["keys"].iloc[0]
     found["sports-nothing-extracted"] = f"an empty object, {absent / keys:.1%}"
-    scale, complexity = xb.benchmark.published(2), xb.benchmark.published(6)
+    scale, complexity = (
+        xb.benchmark.table(2, values="published"),
+        xb.benchmark.table(6, values="published"),
+    )
     values = scale["gold_values"] / scale["documents"]
     worst = (values - complexity["fields"] - complexity["array_items"]).astype(float).idxmax()
     found["fields-and-items"] = f"{values[worst]:.1f}"
@@ -114,7 +119,7 @@ def of_results() -> dict[str, str]:
     found["structured-accuracy"] = f"{before} to {after} fields"
     gpt_5 = structured.query("model == 'GPT-5' and domain == 'research'").iloc[0]
     found["structured-long-outputs"] = f"{gpt_5['passed'] / gpt_5['fields']:.1%}"
-    failures = xb.benchmark.published(7)
+    failures = xb.benchmark.table(7, values="published")
     kinds = failures.drop(index="total")
     invalid = domains["documents"].sum() - domains["valid"].sum()
     unexplained = f"{invalid - int(kinds.to_numpy().sum())} of {invalid}"
@@ -135,12 +140,12 @@ def of_results() -> dict[str, str]:
     found["gpt-models-elsewhere"] = f"GPT-5.2: {sports} sports, {resumes} resumes valid"
     credit = xb.benchmark.complexity().query("schema == 'credit_agreement'")
     found["page-limit"] = f"{(credit['pages'] > 100).sum()}"
-    tokens = xb.benchmark.published(6).loc["research", "tokens"]
+    tokens = xb.benchmark.table(6, values="published").loc["research", "tokens"]
     found["output-capacity"] = (
         f"research: {tokens:,.0f} tokens, {_of(domains.loc['research'])} valid"
     )
     for name, column in (("research-bold", "research passed"), ("validity-bold", "valid")):
-        best = xb.benchmark.published(5).drop(index="total")[column].astype(int)
+        best = xb.benchmark.table(5, values="published").drop(index="total")[column].astype(int)
         found[name] = f"{best.idxmax()}, {best.max()}"
     nothing = cells.xs("credit", level="domain")["passed"].eq(0)
     found["credit-all-models"] = f"{(~nothing).sum()} of {len(nothing)}"
@@ -159,7 +164,7 @@ _RELEASED_TOLERANCE = 1e-6
 
 def of_metrics() -> dict[str, str]:
     """Recompute the errata on metrics: the paper's rules here, and extract-bench 0.1.0's."""
-    listed = set(xb.benchmark.published(4).index)
+    listed = set(xb.benchmark.table(4, values="published").index)
     defaults = {"string_semantic", "number_tolerance", "integer_exact", "boolean_exact"}
     shorter = _TEXT.replace("later ", "", 1)
     absolute = _is_near_released(1_000_000.0, 1_000_500.0, 0.001)
@@ -201,3 +206,23 @@ def of_judge_calls(reports: pd.DataFrame) -> dict[str, str]:
     failed = reports[reports["failed_calls"] > 0].sum(numeric_only=True)
     rest = failed["passed"] - failed["added_passed"], failed["rows"] - failed["added"]
     return {"failed-judge-calls": f"{rest[0] / rest[1]:.1%}"}
+
+
+def modes(
+    before: pd.DataFrame, after: pd.DataFrame, domain: str | None = None, *, ax: Axes
+) -> None:
+    """Draw the pass rate of each model in two modes: a line from the hollow to the full point."""
+    rates = []
+    for counts in (before, after):
+        of_domain = counts if domain is None else counts[counts["domain"] == domain]
+        sums = of_domain.groupby("model", sort=False)[["passed", "fields"]].sum().astype(float)
+        rates.append(100 * sums["passed"] / sums["fields"])
+    old, new = pd.concat(rates, axis=1, join="inner").T.to_numpy()
+    models = [name for name in rates[0].index if name in rates[1].index]
+    colours = np.select([new > old, new < old], ["#005b96", "#b6530b"], "#767676")
+    ax.hlines(models, old, new, colors=colours)
+    ax.scatter(old, models, facecolors="white", edgecolors=colours, zorder=2)
+    ax.scatter(new, models, color=colours, zorder=2)
+    ax.invert_yaxis()
+    ax.set_title(domain or "all domains", loc="left")
+    ax.set_xlabel("passed fields (%)")

@@ -14,9 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from extractbench_nb import load_dataset
-from extractbench_nb.benchmark.complexities import count_fields
+from extractbench_nb.benchmark.complexities import count_fields, schema_complexity
 from extractbench_nb.benchmark.domain_facts import gold_figures
-from extractbench_nb.benchmark.schema_sizes import schema_complexity
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.runs.dataset import LISTING_COLUMNS, Dataset, pdf_beside
 from extractbench_nb.runs.dataset_statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure

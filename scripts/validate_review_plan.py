@@ -21,8 +21,7 @@ import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.stats.confidences import Levels
 from extractbench_nb.stats.intervals import Drawing
-from extractbench_nb.stats.reviews import remaining_errors
-from extractbench_nb.stats.risk import accepted_errors, chosen_row
+from extractbench_nb.stats.reviews import accepted_errors, chosen_row, remaining_errors
 
 SEEDS, MOST_VALUES, TARGET = 30, 12, 0.1
 SIZES, UNITS = (10, 35, 100), ("document", "field")

@@ -1,9 +1,10 @@
 """Pages of the API, from `__all__` and the docstrings: nothing is listed by hand.
 
 ``.. api:: judges`` expands to a table of the public names of ``extractbench_nb.judges`` and of the
-top-level names that it defines, and to an entry for each. ``.. api::`` without a name is a table of
-the top level, with ``:from: stats gold`` of its names from these rooms. A name that several
-namespaces have is documented in the first of `NAMESPACES`; the others link there.
+top-level names that it defines, an entry for each, and one for each class that their functions
+return and no namespace lists. ``.. api::`` without a name is a table of the top level, with
+``:from: stats gold`` of its names from these rooms. A name that several namespaces have is
+documented in the first of `NAMESPACES`; the others link there.
 """
 
 from __future__ import annotations
@@ -111,6 +112,26 @@ def entries(space: str) -> list[Entry]:
     return sorted(found, key=lambda e: (not callable(e.value), inspect.ismodule(e.value), e.name))
 
 
+def is_public(value: type) -> bool:
+    """Whether a namespace lists a class."""
+    return any(public(space).get(value.__name__) is value for space in ("", *NAMESPACES))
+
+
+def results(space: str) -> list[Entry]:
+    """Return the classes that the functions of a namespace return and no namespace lists."""
+    found = {}
+    for each in entries(space):
+        if inspect.isfunction(each.value) and each.space == space:
+            name = str(inspect.get_annotations(each.value).get("return"))
+            value = getattr(inspect.getmodule(each.value), name, None)
+            if inspect.isclass(value) and value.__module__.startswith(PACKAGE):
+                is_in_face = getattr(namespace(space), name, None) is value
+                module = f"{PACKAGE}.{space}" if is_in_face else value.__module__
+                if not is_public(value):
+                    found[name] = Entry(f"{module}.{name}", space, value)
+    return [found[name] for name in sorted(found)]
+
+
 def home_room(value: object) -> str:
     """Return the room that defines an object: ``stats`` for `compare_runs`."""
     return getattr(value, "__module__", "").removeprefix(PACKAGE).lstrip(".").partition(".")[0]
@@ -132,7 +153,7 @@ def source(space: str, rooms: frozenset[str] | None = None) -> Iterator[str]:
         yield f"   * - :py:obj:`{each.name} <{each.path}>`"
         yield f"     - {each.summary}"
     yield ""
-    for each in shown:
+    for each in [*shown, *(results(space) if space else [])]:
         if each.space == space:
             yield from documented(each)
     for each in found:
@@ -146,8 +167,9 @@ def documented(each: Entry) -> Iterator[str]:
     if inspect.isclass(each.value):
         kind = "exception" if issubclass(each.value, BaseException) else "class"
         yield from (f".. auto{kind}:: {each.path}", "   :members:")
-        if any(base.__module__.startswith(f"{PACKAGE}._") for base in each.value.__bases__):
-            yield "   :inherited-members: object"  # no page documents a private base
+        bases = [b for b in each.value.__bases__ if b.__module__.startswith(PACKAGE)]
+        if not all(map(is_public, bases)):
+            yield "   :inherited-members: object"  # no page documents such a base
         yield from ("   :special-members: __call__", "")
     elif callable(each.value):
         yield from (f".. autofunction:: {each.path}", "")
@@ -238,7 +260,8 @@ def skip_field(_: Sphinx, what: str, name: str, obj: Any, skip: bool, options: A
 
 def link_types(app: Sphinx, config: Config) -> None:
     """Link the classes of the package in the types of parameters, and nothing else."""
-    found = [e for space in NAMESPACES for e in entries(space) if inspect.isclass(e.value)]
+    named = [e for space in NAMESPACES for e in (*entries(space), *results(space))]
+    found = [e for e in named if inspect.isclass(e.value)]
     own = {e.name: e.path for e in found}
     own |= {e.path.replace(PACKAGE, "xb", 1): e.path for e in found}
     config.numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | own

@@ -2,24 +2,22 @@
 
 from typing import TYPE_CHECKING
 
+# for other rooms
+from extractbench_nb.benchmark.baseline import BaselineTables as BaselineTables
 from extractbench_nb.benchmark.baseline import (
-    BaselineTables,
     baseline_tables,
     forgive,
     repair_effect,
 )
 from extractbench_nb.benchmark.complexities import complexity, field_definitions
-
-# for other rooms
 from extractbench_nb.benchmark.display_names import display_name as display_name
 from extractbench_nb.benchmark.domain_facts import gold_figures
-from extractbench_nb.benchmark.paper_counts import counts
+from extractbench_nb.benchmark.paper_cells import counts
 from extractbench_nb.benchmark.paper_errata import claims, errata
-from extractbench_nb.benchmark.paper_tables import compare, published, style, table
+from extractbench_nb.benchmark.paper_tables import compare, style, table
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
-    "BaselineTables",
     "baseline_tables",
     "claims",
     "compare",
@@ -29,7 +27,6 @@ __all__ = [
     "field_definitions",
     "forgive",
     "gold_figures",
-    "published",
     "repair_effect",
     "style",
     "table",

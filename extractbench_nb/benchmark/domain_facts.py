@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
+from extractbench_nb.benchmark.complexities import schema_complexity
 from extractbench_nb.benchmark.paper_cells import DOMAINS, SCHEMAS
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
-from extractbench_nb.benchmark.schema_sizes import schema_complexity
 from extractbench_nb.core import evaluate
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError

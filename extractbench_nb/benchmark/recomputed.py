@@ -19,13 +19,14 @@ from extractbench_nb.benchmark.paper_cells import (
     TOTAL,
     Cell,
     Cells,
+    attempts,
     figures_of,
     printed,
     ratio,
     stated,
+    tally,
     value_of,
 )
-from extractbench_nb.benchmark.paper_counts import attempts, tally
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.core.schema import PRESETS
 

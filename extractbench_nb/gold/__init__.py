@@ -10,14 +10,13 @@ from extractbench_nb.gold.annotations import Annotations
 from extractbench_nb.gold.annotators import agreement
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.consensus import suspects
-from extractbench_nb.gold.correction_files import CORRECTIONS as CORRECTIONS
-from extractbench_nb.gold.correction_files import Correction as Correction
-from extractbench_nb.gold.correction_files import cell_value as cell_value
-from extractbench_nb.gold.correction_frame import conflicting as conflicting
-from extractbench_nb.gold.correction_frame import corrections, save_corrections
-from extractbench_nb.gold.correction_frame import identity as identity
-from extractbench_nb.gold.findings import Audit, sample_findings
-from extractbench_nb.gold.published_checks import judged_findings, published_findings
+from extractbench_nb.gold.correction_rows import CORRECTIONS as CORRECTIONS
+from extractbench_nb.gold.correction_rows import Correction as Correction
+from extractbench_nb.gold.correction_rows import cell_value as cell_value
+from extractbench_nb.gold.correction_rows import conflicting as conflicting
+from extractbench_nb.gold.correction_rows import corrections, save_corrections
+from extractbench_nb.gold.correction_rows import identity as identity
+from extractbench_nb.gold.findings import Audit, judged_findings, published_findings
 from extractbench_nb.gold.rules import check_rules
 from extractbench_nb.gold.versions import apply, effect, history
 from extractbench_nb.support.moved import moved_names
@@ -35,7 +34,6 @@ __all__ = [
     "history",
     "judged_findings",
     "published_findings",
-    "sample_findings",
     "save_corrections",
     "suspects",
 ]

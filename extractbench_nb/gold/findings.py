@@ -1,4 +1,4 @@
-"""`Audit`: the kinds of findings, their table and card, and samples to be judged by hand."""
+"""`Audit`: kinds of findings, their table and card, samples to be judged, shipped figures."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.runs import shipped_frame
+from extractbench_nb.stats import Drawing, wilson_interval
 from extractbench_nb.support.cards import card_html, cell, document_text, table_of, table_row
 from extractbench_nb.support.wording import plural
 
@@ -204,6 +206,49 @@ class Audit(DescribedFrames):
         """
         return pd.DataFrame(list(KINDS.values()), columns=["kind", "severity", "meaning"])
 
+    def sample(self, n: int = 60, *, seed: int = 0) -> pd.DataFrame:
+        """Draw findings to be judged by hand, evenly over the kinds.
+
+        Every kind gets an equal share; what a rare kind cannot fill is divided among the others.
+        All findings of a kind have the same probability.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of findings, 1 or more; all of them if there are fewer.
+        seed : int, optional
+            Seed of the random order; the same seed draws the same findings.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows of `findings`, their index kept, in their order; and a column ``weight``, the
+            number of findings of its kind that each row stands for.
+
+        Raises
+        ------
+        InputError
+            `n` is less than 1.
+
+        Examples
+        --------
+        >>> import extractbench_nb as xb
+        >>> found = xb.gold.audit(xb.load_dataset(), kinds="duplicate_item").sample(5)
+        >>> len(found), found.columns[-1]
+        (0, 'weight')
+        """
+        if n < 1:
+            raise InputError(f"n: at least one finding, found {n!r}")
+        findings = self.findings
+        shuffled = findings.sample(frac=1, random_state=seed)
+        turn = shuffled.groupby("kind").cumcount()
+        rank = shuffled["kind"].map(RANK)
+        order = pd.DataFrame({"turn": turn, "rank": rank}).sort_values(["turn", "rank"])
+        chosen = findings.loc[sorted(order.index[:n])].copy()
+        totals, drawn = findings["kind"].value_counts(), chosen["kind"].value_counts()
+        chosen["weight"] = [float(totals[kind] / drawn[kind]) for kind in chosen["kind"]]
+        return chosen
+
     def __repr__(self) -> str:
         """Write the counts by kind and domain as text."""
         lines, counts = [self._head()], self._counts()
@@ -254,47 +299,97 @@ _MOST_DOMAINS = 12
 _WIDEST = 14
 
 
-def sample_findings(audit: Audit, n: int = 60, *, seed: int = 0) -> pd.DataFrame:
-    """Sample findings to be judged by hand, evenly over the kinds.
+# --- the released dataset -------------------------------------------------------------------------
 
-    Every kind gets an equal share; what a rare kind cannot fill is divided among the others. All
-    findings of a kind have the same probability.
+_FINDINGS, _JUDGED = "gold/data/audit_findings.csv", "gold/data/audit_judged.csv"
+_COUNTS = ("real", "no_fault", "undecidable")
 
-    Parameters
-    ----------
-    audit : Audit
-        The audit.
-    n : int, optional
-        Number of findings, 1 or more; all of them if there are fewer.
-    seed : int, optional
-        Seed of the random order; the same seed draws the same findings.
+_DECIDED = (
+    Column("real", "int64", "gold or schema should change", "0 and up"),
+    Column("no_fault", "int64", "both may stay", "0 and up"),
+    Column("undecidable", "int64", "no document, or the schema does not say", "0 and up"),
+)
+_KIND = Column("kind", "string", "what is suspected; `Audit.kinds()` lists them")
+_FILE = FrameSpec("judged_kinds", "one row per kind", (_KIND, *_DECIDED))
+
+JUDGED_COLUMNS = FrameSpec(
+    "judged_findings",
+    "one row per severity or kind, in the order of `Audit.kinds()`; severities end in all",
+    (
+        Column("group", "string", "severity or kind"),
+        Column("findings", "int64", "findings in the released dataset", "1 and up"),
+        Column("drawn", "int64", "of these, judged by a reader", "1 and up"),
+        *_DECIDED,
+        Column("precision", "float64", "real / drawn", "[0, 1]"),
+        Column("low", "float64", "lower end of its interval (Wilson)", "[0, 1]"),
+        Column("high", "float64", "upper end of its interval (Wilson)", "[0, 1]"),
+    ),
+)
+
+
+def published_findings() -> pd.DataFrame:
+    """Return the shipped counts of the findings of `audit` in the released ExtractBench dataset.
 
     Returns
     -------
     pandas.DataFrame
-        Rows of `Audit.findings`, their index kept, in their order; and a column ``weight``, the
-        number of findings of its kind that each row stands for.
+        The frame of ``audit(ds).summary``: one row per domain and kind that occurs, with the
+        numbers of findings, documents and fields.
+
+    Examples
+    --------
+    >>> counts = published_findings()
+    >>> int(counts["findings"].sum())
+    2929
+    """
+    return shipped_frame(_FINDINGS, SUMMARY_COLUMNS)
+
+
+def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.DataFrame:
+    """Return how many findings of a judged sample of the released dataset are real.
+
+    The sample is ``audit(ds).sample(60, seed=4)``: an equal number of every kind, not a
+    random sample of findings. A finding that could not be decided counts as not real.
+
+    Parameters
+    ----------
+    by : str, optional
+        ``"severity"`` or ``"kind"``.
+    confidence : float, optional
+        Confidence level of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per severity, and one for all, or one row per kind: group, findings, drawn, real,
+        no_fault, undecidable, precision, low, high.
 
     Raises
     ------
     InputError
-        `n` is less than 1.
+        `by` is unknown, or `confidence` is out of range.
 
     Examples
     --------
-    >>> import extractbench_nb as xb
-    >>> found = sample_findings(xb.gold.audit(xb.load_dataset(), kinds="duplicate_item"), n=5)
-    >>> len(found), found.columns[-1]
-    (0, 'weight')
+    >>> judged_findings().set_index("group")["precision"].round(2).to_dict()
+    {'error': 0.9, 'warning': 0.85, 'info': 0.41, 'all': 0.73}
     """
-    if n < 1:
-        raise InputError(f"n: at least one finding, found {n!r}")
-    findings = audit.findings
-    shuffled = findings.sample(frac=1, random_state=seed)
-    turn = shuffled.groupby("kind").cumcount()
-    rank = shuffled["kind"].map(RANK)
-    order = pd.DataFrame({"turn": turn, "rank": rank}).sort_values(["turn", "rank"])
-    chosen = findings.loc[sorted(order.index[:n])].copy()
-    totals, drawn = findings["kind"].value_counts(), chosen["kind"].value_counts()
-    chosen["weight"] = [float(totals[kind] / drawn[kind]) for kind in chosen["kind"]]
-    return chosen
+    if by not in ("severity", "kind"):
+        raise InputError(f"by={by!r}: {nearest(by, ('severity', 'kind'))}")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
+    judged = shipped_frame(_JUDGED, _FILE).set_index("kind")
+    judged.insert(0, "findings", published_findings().groupby("kind")["findings"].sum())
+    judged.insert(1, "drawn", judged[list(_COUNTS)].sum(axis=1))
+    if by == "severity":
+        judged = judged.groupby([KINDS[str(kind)].severity for kind in judged.index]).sum()
+        judged = judged.reindex(["error", "warning", "info"])
+        judged.loc["all"] = judged.sum()
+    drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
+    rows = []
+    for row in judged.itertuples():
+        group, findings, drawn, *decided = row
+        share = decided[0] / drawn
+        low, high, _ = wilson_interval(share, drawn, drawing)
+        rows.append((group, findings, drawn, *decided, share, low, high))
+    return JUDGED_COLUMNS.from_rows(rows)

@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING
 
 from extractbench_nb.simulation.catalogue import corruptions
-from extractbench_nb.simulation.corrupt import Corrupted, corrupt_document
+
+# for other rooms
+from extractbench_nb.simulation.corrupt import Corrupted as Corrupted
+from extractbench_nb.simulation.corrupt import corrupt_document
 from extractbench_nb.simulation.curves import sensitivity
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
-    "Corrupted",
     "corrupt_document",
     "corruptions",
     "sensitivity",

@@ -2,43 +2,40 @@
 
 from typing import TYPE_CHECKING
 
-from extractbench_nb.stats.agreements import Agreement, agreement
-
 # for other rooms
+from extractbench_nb.stats.agreements import Agreement as Agreement
+from extractbench_nb.stats.agreements import agreement
 from extractbench_nb.stats.agreements import kappas as kappas
 from extractbench_nb.stats.breakdowns import breakdown, difficulty
 from extractbench_nb.stats.breakdowns import chosen_rows as chosen_rows
 from extractbench_nb.stats.breakdowns import gather as gather
 from extractbench_nb.stats.breakdowns import label as label
-from extractbench_nb.stats.calibrations import Calibration, calibration
+from extractbench_nb.stats.calibrations import Calibration as Calibration
+from extractbench_nb.stats.calibrations import calibration
 from extractbench_nb.stats.compare import MEASURES as MEASURES
-from extractbench_nb.stats.compare import Comparison, compare_runs
+from extractbench_nb.stats.compare import Comparison as Comparison
+from extractbench_nb.stats.compare import compare_runs
 from extractbench_nb.stats.confidences import run_agreement
-from extractbench_nb.stats.consistency import SelfConsistency, self_consistency
 from extractbench_nb.stats.failures import LENGTH_COLUMNS as LENGTH_COLUMNS
 from extractbench_nb.stats.failures import count_failures as count_failures
 from extractbench_nb.stats.failures import failure_modes, failure_positions, validity_by_length
 from extractbench_nb.stats.failures import group_attempts as group_attempts
 from extractbench_nb.stats.failures import rate_interval as rate_interval
 from extractbench_nb.stats.failures import valid_interval as valid_interval
-from extractbench_nb.stats.gates import Regressions, regressions
+from extractbench_nb.stats.gates import Regressions as Regressions
+from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
 from extractbench_nb.stats.intervals import mean_intervals as mean_intervals
 from extractbench_nb.stats.intervals import wilson_interval as wilson_interval
-from extractbench_nb.stats.judge_agreements import JudgeAgreement, judge_agreement
-from extractbench_nb.stats.reviews import ReviewPlan, review_plan
-from extractbench_nb.stats.risk import RiskCoverage, risk_coverage
+from extractbench_nb.stats.judge_agreements import JudgeAgreement as JudgeAgreement
+from extractbench_nb.stats.judge_agreements import SelfConsistency as SelfConsistency
+from extractbench_nb.stats.judge_agreements import judge_agreement, self_consistency
+from extractbench_nb.stats.reviews import ReviewPlan as ReviewPlan
+from extractbench_nb.stats.reviews import RiskCoverage as RiskCoverage
+from extractbench_nb.stats.reviews import review_plan, risk_coverage
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
-    "Agreement",
-    "Calibration",
-    "Comparison",
-    "JudgeAgreement",
-    "Regressions",
-    "ReviewPlan",
-    "RiskCoverage",
-    "SelfConsistency",
     "agreement",
     "breakdown",
     "calibration",

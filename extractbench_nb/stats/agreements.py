@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import TEXT
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.stats.breakdowns import gather, join_rows
 from extractbench_nb.stats.intervals import (
     DIGITS,
     Drawing,
@@ -25,7 +25,7 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
     with_range,
 )
-from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line
 
@@ -42,7 +42,7 @@ class Unmatched(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Agreement:
+class Agreement(TextCard):
     """Agreement of two sides. Made by `agreement`; every frame is a copy.
 
     Attributes
@@ -116,10 +116,6 @@ class Agreement:
             texts = ", ".join(f"b {one_line(str(to), 20)} {n}" for to, n in counts.items())
             lines.append(f"a {one_line(str(name), 20)}: {texts}")
         return "\n  ".join([*lines, *self._left_out()])
-
-    def _repr_html_(self) -> str:
-        """Write the same as static HTML; every text is escaped."""
-        return text_card(repr(self))
 
     def _head(self) -> str:
         rows = "row" if self.rows == 1 else "rows"
@@ -310,20 +306,22 @@ def join_verdicts(
     for frame in (a, b):
         rows = pd.DataFrame({name: frame[name].astype(TEXT).array for name in keys})
         sides.append(rows.assign(row=np.arange(len(rows))))
-    joined = _join(sides[0], sides[1], keys)
+    numbers = [f"row{side}" for side in _SIDES]
+    joined = join_rows(sides[0], sides[1], keys, suffixes=_SIDES)[numbers]
     if other_metric:
         rest = [
-            rows[~rows["row"].isin(joined[f"row{side}"])]
-            for rows, side in zip(sides, _SIDES, strict=True)
+            rows[~rows["row"].isin(joined[number])]
+            for rows, number in zip(sides, numbers, strict=True)
         ]
         if all(map(len, rest)):
-            found = _join(rest[0], rest[1], [name for name in keys if name != "metric"])
+            less = [name for name in keys if name != "metric"]
+            found = join_rows(rest[0], rest[1], less, suffixes=_SIDES)[numbers]
             joined = pd.concat([joined, found]).sort_values("rowa", kind="stable")
     if joined.empty:
         raise InputError(
             f"no row is on both sides (joined on {', '.join(keys)}); {_has(a, b, keys)}"
         )
-    rows_a, rows_b = (joined[f"row{side}"].to_numpy() for side in _SIDES)
+    rows_a, rows_b = (joined[number].to_numpy() for number in numbers)
     documents = np.zeros(len(a), np.int64)
     if "document" in keys:
         documents = pd.factorize(a["document"])[0].astype(np.int64)
@@ -335,18 +333,6 @@ def join_verdicts(
         len(a) - len(joined),
         len(b) - len(joined),
     )
-
-
-def _join(a: pd.DataFrame, b: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the numbers of the rows that share keys, the nth with the nth."""
-    numbered = [
-        rows.assign(nth=rows.groupby(keys, dropna=False, sort=False).cumcount())[
-            [*keys, "nth", "row"]
-        ]
-        for rows in (a, b)
-    ]
-    joined = numbered[0].merge(numbered[1], on=[*keys, "nth"], suffixes=_SIDES)
-    return joined[[f"row{side}" for side in _SIDES]]
 
 
 def _identities(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:

@@ -96,6 +96,14 @@ def known_columns(by: object, frame: pd.DataFrame, *, without: Collection[str] =
     return list(dict.fromkeys(names))
 
 
+def join_rows(a: pd.DataFrame, b: pd.DataFrame, keys: list[str], **options: Any) -> pd.DataFrame:
+    """Join rows of two frames on keys; of rows with equal keys the nth with the nth."""
+    sides = [
+        rows.assign(nth=rows.groupby(keys, dropna=False, sort=False).cumcount()) for rows in (a, b)
+    ]
+    return sides[0].merge(sides[1], on=[*keys, "nth"], **options)
+
+
 def label(key: object) -> str:
     """Write a group's key as text: a tuple's parts joined by `` / ``."""
     return " / ".join(str(part) for part in key) if isinstance(key, tuple) else str(key)

@@ -16,7 +16,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.stats.breakdowns import known_columns, label, with_extra_columns
 from extractbench_nb.stats.confidences import JudgedValues, Levels, judged_values
 from extractbench_nb.stats.intervals import Drawing, Numbers, number, with_range
-from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.wording import one_line, plural
 
 CALIBRATION_COLUMNS = FrameSpec(
@@ -61,7 +61,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Calibration(DescribedFrames):
+class Calibration(TextCard, DescribedFrames):
     """Calibration and discrimination of confidences. Made by `calibration`.
 
     Attributes
@@ -112,10 +112,6 @@ class Calibration(DescribedFrames):
         if len(self._scores) > _SHOWN:
             lines.append(f"  … and {len(self._scores) - _SHOWN} more groups in .scores")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """Write the same as static HTML; every text is escaped."""
-        return text_card(repr(self))
 
 
 def calibration(  # noqa: PLR0913 - options, all but the first by name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import Evaluations
+from extractbench_nb.stats.breakdowns import join_rows
 from extractbench_nb.support.pandas_helpers import stacked
 from extractbench_nb.support.wording import cut
 
@@ -95,14 +95,9 @@ class Side(NamedTuple):
 
 def join(a: pd.DataFrame, b: pd.DataFrame, keys: list[str], common: list[str]) -> pd.DataFrame:
     """Join rows of both sides, the nth of equal keys with the nth; `side` tells who has a row."""
-    sides = []
-    for frame in (a, b):
-        rows = frame[frame["document"].isin(common)].reset_index(drop=True)
-        nth = rows.groupby(keys, dropna=False, sort=False).cumcount()
-        sides.append(rows.assign(nth=nth, at=np.arange(len(rows))))
-    joined = sides[0].merge(
-        sides[1], on=[*keys, "nth"], how="outer", suffixes=("_was", "_is"), indicator="side"
-    )
+    chosen = (rows[rows["document"].isin(common)].reset_index(drop=True) for rows in (a, b))
+    first, second = (rows.assign(at=np.arange(len(rows))) for rows in chosen)
+    joined = join_rows(first, second, keys, how="outer", suffixes=("_was", "_is"), indicator="side")
     joined["side"] = joined["side"].astype(str)
     return joined.sort_values(["document", "at_is", "at_was"], kind="stable", ignore_index=True)
 
@@ -282,13 +277,11 @@ def document_changes(
             verdict = "same" if abs(rise) <= SAME else "improved" if rise > 0 else "regressed"
         rows.append(row | {"verdict": verdict})
     rows.sort(key=lambda row: (DOCUMENT_VERDICTS.index(row["verdict"]), row.get("difference", 0)))
-    return DOCUMENT_COLUMNS.from_records([_without_na(row) for row in rows])
+    return DOCUMENT_COLUMNS.from_records(
+        {name: None if value is pd.NA else value for name, value in row.items()} for row in rows
+    )
 
 
 def _score(row: pd.Series, measure: str) -> Any:
     """Return the score of an output; one that is not JSON has 0."""
     return 0.0 if row["outcome"] == "invalid" else float(row[measure])
-
-
-def _without_na(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: None if value is pd.NA else value for name, value in row.items()}

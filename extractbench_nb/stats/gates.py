@@ -27,8 +27,8 @@ from extractbench_nb.stats.changes import (
     refuse_other_gold,
 )
 from extractbench_nb.stats.compare import MEASURES, Comparison, compare_runs
-from extractbench_nb.stats.intervals import number, with_range
-from extractbench_nb.support.cards import text_card
+from extractbench_nb.stats.intervals import check_share, number, with_range
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.wording import cut, markdown_cell, one_line, plural, value_text
 
 # --- result -----------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ VERDICTS = ("pass", "fail", "inconclusive")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Regressions(DescribedFrames):
+class Regressions(TextCard, DescribedFrames):
     """What changed from a baseline to a candidate. Made by `regressions`; every frame is a copy.
 
     Attributes
@@ -165,10 +165,6 @@ class Regressions(DescribedFrames):
         """Write the verdict, scores, documents and the worst regressions."""
         more = len(_listed(self._fields)) > _SHOWN
         return self.to_text(most=_SHOWN) + "\n  .fields has all rows" * more
-
-    def _repr_html_(self) -> str:
-        """Write the same as static HTML; every text is escaped."""
-        return text_card(repr(self))
 
     def _counts(self) -> str:
         """Count the rows that regressed, and the fields and documents that they are of."""
@@ -329,7 +325,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     >>> found.fields.loc[0, ["document", "path", "verdict", "was", "is"]].tolist()
     ['d2', '$.year', 'regressed', 2024, 2025]
     """
-    check_drop(max_drop)
+    check_share("max_drop", max_drop)
     if measure not in MEASURES:
         raise InputError(f"measure={measure!r}; {nearest(measure, MEASURES)}")
     sources = [_loaded(baseline, "baseline"), _loaded(evs, "evs")]
@@ -376,13 +372,6 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     return Regressions(
         verdict, reason, measure, float(max_drop), names, comparison, notes, changes, documents
     )
-
-
-def check_drop(max_drop: Any) -> None:
-    """Raise `InputError` if a drop is not a number from 0 to 1."""
-    is_number = isinstance(max_drop, int | float | np.number) and not isinstance(max_drop, bool)
-    if not is_number or not 0 <= max_drop <= 1:
-        raise InputError(f"max_drop={max_drop!r}; expected a number from 0 to 1")
 
 
 def decide(difference: Mapping[Any, Any] | pd.Series, max_drop: float, *, complete: bool) -> str:

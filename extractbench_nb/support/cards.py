@@ -102,6 +102,14 @@ def text_card(text: str) -> str:
     return card_html(title, *(element("div", line.strip(), limit=400) for line in lines), limit=400)
 
 
+class TextCard:
+    """Base of results whose card has the lines of their `repr`."""
+
+    def _repr_html_(self) -> str:
+        """Write the same as static HTML; every text is escaped."""
+        return text_card(repr(self))
+
+
 def card_html(title: str, *parts: str, limit: int = 200) -> str:
     """Write a card: a title, which is escaped here, above parts that are HTML."""
     head = f'<div class="xb-title">{document_text(title, limit)}</div>'

@@ -20,8 +20,9 @@ from extractbench_nb.benchmark.complexities import (
     complexity,
     count_fields,
     field_definitions,
+    keys_outside_arrays,
+    schema_complexity,
 )
-from extractbench_nb.benchmark.schema_sizes import keys_outside_arrays, schema_complexity
 from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE
 

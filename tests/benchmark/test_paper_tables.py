@@ -24,9 +24,10 @@ from extractbench_nb.benchmark.paper_cells import (
     RECOMPUTED,
     STATUSES,
     Cell,
+    inferred_passed,
     status_of,
+    tally,
 )
-from extractbench_nb.benchmark.paper_counts import inferred_passed, tally
 from extractbench_nb.benchmark.paper_errata import (
     ABOUT,
     CLAIM_COLUMNS,
@@ -127,7 +128,7 @@ def test_what_repeats_a_figure_prints_the_same_number(compared: pd.DataFrame) ->
 
 @pytest.mark.parametrize("part", TABLES)
 def test_a_table_lies_on_the_published_one(part: str) -> None:
-    table, printed = benchmark.table(part), benchmark.published(part)
+    table, printed = benchmark.table(part), benchmark.table(part, values="published")
     assert table.attrs["source"]
     if part == "figure2":
         assert set(printed.columns) <= set(table.columns)
@@ -164,7 +165,7 @@ def test_known_figures(
 
 
 def test_counts_are_those_of_table_5() -> None:
-    frame, printed = benchmark.counts(), benchmark.published(5)
+    frame, printed = benchmark.counts(), benchmark.table(5, values="published")
     by_model = frame.groupby("model")[["valid", "passed", "fields"]].sum()
     for model in MODELS:
         assert by_model.loc[model].tolist() == [
@@ -175,7 +176,7 @@ def test_counts_are_those_of_table_5() -> None:
 
 
 def test_structured_counts_give_every_printed_share_back() -> None:
-    printed = benchmark.published(8)
+    printed = benchmark.table(8, values="published")
     for model in MODELS:
         for domain in ("credit", "research", "sports"):
             counted = tally("structured", models=(model,), domains=(domain,))
@@ -234,7 +235,7 @@ def test_status(
     "call, message",
     [
         (lambda: benchmark.table("text"), r"compare\('text'\)"),
-        (lambda: benchmark.published(20), "no table 20"),
+        (lambda: benchmark.table(20, values="published"), "no table 20"),
         (lambda: benchmark.style("text"), r"compare\('text'\)"),
         (lambda: benchmark.style(5, values="both"), "expected 'published' or 'recomputed'"),
         (lambda: benchmark.counts("plain"), "expected 'prompt' or 'structured'"),

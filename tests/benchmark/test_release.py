@@ -10,7 +10,6 @@ import pytest
 
 from extractbench_nb import load_dataset
 from extractbench_nb.runs.dataset import (
-    COMMIT,
     EXTRACTBENCH_VARIABLE,
     check_files,
     missing_files,
@@ -46,14 +45,6 @@ def test_the_published_dataset_is_the_released_one() -> None:
     assert check_files(root) == {"verified": 75, "unverified": 0, "changed": 0, "missing": 1}
     assert missing_files(root) == []
     assert all((root / f.path).stat().st_size == f.size for f in released.values() if f.size)
-
-
-@needs_dataset
-def test_licence_and_provenance_are_shown() -> None:
-    dataset = load_dataset("extractbench", path=FOLDER)
-    line = f"licence: MIT; https://github.com/ContextualAI/extract-bench at {COMMIT[:12]}"
-    assert f"  {line}" in repr(dataset).splitlines()
-    assert line in dataset._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
 from extractbench_nb import InputError, load_dataset
-from extractbench_nb.benchmark.schema_sizes import schema_complexity
+from extractbench_nb.benchmark.complexities import schema_complexity
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE
 from extractbench_nb.runs.dataset_statistics import (

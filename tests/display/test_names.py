@@ -31,7 +31,7 @@ def test_display_name(value: object, column: str, name: str) -> None:
 
 
 def test_names_of_schemas_are_those_of_the_paper() -> None:
-    assert set(SCHEMA_NAMES.values()) == set(benchmark.published(6).index)
+    assert set(SCHEMA_NAMES.values()) == set(benchmark.table(6, values="published").index)
 
 
 def test_ids_of_models_become_the_names_of_the_paper() -> None:

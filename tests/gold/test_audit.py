@@ -20,9 +20,9 @@ from extractbench_nb.gold.findings import (
     KINDS,
     Audit,
     chosen_kinds,
-    sample_findings,
+    judged_findings,
+    published_findings,
 )
-from extractbench_nb.gold.published_checks import judged_findings, published_findings
 from extractbench_nb.runs.dataset import Dataset, load_dataset
 
 SAMPLE = load_dataset("sample")
@@ -398,7 +398,7 @@ def test_hostile_gold(tmp_path: Path) -> None:
 def test_the_sample_is_spread_over_the_kinds(spoilt: Audit) -> None:
     findings = spoilt.findings
     sizes = findings["kind"].value_counts()
-    drawn = sample_findings(spoilt, 12, seed=3)
+    drawn = spoilt.sample(12, seed=3)
     assert len(drawn) == 12
     assert drawn["kind"].nunique() == min(12, len(sizes))
     assert drawn.drop(columns="weight").equals(findings.loc[drawn.index])
@@ -407,9 +407,9 @@ def test_the_sample_is_spread_over_the_kinds(spoilt: Audit) -> None:
 
 
 def test_samples_of_nothing(clean: Audit, spoilt: Audit) -> None:
-    assert sample_findings(clean).empty
+    assert clean.sample().empty
     with pytest.raises(InputError, match="at least one finding, found 0"):
-        sample_findings(spoilt, 0)
+        spoilt.sample(0)
 
 
 # --- the published dataset -----------------------------------------------------------------

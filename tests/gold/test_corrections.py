@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.core.values.json_values import bracketed, member
 from extractbench_nb.errors import InputError
-from extractbench_nb.gold.correction_files import CORRECTIONS
-from extractbench_nb.gold.correction_frame import corrections, save_corrections
+from extractbench_nb.gold.correction_rows import CORRECTIONS, corrections, save_corrections
 
 COLUMNS = CORRECTIONS.names
 

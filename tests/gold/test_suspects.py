@@ -18,7 +18,6 @@ import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.consensus import SUSPECT_COLUMNS, SUSPECT_KINDS, suspects
 from extractbench_nb.runs.results import Evaluations
-from scripts.study_suspects import outputs_of, planted_errors
 
 SAMPLE = xb.load_dataset("sample")
 NIGHT = "moss drift tidal turbines"
@@ -388,29 +387,3 @@ def test_recorded_runs() -> None:
     top = found.head(6)[["field", "kind"]].values.tolist()
     for field in ("publication_type", "publication_date", "authors[].affiliation"):
         assert [field, DIFFERS] in top
-
-
-@pytest.fixture(scope="module")
-def outputs() -> pd.DataFrame:
-    return outputs_of(SAMPLE, 4, 1)
-
-
-@pytest.mark.parametrize(
-    "corruption, recall",
-    [
-        ("typo", 0.5),
-        ("dropped_word", 0.5),
-        ("truncation", 0.6),
-        ("changed_digit", 0.7),
-        ("sign", 0.8),
-        ("substitute", 0.7),
-        ("null_out", 0.6),
-        ("omit", 0.6),
-        ("drop_items", 0.5),
-    ],
-)
-def test_planted_errors(corruption: str, recall: float, outputs: pd.DataFrame) -> None:
-    counts = planted_errors(SAMPLE, corruption, outputs, evidence=False, seed=1)
-    assert counts["planted"] >= 10
-    assert counts["found"] >= recall * counts["planted"]
-    assert counts["found"] >= 0.3 * counts["suspects"]

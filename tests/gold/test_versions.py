@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +15,9 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import DatasetError, InputError, OutputError
-from extractbench_nb.gold.correction_frame import corrections
+from extractbench_nb.gold.correction_rows import corrections
 from extractbench_nb.gold.versions import apply, effect, history
-from extractbench_nb.runs.dataset import Dataset, recorded_outputs
+from extractbench_nb.runs.dataset import Dataset
 from tests.gold.test_corrections import frame, one
 
 SCHEMA = {
@@ -263,8 +262,7 @@ def test_an_empty_folder_is_filled_a_damaged_log_refused(ds: Dataset, tmp_path: 
 def test_removals_and_additions_in_any_order_give_the_same_array(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    from extractbench_nb.gold.correction_files import in_patch_order, patched
-    from extractbench_nb.gold.correction_frame import read_corrections
+    from extractbench_nb.gold.correction_rows import in_patch_order, patched, read_corrections
 
     items = [[n, n] for n in range(data.draw(st.integers(0, 13)))]
     fates = data.draw(st.lists(st.sampled_from("krs"), min_size=len(items), max_size=len(items)))
@@ -332,35 +330,6 @@ def test_corrections_of_a_frame_that_was_filtered(ds: Dataset, tmp_path: Path) -
 
 
 # --- the published dataset ---------------------------------------------------------------------
-
-
-def test_the_published_gold_is_corrected_from_what_recorded_runs_agree_on(tmp_path: Path) -> None:
-    """The figures of docs/howto/correct_gold.md."""
-    variables = ("EXTRACTBENCH_DATASET", "EXTRACTBENCH_RUNS")
-    absent = [name for name in variables if not os.environ.get(name)]
-    if absent:
-        pytest.skip(f"set {' and '.join(absent)} to the folder of the real data")
-    ds = xb.load_dataset("extractbench")
-    runs = recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
-    before = xb.evaluate_runs(runs, dataset=ds, save_to=tmp_path / "results", progress=False)
-    scores, fields = before.summary, before.fields
-    found = fields[(fields["outcome"] == "hallucination") & (fields["gold_state"] != "present")]
-    outputs = runs.groupby("document")["run"].nunique()
-    rows = []
-    for (document, path), same in found.groupby(["document", "path"]):
-        values = {json.dumps(value, sort_keys=True) for value in same["predicted"]}
-        if len(values) == 1 and len(same) == outputs[document] >= 3 and "[+" not in path:
-            new = same["predicted"].iloc[0]
-            rows.append({"document": document, "path": path, "op": "add", "new": new})
-    corrected = apply(ds, frame(*rows), tmp_path / "v1", why="all runs agree, gold is empty")
-    log = history(corrected)
-    assert (len(log), log["document"].nunique()) == (13, 3)
-    after = xb.evaluate_runs(runs, dataset=corrected, resume=tmp_path / "results", progress=False)
-    assert (after.meta["evaluated"], after.meta["reused"]) == (11, 11)
-    gained = effect(scores, after, measures="pass_rate")["difference"]
-    assert gained.round(3).tolist() == [0.033, 0.033, 0.04, 0.04]
-    same = xb.gold.agreement({"a": ds, "b": ds})
-    assert (same.alpha, same.fields["disagreed"].sum(), len(same.disagreements)) == (1.0, 0, 0)
 
 
 # --- accepted alternatives -----------------------------------------------------------------------

@@ -16,24 +16,9 @@ from sklearn.metrics import cohen_kappa_score
 import extractbench_nb as xb
 from extractbench_nb.stats.agreements import agreement, kappa_interval, kappas
 from extractbench_nb.stats.intervals import Drawing
+from tests.stats.verdicts import noisy, side
 
 WORDS = ["correct", "incorrect", "omission"]
-
-
-def side(verdicts: Any, documents: int = 0, **columns: Any) -> pd.DataFrame:
-    """Rows of `fields`, one a verdict, dealt to so many documents."""
-    size = len(verdicts)
-    frame = pd.DataFrame({"path": [f"$.f{i}" for i in range(size)], "metric": "string_exact"})
-    frame["passed"] = pd.array(verdicts, dtype="boolean")
-    if documents:
-        frame["document"] = [f"d{i % documents}" for i in range(size)]
-    return frame.assign(**columns)
-
-
-def noisy(size: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    a = rng.random(size) < 0.7
-    return a, a ^ (rng.random(size) < share)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
@@ -110,21 +95,6 @@ def test_rows_of_one_document_do_not_count_as_independent() -> None:
     wide, narrow = agreement(clustered, other), agreement(side(a), side(b))
     assert wide.kappa == narrow.kappa
     assert wide.kappa_high - wide.kappa_low > 4 * (narrow.kappa_high - narrow.kappa_low)
-
-
-@pytest.mark.parametrize("documents", [0, 30])
-def test_interval_covers_the_truth(documents: int) -> None:
-    """150 simulated judges with a known kappa: covered in 95 % within four standard errors."""
-    truth = kappas(np.array([[0.7 * 0.85, 0.7 * 0.15], [0.3 * 0.15, 0.3 * 0.85]])).item()
-    document = np.arange(240) % max(1, documents)
-    hits = []
-    for seed in range(150):
-        a, b = noisy(240, 0.15, seed)
-        counts = np.zeros((max(1, documents), 2, 2))
-        np.add.at(counts, (document, 1 - a, 1 - b), 1)
-        low, high, _ = kappa_interval(counts, Drawing(0.95, 500, 0)).interval
-        hits.append(low <= truth <= high)
-    assert np.mean(hits) == pytest.approx(0.95, abs=0.071)
 
 
 @pytest.mark.parametrize(

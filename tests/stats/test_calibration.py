@@ -289,39 +289,11 @@ def test_a_plan_needs_two_documents() -> None:
         xb.stats.review_plan(fields, stated)
 
 
-REGIMES = {
-    "useless": lambda rng, wrong: rng.random(wrong.shape),
-    "informative": lambda rng, wrong: np.where(
-        wrong, rng.beta(2, 3, wrong.shape), rng.beta(5, 2, wrong.shape)
-    ),
-    "perfect": lambda _, wrong: 1.0 - wrong,
-}
-
-
-@pytest.mark.parametrize("documents, kind", [(10, "useless"), (20, "informative"), (35, "perfect")])
-def test_the_interval_covers_the_error_that_remains(documents: int, kind: str) -> None:
-    """40 samples with errors in common by document: 95 % less three standard errors are 34.
-
-    scripts/validate_review_plan.py measures the coverage in more regimes, with more trials.
-    """
-    rng = np.random.default_rng(documents)
-
-    def draw(size: int) -> Frames:
-        wrong = rng.random((size, 8)) < rng.beta(0.4, 2, (size, 1))
-        stated = REGIMES[kind](rng, wrong)
-        return frames(stated.ravel(), ~wrong.ravel(), np.repeat(range(size), 8))
-
-    whole = draw(1500)
-    for unit in ("document", "field"):
-        truth = xb.stats.review_plan(
-            whole[0], whole[1], budget=0.2, unit=unit, resamples=100
-        ).remaining
-        covered = 0
-        for _ in range(40):
-            fields, stated = draw(documents)
-            plan = xb.stats.review_plan(fields, stated, budget=0.2, unit=unit, **FAST)
-            covered += plan.low <= truth <= plan.high
-        assert covered >= 34
+def test_the_interval_of_all_or_nothing_documents_is_that_of_clopper_and_pearson() -> None:
+    fields, stated = frames(np.full(20, 0.5), np.arange(20) < 17, range(20))
+    plan = xb.stats.review_plan(fields, stated, budget=0, resamples=20_000)
+    expected = stats.binomtest(3, 20).proportion_ci(0.95, method="exact")
+    assert (plan.low, plan.high) == pytest.approx((expected.low, expected.high), abs=0.01)
 
 
 def test_weights_are_uniform_on_the_simplex() -> None:

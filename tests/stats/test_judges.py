@@ -12,32 +12,25 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pandas.testing import assert_frame_equal
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import extractbench_nb as xb
 from extractbench_nb.stats.agreements import agreement
-from extractbench_nb.stats.consistency import self_consistency
-from extractbench_nb.stats.judge_agreements import JudgeAgreement, judge_agreement
+from extractbench_nb.stats.judge_agreements import (
+    JudgeAgreement,
+    judge_agreement,
+    self_consistency,
+)
+from tests.stats.verdicts import noisy
+from tests.stats.verdicts import side as verdicts_of
 
 FEW = {"resamples": 100}
 
 
 def side(verdicts: Any, documents: int = 0, **columns: Any) -> pd.DataFrame:
-    """Rows of recorded verdicts, dealt to so many documents."""
-    size = len(verdicts)
-    frame = pd.DataFrame({"path": [f"$.f{i}" for i in range(size)], "metric": "string_semantic"})
-    frame["passed"] = pd.array(verdicts, dtype="boolean")
-    if documents:
-        frame["document"] = [f"d{i % documents}" for i in range(size)]
-    return frame.assign(**columns)
-
-
-def noisy(size: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    a = rng.random(size) < 0.7
-    return a, a ^ (rng.random(size) < share)
+    """Rows of recorded verdicts on a judged metric."""
+    return verdicts_of(verdicts, documents, **{"metric": "string_semantic", **columns})
 
 
 def only(found: JudgeAgreement) -> Any:
@@ -228,11 +221,6 @@ def test_batches_and_mappings_of_runs() -> None:
         ["s", "d"],
         ["s", "e"],
     ]
-    nested = {
-        name: {run: {doc: evs.evaluation(run, doc) for doc in ("d", "e")} for run in ("r", "s")}
-        for name, evs in batches.items()
-    }
-    assert_frame_equal(judge_agreement(nested, **FEW).pairs, found.pairs)
 
 
 # --- three judges ------------------------------------------------------------------------------
@@ -286,6 +274,19 @@ REFUSED = {
     ),
     "no frame": ({"a": 1, "b": side([True])}, {}, "int has no frame 'fields'"),
     "confidence": ({"a": side([True]), "b": side([True])}, {"confidence": 95}, "confidence=95"),
+    **{
+        f"verdict {bad!r}": (
+            {"a": side([True, False]), "b": side([True, False]).assign(passed=[True, bad])},
+            {},
+            r"passed of judge 'b' is .* at row 1; expected True",
+        )
+        for bad in ("yes", 2, 0.5, [True])
+    },
+    "rows twice": (
+        {"a": side([True]), "b": pd.concat([side([True])] * 2, ignore_index=True)},
+        {},
+        r"judge 'b' has more than one row of .*path '",
+    ),
 }
 
 
@@ -330,14 +331,6 @@ def test_the_run_and_document_are_named() -> None:
 
 
 # --- how it shows itself -----------------------------------------------------------------------
-
-
-def test_text_of_the_card() -> None:
-    frames = {"a": side([True] * 3 + [False, None]), "b": side([True] * 2 + [False] * 2 + [True])}
-    expected = """\
-Agreement of 2 judges [95 % interval]
-  a / b: agree 0.750 [0.301, 0.954] of 4 fields; kappa 0.500 [0.000, 1.000]; 1 without a verdict"""
-    assert repr(judge_agreement(frames, resamples=1000)) == expected
 
 
 # --- self-consistency --------------------------------------------------------------------------
@@ -463,20 +456,6 @@ of 1 field
   $.a: 2 of 3 pass, scores 0.100 to 0.900"""
     assert repr(found) == expected
     assert "2 of 3 pass" in found._repr_html_()
-
-
-@pytest.mark.parametrize("bad", ["yes", 2, 0.5, [True]])
-def test_verdicts_that_are_none_are_refused(bad: Any) -> None:
-    frame = side([True, False]).astype({"passed": object})
-    frame["passed"] = [True, bad]
-    with pytest.raises(xb.InputError, match=r"passed of judge 'b' is .* at row 1; expected True"):
-        judge_agreement({"a": side([True, False]), "b": frame})
-
-
-def test_rows_that_stand_twice_are_refused() -> None:
-    twice = pd.concat([side([True, False])] * 2, ignore_index=True)
-    with pytest.raises(xb.InputError, match=r"judge 'b' has more than one row of .*path '"):
-        judge_agreement({"a": side([True, False]), "b": twice})
 
 
 @pytest.mark.parametrize("count", [1, 4, 30])

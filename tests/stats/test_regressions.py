@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
-from scipy.stats import binomtest
 
 import extractbench_nb as xb
 from extractbench_nb.runs.results import Evaluations
@@ -238,11 +237,11 @@ ARGUMENTS = [
     ({"run": "rum"}, "run='rum' is not in evs; did you mean 'run'"),
     ({"baseline_run": "rum"}, "baseline_run='rum' is not in baseline"),
     ({"measure": "pas_rate"}, "measure='pas_rate'; did you mean 'pass_rate'"),
-    ({"max_drop": -0.1}, "max_drop=-0.1; expected a number from 0 to 1"),
+    ({"max_drop": -0.1}, "max_drop=-0.1; it is a share from 0 to 1"),
     ({"max_drop": True}, "max_drop=True"),
-    ({"max_drop": 1.001}, "max_drop=1.001; expected"),
-    ({"max_drop": np.nan}, "max_drop=nan; expected"),
-    ({"max_drop": "0.1"}, "max_drop='0.1'; expected"),
+    ({"max_drop": 1.001}, "max_drop=1.001; it"),
+    ({"max_drop": np.nan}, "max_drop=nan; it"),
+    ({"max_drop": "0.1"}, "max_drop='0.1'; it"),
     ({"confidence": 1.5}, "confidence=1.5"),
     ({"resamples": 3}, "resamples=3"),
     ({"evs": 3}, "evs is int; expected the results of evaluate_runs"),
@@ -352,38 +351,6 @@ def test_one_document_that_is_equal_passes() -> None:
     found = compared({}, {"year": 1})
     assert found.verdict == "inconclusive"
     assert np.isnan(found.summary["low"])
-
-
-TRIALS, SPREAD = 100, 0.12
-
-
-def failures(drop: float, documents: int, max_drop: float = 0.02) -> int:
-    """Count the failing trials: documents of different difficulty, independent errors."""
-    rng = np.random.default_rng([documents, round(1000 * drop)])
-    verdicts = []
-    for _ in range(TRIALS):
-        difficulty = rng.normal(0.85 - drop / 2, 0.05, documents)
-        errors = rng.normal(0, SPREAD / np.sqrt(2), (2, documents))
-        names = [f"d{i}" for i in range(documents)]
-        sides = {
-            name: pd.DataFrame({"document": names, "pass_rate": difficulty + error + shift})
-            for name, error, shift in zip("ab", errors, (drop / 2, -drop / 2), strict=True)
-        }
-        row = compare_runs(sides, measures="pass_rate", resamples=500).differences.iloc[0]
-        verdicts.append(decide(row, max_drop, complete=True))
-    return verdicts.count("fail")
-
-
-def test_noise_fails_in_at_most_5_of_100_trials() -> None:
-    found = failures(0.0, 35)
-    assert found <= 0.05 * TRIALS
-    assert binomtest(found, TRIALS).proportion_ci(0.95, "exact").low < 0.025
-
-
-def test_a_planted_drop_is_found_in_at_least_95_of_100_trials() -> None:
-    found = failures(0.1, 35)
-    assert found >= 0.95 * TRIALS
-    assert binomtest(found, TRIALS, 0.9, "greater").pvalue < 0.05
 
 
 # --- text that is not ours -----------------------------------------------------------------------
