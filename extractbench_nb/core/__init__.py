@@ -14,7 +14,6 @@ from extractbench_nb.core.cases import CaseScorer as CaseScorer
 from extractbench_nb.core.cases import Verdicts as Verdicts
 from extractbench_nb.core.cross_field_rules import RULES, Rule, rule
 from extractbench_nb.core.cross_field_rules import chosen_rules as chosen_rules
-from extractbench_nb.core.document_warnings import violations as violations
 from extractbench_nb.core.evaluation import Run as Run
 from extractbench_nb.core.evaluation import choose_alignment as choose_alignment
 from extractbench_nb.core.evaluation import evaluate, evaluate_async
@@ -22,6 +21,7 @@ from extractbench_nb.core.evaluation import read_predicted as read_predicted
 from extractbench_nb.core.evaluation import refuse_non_json as refuse_non_json
 from extractbench_nb.core.evaluation_frames import OUTCOMES as OUTCOMES
 from extractbench_nb.core.evaluation_frames import total_cost as total_cost
+from extractbench_nb.core.evaluation_frames import violations as violations
 from extractbench_nb.core.field_metrics.registry import REGISTRY as REGISTRY
 from extractbench_nb.core.field_metrics.registry import Metric as Metric
 from extractbench_nb.core.field_metrics.registry import MetricScore, metric, metrics

@@ -152,7 +152,20 @@ class Rule:
             return RuleOutcome("error", before.paths, _described(error))
 
     def row(self, gold: RuleOutcome, predicted: RuleOutcome | None) -> tuple[Any, ...]:
-        """Return a row of ``rules`` for its outcomes; `predicted` is None without a document."""
+        """Return a row of ``rules`` for the outcomes of this rule.
+
+        Parameters
+        ----------
+        gold : RuleOutcome
+            The outcome on gold.
+        predicted : RuleOutcome or None
+            The outcome on the prediction; None without a document.
+
+        Returns
+        -------
+        tuple
+            The values of `RULE_COLUMNS`.
+        """
         sides = {"gold": gold} | ({"predicted": predicted} if predicted is not None else {})
         outcomes = {side: found.outcome for side, found in sides.items()}
         finding: str | None

@@ -19,7 +19,7 @@ from typing import Any
 from uuid import UUID
 
 from extractbench_nb.core.accepted import Accepted, alternatives_of
-from extractbench_nb.core.document_warnings import NOTHING_SCORED, Note, ignored_params
+from extractbench_nb.core.evaluation_frames import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.records import ROOT, Leaf, roll_up
@@ -28,10 +28,15 @@ from extractbench_nb.core.result import Evaluation, Inputs
 from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.scoring import Scored, Scorer
-from extractbench_nb.core.strict_rules import count_leaves, invented_leaves
 from extractbench_nb.core.text.judging import Judge
 from extractbench_nb.core.text.offline_judge import choose_judge, judge_of_document
-from extractbench_nb.core.traversal import Aligner, ModelAligner, Traversal
+from extractbench_nb.core.traversal import (
+    Aligner,
+    ModelAligner,
+    Traversal,
+    count_leaves,
+    invented_leaves,
+)
 from extractbench_nb.core.values.json_values import (
     Unreadable,
     json_type,

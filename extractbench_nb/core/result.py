@@ -17,17 +17,19 @@ from extractbench_nb.core.cross_field_rules import (
     RULES,
     UNNAMED_SCHEMA,
 )
-from extractbench_nb.core.document_warnings import WARNING_COLUMNS, Note, document_warnings
 from extractbench_nb.core.evaluation_frames import (
     ARRAY_COLUMNS,
     CALL_COLUMNS,
     FIELD_COLUMNS,
     MATCH_COLUMNS,
     SUMMARY,
+    WARNING_COLUMNS,
+    Note,
     array_frame,
     array_row,
     call_rows,
     chosen_array,
+    document_warnings,
     field_frame,
     field_rows,
     in_order,

@@ -18,9 +18,8 @@ from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
 from extractbench_nb.core.schema.schema_nodes import Node
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer
 from extractbench_nb.core.similarity import pass_threshold
-from extractbench_nb.core.strict_rules import count_leaves
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.core.traversal import Traversal
+from extractbench_nb.core.traversal import Traversal, count_leaves
 from extractbench_nb.support.wording import fitted
 
 __all__ = ["ALIGN", "PASS", "ArrayMatches", "Knob", "Outcome", "redecided"]

@@ -114,7 +114,7 @@ def test_chunks_of_a_huge_array_choose_the_same(monkeypatch):
     gold = people(40, rng)
     predicted = gold[10:30]
     whole = likely_partners(node, gold, predicted, 3)
-    monkeypatch.setattr("extractbench_nb.judges.model_aligner.DENSE_PAIRS", 4 * 7 * len(predicted))
+    monkeypatch.setattr("extractbench_nb.core.alignment.DENSE_PAIRS", 4 * 7 * len(predicted))
     parts = likely_partners(node, gold, predicted, 3)
     for i, (one, two) in enumerate(zip(whole, parts, strict=True)):
         assert 10 <= i < 30 or not one or max(one.values()) < 1.5

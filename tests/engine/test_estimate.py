@@ -13,7 +13,6 @@ from scipy.optimize import linear_sum_assignment
 
 import extractbench_nb as xb
 from extractbench_nb.core import alignment as assignment
-from extractbench_nb.core import bounds
 from extractbench_nb.core.evaluation import Run
 from extractbench_nb.core.proxy import proxy_matrix
 
@@ -151,13 +150,13 @@ def test_bounds_decide_as_the_whole_matrix(seed: int, monkeypatch: pytest.Monkey
     predicted += [entry(rng) for _ in range((0, 9)[seed % 2])]
     rng.shuffle(predicted)
     decided: list[bool] = []
-    is_only_optimum = bounds.is_only_optimum
+    is_only_optimum = assignment.is_only_optimum
 
     def spy(*args: Any) -> bool:
         decided.append(is_only_optimum(*args))
         return decided[-1]
 
-    monkeypatch.setattr(bounds, "is_only_optimum", spy)
+    monkeypatch.setattr(assignment, "is_only_optimum", spy)
     frames = []
     for bounded in (1, 10**9):
         monkeypatch.setattr(assignment, "BOUNDED_PAIRS", bounded)
@@ -176,7 +175,7 @@ def test_an_optimum_that_has_an_equal_is_not_the_only_one() -> None:
         others[at] += more
         own = others[rows, columns]
         others[rows, columns] = -np.inf
-        return bounds.is_only_optimum(others, columns, own)
+        return assignment.is_only_optimum(others, columns, own)
 
     assert not is_only((0, 0), (1, 1))  # 3 + 1 = 2 + 2
     assert not is_only((0, 1), (1, 0))
@@ -191,7 +190,7 @@ def test_ties_are_decided_as_by_scipy(shape: tuple[int, int]) -> None:
     for _ in range(300):
         worth = rng.integers(0, 4, shape).astype(float)
         rows, columns = linear_sum_assignment(worth, maximize=True)
-        assert bounds.solve(worth) == list(zip(rows.tolist(), columns.tolist(), strict=True))
+        assert assignment.solve(worth) == list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def test_what_an_evaluation_remembers_goes_with_it() -> None:

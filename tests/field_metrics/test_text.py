@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.core.text import folding as language
+from extractbench_nb.support import folding as language
 from extractbench_nb.support.folding import fold, normalize, strip_punctuation, unify
 
 

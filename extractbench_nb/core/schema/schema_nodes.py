@@ -314,7 +314,13 @@ class Node:
         return next((spec.params for spec in specs if spec.metric_id == metric), {})
 
     def as_items(self) -> Node:
-        """Return an array whose items are this node; its other properties are the node's own."""
+        """Return an array of such nodes.
+
+        Returns
+        -------
+        Node
+            An array whose items are this node; its other properties are the node's own.
+        """
         return replace(self, kind="array", loaded=Children(items=self), loader=None, _choices={})
 
     @property
