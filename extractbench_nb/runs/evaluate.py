@@ -13,21 +13,16 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.core import (
+    Accepted,
     Aligner,
-    Evaluation,
-    Inputs,
     Profile,
     Run,
     choose_alignment,
-    evaluate,
-    read_predicted,
 )
 from extractbench_nb.core.schema import SchemaSource
 from extractbench_nb.core.text import Judge, choose_judge
-from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, needs
 from extractbench_nb.runs.inputs import (
-    Cell,
     Documents,
     Plan,
     accepted_digests,
@@ -35,7 +30,7 @@ from extractbench_nb.runs.inputs import (
     read_runs,
     schema_digests,
 )
-from extractbench_nb.runs.results import Evaluations, FolderSource, Source, read_description
+from extractbench_nb.runs.results import Evaluations, FolderSource, Origin, read_description
 from extractbench_nb.runs.rows import OWN_SUMMARY
 from extractbench_nb.runs.storage import (
     SETTINGS,
@@ -48,7 +43,6 @@ from extractbench_nb.runs.storage import (
     write_files,
 )
 from extractbench_nb.runs.workers import (
-    CheckedRules,
     Context,
     Done,
     Failed,
@@ -63,9 +57,6 @@ from extractbench_nb.runs.workers import (
     start_workers,
 )
 from extractbench_nb.support.concurrency import progress_bar
-
-__all__ = ["evaluate_runs", "load_evaluations"]
-
 
 _SHOWN = 3
 _PASS_RATE = OWN_SUMMARY.names.index("pass_rate")
@@ -93,7 +84,7 @@ class _Batch:
                     self.reused += 1
                     self.bar.update()
                     continue
-                accepted = self.plan.accepted.get(cell.document, ())
+                accepted = self.plan.accepted.get(cell.document, Accepted())
                 inputs = self.plan.gold(cell), cell.predicted, accepted
                 task = Task(position, cell.schema_key, *inputs)
             except Exception as error:  # noqa: BLE001 - a dataset may raise anything
@@ -170,10 +161,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         A frame with columns run, document and predicted (a value, JSON text, or a ``pathlib.Path``;
         None or NA if there is no output), and optionally domain, schema and gold in the same
         forms. Runs and documents are texts; integers are converted. All other columns are kept in
-        ``summary``: numbers, booleans, texts, timestamps, lists and dicts as they are, categories
-        as their values, and anything else as text. Or a folder laid out as ``run/document.json``.
-        Or a dataset that has runs, or one or several runs of `extract`, whose cost and latency are
-        kept. A Polars or Arrow frame is read as a pandas one.
+        ``summary``: numbers, booleans, texts, lists and dicts as they are, categories as their
+        values, and anything else, such as timestamps, as text. Or a folder laid out as
+        ``run/document.json``. Or a dataset that has runs, or one or several runs of `extract`,
+        whose cost and latency are kept. A Polars or Arrow frame is read as a pandas one.
     dataset : Dataset, optional
         Where schema and gold come from if they are not columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
@@ -285,13 +276,13 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             "documents": len({cell.document for cell in plan.cells}),
             "schemas": schema_digests(plan),
             "accepted": sum(
-                len(plan.accepted.get(document, ()))
+                len(plan.accepted.get(document, Accepted()))
                 for document in {cell.document for cell in plan.cells}
             ),
             "alternatives": accepted_digests(plan),
         }
         evaluating = runner(context, workers, pool)
-        source: Source
+        source: MemoryStorage | FolderSource
         if folder is None:
             source = memory = MemoryStorage(plan, description)
             counts = _run(plan, memory, evaluating, progress=progress)
@@ -304,7 +295,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
     meta = _meta_of(description) | counts | versions
-    return Evaluations(source, meta, _Origin(plan, options))
+    return Evaluations(source, meta, Origin(plan, options))
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
@@ -320,38 +311,6 @@ def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | 
         refuse_unfinishable(Path(resume))
         return Path(resume)
     return None
-
-
-@dataclass(frozen=True)
-class _Origin:
-    """The inputs of a batch, and how they were evaluated."""
-
-    plan: Plan
-    options: Mapping[str, Any]
-
-    def evaluation(self, run: str, document: str) -> Evaluation:
-        """Evaluate an output again."""
-        cell = self._cell(run, document)
-        if cell.predicted is None:
-            raise InputError(f"{cell.name}: it has no output to evaluate")
-        schema = self.plan.schemas[cell.schema_key]
-        accepted = self.plan.accepted.get(document, ())
-        options = {**self.options, "accepted": accepted}
-        return evaluate(schema, self.plan.gold(cell), cell.predicted, **options)
-
-    def inputs(self, run: str, document: str) -> Inputs:
-        """Read what was compared for an output."""
-        cell = self._cell(run, document)
-        gold = private_copy(read_document(self.plan.gold(cell), "gold"), "gold")
-        return Inputs(self.plan.schemas[cell.schema_key], gold, *read_predicted(cell.predicted))
-
-    def rules(self) -> CheckedRules | None:
-        """Check the rules that are registered now."""
-        return check_batch(self.plan)
-
-    def _cell(self, run: str, document: str) -> Cell:
-        wanted = (run, document)
-        return next(cell for cell in self.plan.cells if (cell.run, cell.document) == wanted)
 
 
 def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
