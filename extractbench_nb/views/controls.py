@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.support.nodes import Child, Content, Node, h
-from extractbench_nb.support.wording import one_line, trimmed
+from extractbench_nb.support.wording import clean, one_line, trimmed
 from extractbench_nb.views.sides import Segment, Side
 from extractbench_nb.views.static import MARKS, score_text
 
@@ -251,3 +251,19 @@ def breakable(path: str, wanted: str = "") -> Node:
         return [first, *(part for step in others for part in (h("wbr"), step))]
 
     return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")
+
+
+def shortened(text: str, limit: int) -> str:
+    """Write a name on one line, with its middle left out if it is too long.
+
+    Examples
+    --------
+    >>> shortened("balance.deferred_tax_assets.before", 20)
+    'balance.de…ts.before'
+    """
+    ends = text if len(text) <= 4 * limit else text[: 2 * limit] + text[-2 * limit :]
+    line = " ".join(clean(ends).split())
+    if len(line) <= limit:
+        return line
+    last = (limit - 1) // 2
+    return f"{line[: limit - 1 - last]}…{line[-last:]}"

@@ -464,14 +464,9 @@ class EvidenceView(View):
     def _filter(self, _: Any) -> None:
         self._list_page = 0
 
-    def clear(self) -> None:
-        """Remove all filters."""
-        with self.changing():
-            self.text = self.outcome = self.gold_finding = self.predicted_finding = ""
-
     def do_clear(self, _: Any) -> None:
         """Remove all filters."""
-        self.clear()
+        self.text = self.outcome = self.gold_finding = self.predicted_finding = ""
 
     def do_value(self, choice: Any) -> None:
         """Choose the value of a row on one side, or on the other where it is missing."""

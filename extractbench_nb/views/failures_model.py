@@ -19,8 +19,8 @@ from extractbench_nb.core.frames import TEXT, as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats import chosen_rows, gather
 from extractbench_nb.support.pandas_helpers import refuse_missing
-from extractbench_nb.support.wording import clean, one_line, value_text
-from extractbench_nb.views.controls import Page, page_of
+from extractbench_nb.support.wording import one_line, value_text
+from extractbench_nb.views.controls import Page, page_of, shortened
 from extractbench_nb.views.sides import Segment, alone, compared
 
 if TYPE_CHECKING:
@@ -468,22 +468,6 @@ def modes(rows: Coded, places: Numbers, by: str, most: tuple[int, int] = (14, 6)
     return Modes(shown.tolist(), totals, listed_lines, *hidden)
 
 
-def shortened(text: str, limit: int) -> str:
-    """Write a name on one line, with its middle left out if it is too long.
-
-    Examples
-    --------
-    >>> shortened("balance.deferred_tax_assets.before", 20)
-    'balance.de…ts.before'
-    """
-    ends = text if len(text) <= 4 * limit else text[: 2 * limit] + text[-2 * limit :]
-    line = " ".join(clean(ends).split())
-    if len(line) <= limit:
-        return line
-    last = (limit - 1) // 2
-    return f"{line[: limit - 1 - last]}…{line[-last:]}"
-
-
 class Sums(NamedTuple):
     """Per group: rows, those that pass, those of invalid outputs; means, 0 where no rows are."""
 
@@ -787,11 +771,6 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def is_array(value: Any) -> bool:
-    """Say whether a value is an array."""
-    return isinstance(value, list | tuple)
-
-
 def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], list[Segment], bool]:
     """Return gold and predicted value with what differs marked, and whether that is all of them.
 
@@ -802,7 +781,10 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
     limit = LONGEST if long else _SHOWN
     texts = [value_text(value) for value in values]
     longest = max(map(len, texts))
-    many = any(is_array(v) and len(t) > _LONGEST_ARRAY for v, t in zip(values, texts, strict=True))
+    many = any(
+        isinstance(value, list | tuple) and len(text) > _LONGEST_ARRAY
+        for value, text in zip(values, texts, strict=True)
+    )
     if many and not long:
         gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
         return gold, predicted, False

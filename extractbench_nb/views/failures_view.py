@@ -858,7 +858,7 @@ class FailureExplorer(model.Choice, View):
         chosen = getattr(self, trait)
         at = None if chosen in (None, "") else axis.names.index(chosen)
         texts = {(trait, None): "all"} | {
-            (trait, code): model.shortened(axis.labels[code], _LONGEST_LABEL)
+            (trait, code): ui.shortened(axis.labels[code], _LONGEST_LABEL)
             for code in sorted(range(axis.size), key=axis.labels.__getitem__)[:_MOST_OPTIONS]
         }
         return ui.menu(label, "pick", texts, (trait, at))
@@ -873,9 +873,7 @@ class FailureExplorer(model.Choice, View):
 
     def _title(self) -> str:
         sides = " × ".join(
-            model.shortened(names[0], _LONGEST_NAME)
-            if len(names) == 1
-            else plural(len(names), axis)
+            ui.shortened(names[0], _LONGEST_NAME) if len(names) == 1 else plural(len(names), axis)
             for names, axis in zip(self.selected_block, self._axes, strict=False)
         )
         what = sides or "All cells"
@@ -887,7 +885,7 @@ class FailureExplorer(model.Choice, View):
     def _value_tools(self) -> Node:
         rows = self._coded
         runs = rows.axes["run"]
-        modes = self.among and f"{self.among[0]} {model.shortened(self.among[1], _LONGEST_LABEL)}"
+        modes = self.among and f"{self.among[0]} {ui.shortened(self.among[1], _LONGEST_LABEL)}"
         several = runs.size > 1
         code = self.code
         return ui.toolbar(
@@ -925,7 +923,7 @@ class FailureExplorer(model.Choice, View):
             firsts.setdefault(key, (at, record))
         names = rows.axes["run"].names
         heads = [
-            model.shortened(names[run], _LONGEST_LABEL) if rows.axes["run"].given else "predicted"
+            ui.shortened(names[run], _LONGEST_LABEL) if rows.axes["run"].given else "predicted"
             for run in runs
         ]
         body = [
@@ -996,7 +994,7 @@ class FailureExplorer(model.Choice, View):
             whole = whole and is_whole
             drawn.append(self._run_cell(found, predicted, long=long))
         path = one_line(model.text_of(row["path"]), _LONGEST_PATH)
-        document = model.shortened(documents.names[documents.codes[at]], _LONGEST_LABEL)
+        document = ui.shortened(documents.names[documents.codes[at]], _LONGEST_LABEL)
         metrics = dict.fromkeys(
             model.text_of(record["metric"]) for found in cells for _, record in found
         )
@@ -1018,7 +1016,7 @@ class FailureExplorer(model.Choice, View):
                 h("div", ui.segments(gold), cls="xb-value", dir="auto"),
                 None if whole or long else [more, " "],
                 None
-                if model.is_array(row["gold"])
+                if isinstance(row["gold"], list | tuple)
                 else self._page_link(at, "See gold's value on its page"),
             ),
             drawn,
@@ -1030,7 +1028,7 @@ class FailureExplorer(model.Choice, View):
         axes = self._coded.axes
         output = [axes[name].names[axes[name].codes[at]] for name in ("run", "document")]
         path = model.text_of(row["path"])
-        is_array = model.is_array(row["gold"]) or model.is_array(row["predicted"])
+        is_array = any(isinstance(row[side], list | tuple) for side in ("gold", "predicted"))
         items = self._coded.arrays.get((output[0], output[1], path)) if is_array else None
         counts = [(n, c) for n, c in zip(model.ITEMS, items or (), strict=False) if c]
         verdicts = []
@@ -1090,7 +1088,7 @@ class FailureExplorer(model.Choice, View):
         offered = {n: text for n, text in model.MODES.items() if n in rows.frame.columns}
         title = f"{what}: {plural(len(self._chosen), 'row')}, {found.totals[0]:,} not passed"
         axis = rows.columns[self.modes_by]
-        heads = [model.shortened(axis.labels[code], _LONGEST_HEAD) for code in found.columns]
+        heads = [ui.shortened(axis.labels[code], _LONGEST_HEAD) for code in found.columns]
         lines = [(None, None, found.totals), *found.lines]
         body = [
             h(

@@ -90,7 +90,9 @@ def frame_html(frame: pd.DataFrame, *, width: int | None = 46) -> str:
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     texts = [_is_text(column) for column in columns]
     formatters: Any = [  # None: pandas' own
-        partial(_cut, width) if is_text and width and str(name) not in _NAMES else None
+        (lambda value: one_line(str(value), width))
+        if is_text and width and str(name) not in _NAMES
+        else None
         for is_text, name in zip(texts, frame.columns, strict=True)
     ]
     show_dimensions: Any = "truncate"
@@ -123,22 +125,19 @@ def _style(values: pd.Series[Any] | pd.Index[Any], is_text: bool, *, is_name: bo
     return f' style="{_SIDES[is_text]}{width}"'
 
 
-def _cut(width: int, value: object) -> str:
-    return one_line(str(value), width)
-
-
 def _is_text(values: pd.Series[Any] | pd.Index[Any]) -> bool:
     """Whether any value is neither a number nor a truth value nor the text of a number."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return False
     return any(
-        not (_FIGURE.fullmatch(value) if isinstance(value, str) else _is_number(value))
+        not (
+            _FIGURE.fullmatch(value)
+            if isinstance(value, str)
+            else pd.api.types.is_number(value)
+            or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
+        )
         for value in values
     )
-
-
-def _is_number(value: Any) -> bool:
-    return pd.api.types.is_number(value) or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
 def _styled(row: str, styles: list[str]) -> str:

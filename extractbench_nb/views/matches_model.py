@@ -20,6 +20,7 @@ from extractbench_nb.support.wording import (
     ratio_text,
     value_text,
 )
+from extractbench_nb.views.controls import shortened
 from extractbench_nb.views.sides import Segment, alone, compared
 
 #: Keys of the thresholds of the array itself; those of its items have their fields.
@@ -243,7 +244,7 @@ def _in_words(value: Any) -> Any:
 
 
 _MOST_OFFERED = 200
-_WIDEST_PATH, _BEGINNING = 30, 8
+_WIDEST_PATH = 30
 
 
 def offered_arrays(arrays: pd.DataFrame, path: str) -> dict[int, str]:
@@ -251,17 +252,13 @@ def offered_arrays(arrays: pd.DataFrame, path: str) -> dict[int, str]:
     by_depth = sorted(range(len(arrays)), key=lambda i: str(arrays["path"].iloc[i]).count("["))
     outermost = set(by_depth[:_MOST_OFFERED])
     return {
-        i: f"{_ends(str(row.path))}: {row.gold_items:,} gold, {row.predicted_items:,} predicted"
+        i: (
+            f"{shortened(str(row.path), _WIDEST_PATH)}: "
+            f"{row.gold_items:,} gold, {row.predicted_items:,} predicted"
+        )
         for i, row in enumerate(arrays.itertuples(index=False))
         if i in outermost or row.path == path
     }
-
-
-def _ends(path: str) -> str:
-    """Write a path on one line; of a long one the beginning and the end."""
-    if len(path) > _WIDEST_PATH:
-        path = f"{path[:_BEGINNING]}…{path[_BEGINNING + 1 - _WIDEST_PATH :]}"
-    return fitted(path, _WIDEST_PATH)
 
 
 #: Characters of a value that are shown at once, and that are shown on request.

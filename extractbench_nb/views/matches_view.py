@@ -546,17 +546,19 @@ class MatchesView(View):
     @property
     def matches(self) -> pd.DataFrame:
         """The rows of ``Evaluation.matches`` of the array, at the present thresholds."""
-        return self._board.outcome.matches.copy()
+        matches: pd.DataFrame = self._board.outcome.matches
+        return matches.copy()
 
     @property
     def summary(self) -> pd.Series:
         """The row of ``Evaluation.arrays`` of the array, at the present thresholds."""
-        return self._board.outcome.summary.rename("summary").copy()
+        summary: pd.Series = self._board.outcome.summary
+        return summary.rename("summary").copy()
 
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of `matches` that the filters leave, in the order shown, on all pages."""
-        return self._board.outcome.matches.iloc[self._places(self._listed)].reset_index(drop=True)
+        return self.matches.iloc[self._places(self._listed)].reset_index(drop=True)
 
     @property
     def code(self) -> str:

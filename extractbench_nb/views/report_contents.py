@@ -137,15 +137,15 @@ def _digest(document: Any) -> str:
 
 def _arrays(arrays: pd.DataFrame, matches: pd.DataFrame) -> list[Record]:
     """Return the arrays that are not inside another array, with the pairs of their items."""
-    outermost = [row for row in _records(arrays) if _is_outermost(row["path"])]
+    outermost = [
+        row
+        for row in _records(arrays)
+        if all(step[3] is None for step in PATH_STEP.finditer(row["path"]))
+    ]
     pairs: defaultdict[str, list[Record]] = defaultdict(list)
     for row in _records(matches[matches["path"].isin([row["path"] for row in outermost])]):
         pairs[row.pop("path")].append(row)
     return [{**row, "matches": pairs[row["path"]]} for row in outermost]
-
-
-def _is_outermost(path: str) -> bool:
-    return all(step[3] is None for step in PATH_STEP.finditer(path))
 
 
 def by_status(array: Record) -> dict[str, list[Record]]:

@@ -1,7 +1,7 @@
 """Views for the notebook: schemas, evaluations, tables, objects, evidence, with static twins.
 
 Each view is one widget. Its static twin is plain HTML without JavaScript, an output of its own that
-is shown where there is no kernel. `keep_static` drops the live parts from a saved notebook.
+is shown where there is no kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from extractbench_nb.tables import (
     TableImages,
     TableScores,
 )
-from extractbench_nb.views.static import keep_static, notebook_libraries
+from extractbench_nb.views.static import notebook_libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from extractbench_nb.gold import Annotations
     from extractbench_nb.runs import Dataset
     from extractbench_nb.views.view import View
-
-__all__ = ["explore", "keep_static", "show", "show_evidence", "show_matches", "workbench"]
 
 
 def show(  # noqa: PLR0913 - options, all but two by name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import json_type, private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.stats import gather, kappas
-from extractbench_nb.support.wording import document_json, ratio_text, value_text
+from extractbench_nb.support.wording import ratio_text, value_text
 
 #: Columns of `fields` that name a case.
 LABELS = ("run", "document", "path")
@@ -650,11 +649,6 @@ def _agreement(bench: Bench, found: Verdicts) -> str:
         if decided and label is not None
     ]
     return f"{sum(pairs):,} of {len(pairs):,}" + (f" · {np.mean(pairs):.1%}" if pairs else "")
-
-
-def config_text(config: Any) -> str:
-    """Write an ``evaluation_config`` as JSON, to be pasted in a schema."""
-    return json.dumps(document_json(config), indent=2)
 
 
 def places(values: Sequence[float]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import json_type
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.support.wording import clean, one_line, plural, ratio_text, trimmed
+from extractbench_nb.support.wording import (
+    clean,
+    document_json,
+    one_line,
+    plural,
+    ratio_text,
+    trimmed,
+)
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import workbench_model as model
 from extractbench_nb.views.sides import MOST, Pair, excerpts, whole
@@ -724,7 +732,7 @@ class Workbench(View):
         note = "" if controls else "This metric has no params."
         if others:
             note = one_line(f"No control, set in Python: {', '.join(others)}", 120)
-        config = model.config_text(self.config)
+        config = json.dumps(document_json(self.config), indent=2)
         too_long = len(config) > _LONGEST_CONFIG
         return h(
             "div",

@@ -330,19 +330,20 @@ def segments(ax: Axes, low: Any, high: Any, colours: Any) -> None:
         ax.hlines(rows, ends[rows, 0], ends[rows, 1], colors=drawn, linewidth=2, zorder=1)
 
 
-def stack(
+def stack(  # noqa: PLR0913 - keyword options
     ax: Axes,
     table: pd.DataFrame,
     colours: Sequence[str],
     title: str,
     *,
+    x: str,
     column: str = "run",
     ends: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Draw one bar per row, from left to right its columns, numbers inside, a legend above.
 
     `ends` are texts at the ends of the bars, and longer ones where they fit and a part is too
-    narrow for its number; `column` is what the rows are values of.
+    narrow for its number; `column` is what the rows are values of, and `x` what is measured.
     """
     left = np.zeros(len(table))
     longest = float(table.sum(axis=1).max()) or 1.0
@@ -371,6 +372,9 @@ def stack(
         note(ax, text, (left[row], row), (5, 0), va="center")
     quiet(ax, grid="x")
     legend_above(ax, title) if len(table.columns) else titled(ax, title)
+    if "%" in x:
+        ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004
+    titled(ax, x=x)
 
 
 def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:

@@ -83,10 +83,8 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     bars.columns = pd.Index([display_name(name, "outcome") for name in failed])
     colours = [LIGHT.outcomes[name] for name in failed]
     ax = drawing.new_axes(ax, 1.3 + 0.4 * len(bars))
-    title = f"How fields fail, by {words(by)}"
-    drawing.stack(ax, bars, colours, title, column=by, ends=ends)
-    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
-    drawing.titled(ax, x="fields that do not pass (% of scored fields)")
+    title, x = f"How fields fail, by {words(by)}", "fields that do not pass (% of scored fields)"
+    drawing.stack(ax, bars, colours, title, x=x, column=by, ends=ends)
     return ax
 
 
@@ -157,10 +155,9 @@ def losses(
     stages = [name for name in _STAGES if name in shares and shares[name].any()]
     ax = drawing.new_axes(ax, 1.3 + 0.4 * len(shares))
     colours = [LIGHT.outcomes[_STAGES[name]] for name in stages]
+    x = f"{'gold' if side == 'recall' else 'predicted'} cells (%)"
     title = f"Where points were lost: {side}"
-    drawing.stack(ax, shares[stages], colours, title, column=" · ".join(groups))
-    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 100])  # noqa: PLR2004 - percent
-    drawing.titled(ax, x=f"{'gold' if side == 'recall' else 'predicted'} cells (%)")
+    drawing.stack(ax, shares[stages], colours, title, x=x, column=" · ".join(groups))
     return ax
 
 
@@ -358,10 +355,8 @@ def attempts(
     titles = ("valid" if name == "none" else display_name(name) for name in bars.columns)
     bars.columns = pd.Index(list(titles))
     ax = drawing.new_axes(ax, 1.4 + 0.4 * len(bars))
-    drawing.stack(
-        ax, bars, colours, f"How outputs ended by {words(' and '.join(map(str, groups.names)))}"
-    )
-    drawing.titled(ax, x="outputs")
+    title = f"How outputs ended by {words(' and '.join(map(str, groups.names)))}"
+    drawing.stack(ax, bars, colours, title, x="outputs")
     return ax
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.core.evaluation_frames import OUTCOMES
+from extractbench_nb.views.controls import shortened
 from extractbench_nb.views.failures_model import (
     Choice,
     Coded,
@@ -23,7 +24,6 @@ from extractbench_nb.views.failures_model import (
     listed,
     modes,
     ordered_keys,
-    shortened,
     value_sides,
     within,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,6 @@ from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.support.nodes import static_html
 from extractbench_nb.views.workbench_model import (
     Bench,
-    config_text,
     facts,
     read_cases,
 )
@@ -229,7 +229,7 @@ def test_the_config_to_paste(bench: Bench) -> None:
     schema["properties"]["name"]["evaluation_config"] = config  # type: ignore[index]
     ev = xb.evaluate(schema, {"name": "Tidal drift"}, {"name": "Tidal drift ene"})
     assert ev.fields["passed"].tolist() == [True]
-    assert '"threshold": 0.65' in config_text(config)
+    assert '"threshold": 0.65' in json.dumps(config)
 
 
 # --- the curve's axis ----------------------------------------------------------------------------
