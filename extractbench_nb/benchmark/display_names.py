@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
+from extractbench_nb.support.pandas_helpers import is_missing
 
 #: What the ExtractBench paper calls the schemas of its dataset, in its order, by their folders.
 SCHEMA_NAMES: Mapping[str, str] = {
@@ -52,7 +52,7 @@ def display_name(value: Any, column: str = "") -> str:
     >>> display_name(None, "domain")
     '(no domain)'
     """
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+    if is_missing(value):
         return f"(no {column.replace('_', ' ') or 'name'})"
     text = str(value)
     if column in _AS_IS:

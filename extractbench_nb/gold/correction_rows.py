@@ -20,6 +20,7 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import PATH_STEP, canonical, private_copy, step_key
 from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.support.files import reading, write_texts
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import one_line
 
 OPS = ("replace", "add", "remove")
@@ -362,7 +363,7 @@ def _frame_rows(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
         named = dict(zip(dict.fromkeys(kept), row, strict=True))
         if is_suspects:
             named = _from_suspect(named)
-        if _is_missing(named.get("op")) and isinstance(named["path"], str):
+        if is_missing(named.get("op")) and isinstance(named["path"], str):
             named["op"] = "add" if adds(named["path"]) else "replace"
         yield f"corrections row {at}", named
 
@@ -382,14 +383,9 @@ def _from_suspect(row: dict[str, Any]) -> dict[str, Any]:
 def remarks_of(row: Mapping[str, Any], defaults: Mapping[str, str | None]) -> dict[str, Any]:
     """Return who, when and why of a row, or the defaults where it does not say."""
     return {
-        name: defaults.get(name) if _is_missing(row.get(name)) or row[name] == "" else row[name]
+        name: defaults.get(name) if is_missing(row.get(name)) or row[name] == "" else row[name]
         for name in REMARKS
     }
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is empty; None is null in columns of values, and is not asked for there."""
-    return value is None or _not_stated(value)
 
 
 def _not_stated(value: Any) -> bool:
@@ -424,7 +420,7 @@ def checked(where: str, row: Mapping[str, Any]) -> Correction:
             f"{_array_of(path)}[-]"
         )
     remarks = [
-        pd.NA if _is_missing(row.get(name)) else _checked_text(where, name, row[name])
+        pd.NA if is_missing(row.get(name)) else _checked_text(where, name, row[name])
         for name in REMARKS
     ]
     return Correction(document, path, op, old, pd.NA if op == "remove" else new, *remarks)

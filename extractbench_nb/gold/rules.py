@@ -15,6 +15,7 @@ from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.runs import Dataset, frame_of_runs, read_bytes, read_output
 from extractbench_nb.support.model_json import unwrapped
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import cut
 
 CHECKED_COLUMNS = FrameSpec(
@@ -142,9 +143,9 @@ def _outputs(source: Any, dataset: Dataset | None) -> Iterator[_Document]:
     columns = [frame.get(name, absent) for name in ("run", "document", "schema", text)]
     for run, document, schema, output in zip(*columns, strict=True):
         name = str(document)
-        known = names.of_document(name) if _is_missing(schema) else names.of_schema(schema)
+        known = names.of_document(name) if is_missing(schema) else names.of_schema(schema)
         value, problem = _read(output, is_raw=text == "raw")
-        yield _Document(None if _is_missing(run) else str(run), name, known, value, problem)
+        yield _Document(None if is_missing(run) else str(run), name, known, value, problem)
 
 
 def _read(output: Any, *, is_raw: bool) -> tuple[Any, str | None]:
@@ -155,14 +156,10 @@ def _read(output: Any, *, is_raw: bool) -> tuple[Any, str | None]:
         output = output.decode("utf-8", "replace")
     if is_raw and isinstance(output, str):
         output = unwrapped(output)[0]
-    found = read_output(None if _is_missing(output) else output)
+    found = read_output(None if is_missing(output) else output)
     if found.message is not None:
         return None, found.message
     return read_predicted(found.source)
-
-
-def _is_missing(value: Any) -> bool:
-    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 class _NamesOfSchemas:

@@ -16,7 +16,7 @@ from extractbench_nb.core.text import Judge
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import Drawing, Numbers, weights_drawn
-from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.pandas_helpers import is_missing, refuse_missing
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -257,8 +257,7 @@ def run_agreement(
     for document, group in runs.groupby("document", sort=False):
         cells = group.to_dict("records")
         for own in cells:
-            is_absent = pd.api.types.is_scalar(own["predicted"]) and pd.isna(own["predicted"])
-            if is_absent or len(cells) < _FEWEST_RUNS:
+            if is_missing(own["predicted"]) or len(cells) < _FEWEST_RUNS:
                 continue
             value, problem = read_predicted(own["predicted"])
             if problem or value is None:

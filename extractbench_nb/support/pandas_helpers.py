@@ -57,6 +57,11 @@ def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.copy(deep=_DEEP)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a cell is missing; a list or an object never is."""
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
 def refuse_missing(frame: pd.DataFrame, names: Iterable[str], what: str = "fields") -> None:
     """Raise `InputError` that names a column which a frame does not have, if any."""
     source: object = frame
