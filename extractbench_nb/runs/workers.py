@@ -151,7 +151,7 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
             alignment=context.alignment,
             profile=context.profile,
             checked=True,
-            accepted=task.accepted if output.message is None else (),
+            accepted=task.accepted if output.message is None else Accepted(),
         )
         evaluation = await run.complete()
         scores, parts = packed_rows(evaluation, output.message)
