@@ -1,13 +1,24 @@
-"""Scorers for other tools.
+"""Scorers for other tools; an adapter imports its tool when it is called."""
 
-Each adapter is a module that imports its tool: ``integrations.inspect_scorer``,
-``integrations.mlflow_scorer`` and ``integrations.promptfoo``.
-"""
+from typing import TYPE_CHECKING
 
-from extractbench_nb.integrations.scorer import DocumentScorer, ScoredOutput, as_scorer
+from extractbench_nb.integrations.scorer import (
+    DocumentScorer,
+    ScoredOutput,
+    get_assert,
+    inspect_scorer,
+    mlflow_scorer,
+)
+from extractbench_nb.integrations.scorer import as_scorer as as_scorer
+from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "DocumentScorer",
     "ScoredOutput",
-    "as_scorer",
+    "get_assert",
+    "inspect_scorer",
+    "mlflow_scorer",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = moved_names(__name__)

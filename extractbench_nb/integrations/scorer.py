@@ -1,17 +1,23 @@
-"""`as_scorer`: an evaluation as a small callable, as other tools expect a scorer."""
+"""`as_scorer`, an evaluation as a small callable, and adapters for other tools.
+
+An adapter imports its tool when it is called.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 from extractbench_nb.core import Aligner, Evaluation, Profile, choose_alignment, evaluate_async
 from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.core.values import json_text
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.support.model_json import readable_output
 from extractbench_nb.support.wording import one_line, plural
 
@@ -19,6 +25,7 @@ from extractbench_nb.support.wording import one_line, plural
 SCORES = ("overall_score", "field_score", "pass_rate")
 _MOST_FIELDS = 8
 _LONGEST = 80
+_MOST_COMPONENTS = 50
 
 
 @dataclass(frozen=True)
@@ -157,13 +164,13 @@ def _failed(ev: Evaluation) -> Iterator[str]:
     if ev.inputs.problem is not None:
         return
     for row in ev.worst(_MOST_FIELDS):
-        yield f"- {field_line(row)}"
+        yield f"- {_field_line(row)}"
     hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - _MOST_FIELDS
     if hidden > 0:
         yield f"- {hidden} more"
 
 
-def field_line(row: Mapping[str, Any]) -> str:
+def _field_line(row: Mapping[str, Any]) -> str:
     """Write a row of ``fields`` as Markdown: path, outcome, both values."""
     sides = ", ".join(f"{side} {_value(row[side])}" for side in ("gold", "predicted"))
     return f"{_code(row['path'])}: {row['outcome']} ({row['reason']}); {sides}"
@@ -239,3 +246,139 @@ def as_scorer(
     aligner = choose_alignment(alignment, chosen)
     parsed = parse_schema(schema)
     return DocumentScorer(parsed, chosen, aligner, rules, score, threshold)
+
+
+def inspect_scorer(schema: Any, **options: Any) -> Any:
+    """Score the completion of a sample against its target, the JSON text of gold.
+
+    Parameters
+    ----------
+    schema : dict, str, pathlib.Path or Schema
+        See `as_scorer`.
+    **options : object
+        Options of `as_scorer`: judge, alignment, profile, score, threshold.
+
+    Returns
+    -------
+    inspect_ai.scorer.Scorer
+        With the metrics mean and stderr. A score has the value in [0, 1], the explanation, and
+        metadata with ``passed``. A target that is not JSON is an error of its sample.
+
+    Raises
+    ------
+    InputError
+        An option is unknown.
+    UnavailableError
+        Inspect AI is not installed.
+    SchemaError, ConfigError
+        The schema cannot be read.
+    """
+    inspect_ai = needs("inspect_ai.scorer", "inspect")
+    score = as_scorer(schema, **options)
+
+    async def score_sample(state: Any, target: Any) -> Any:
+        output = state.output.completion
+        found = await score.score_async(output, target.text)
+        return inspect_ai.Score(
+            value=found.value,
+            answer=output,
+            explanation=found.explanation,
+            metadata={"passed": found.passed, **found.metadata},
+        )
+
+    metrics = [inspect_ai.mean(), inspect_ai.stderr()]
+    return inspect_ai.scorer(metrics=metrics, name="extraction_scorer")(lambda: score_sample)()
+
+
+def mlflow_scorer(
+    schema: Any, *, name: str = "extraction", key: str = "expected_response", **options: Any
+) -> Any:
+    """Score outputs against ``expectations[key]``.
+
+    Parameters
+    ----------
+    schema : dict, str, pathlib.Path or Schema
+        See `as_scorer`.
+    name : str, optional
+        Name of the feedback.
+    key : str, optional
+        The expectation that holds gold: a JSON value or JSON text.
+    **options : object
+        Options of `as_scorer`: judge, alignment, profile, score, threshold.
+
+    Returns
+    -------
+    mlflow.genai.scorers.Scorer
+        It gives two of ``mlflow.entities.Feedback`` per row, both with the explanation as
+        rationale: ``name``, the value in [0, 1], and ``name_passed``, a bool. Without gold, the
+        feedback of a row is an error.
+
+    Raises
+    ------
+    InputError
+        An option is unknown.
+    UnavailableError
+        MLflow is not installed.
+    """
+    scorers = needs("mlflow.genai.scorers", "mlflow")
+    feedback = needs("mlflow.entities", "mlflow").Feedback
+    score = as_scorer(schema, **options)
+
+    def score_row(*, outputs: Any, expectations: dict[str, Any] | None = None) -> Any:
+        if key not in (expectations or {}):
+            raise InputError(f"expectations has no {key!r}; expected the gold document there")
+        found = score(outputs, (expectations or {})[key])
+        texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in found.metadata.items()}
+        values = {name: found.value, f"{name}_passed": found.passed}
+        about = {"rationale": found.explanation, "metadata": texts}
+        return [feedback(name=k, value=v, **about) for k, v in values.items()]
+
+    return scorers.scorer(score_row, name=name)
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Score an output against gold, as promptfoo calls a Python assertion.
+
+    Parameters
+    ----------
+    output : str or object
+        The provider's output.
+    context : mapping
+        ``config`` of the assertion has ``schema`` (a file, or the schema itself), optionally
+        ``gold`` (name of the variable with gold, ``"gold"`` by default), and options of
+        `as_scorer`. ``vars`` has the variables of the test.
+
+    Returns
+    -------
+    dict
+        A GradingResult: pass, score, reason, namedScores, and componentResults, one per field that
+        failed (50 at most).
+
+    Raises
+    ------
+    InputError
+        The config has no schema or an unknown key, or the test has no gold. promptfoo
+        reports it as an error.
+    """
+    options, variables = dict(context.get("config") or {}), context.get("vars") or {}
+    schema, name = options.pop("schema", None), options.pop("gold", "gold")
+    if schema is None or name not in variables:
+        problem = "config has no 'schema'" if schema is None else f"vars has no {name!r}"
+        raise InputError(f"{problem}; expected the schema in config and gold in vars")
+    known = signature(as_scorer).parameters
+    if unknown := next((key for key in options if key not in known), None):
+        hint = nearest(unknown, ["gold", *known])
+        raise InputError(f"config has an unknown key {unknown!r}; {hint}")
+    is_file = isinstance(schema, str) and not schema.lstrip().startswith("{")
+    source = Path(schema.removeprefix("file://")) if is_file else schema
+    found = as_scorer(source, **options)(output, variables[name])
+    failed = found.evaluation.worst(_MOST_COMPONENTS) if found.evaluation is not None else []
+    parts = [{"pass": False, "score": r["score"] or 0.0, "reason": _field_line(r)} for r in failed]
+    summary = found.metadata.get("summary", {})
+    return {
+        "pass": found.passed,
+        "score": found.value,
+        "reason": found.explanation,
+        "namedScores": {k: summary[k] for k in ("field_score", "pass_rate") if k in summary},
+        "componentResults": parts,
+    }

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -31,7 +30,7 @@ from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset_statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
-from extractbench_nb.support.cards import table
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.files import cache_folder, file_hash
 from extractbench_nb.support.wording import plural
 
@@ -269,7 +268,7 @@ EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
 
 
 @dataclass(frozen=True, repr=False)
-class Dataset:
+class Dataset(TextCard):
     """Schemas, gold JSON and PDFs of one folder, read on first access.
 
     Made by `load_dataset`. Each access to a frame returns a copy.
@@ -482,34 +481,6 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return counts, folder, licence and origin, and one line per schema."""
-        counts, source, schemas = self._described()
-        lines = [f"Dataset {self.name!r}: {counts}", f"  {self.root}"]
-        lines += [f"  {source}"] if source else []
-        lines += [
-            f"  {f'{domain}/{folder}':<40} {documents}" for domain, folder, documents in schemas
-        ]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """Return the same as static HTML; every text is escaped."""
-        counts, source, schemas = self._described()
-        rows = [tuple(map(escape, schema)) for schema in schemas]
-        return (
-            f"<div><strong>Dataset {escape(self.name)}</strong>: {escape(counts)}"
-            f"<br><code>{escape(str(self.root))}</code>"
-            + (f"<br>{escape(source)}" if source else "")
-            + f"{table(('domain', 'schema', 'documents'), rows)}</div>"
-        )
-
-    def _described(self) -> tuple[str, str, list[tuple[str, str, str]]]:
-        """Return the texts of a repr: counts, licence and origin, cells of each schema's row."""
-        schemas = []
-        for schema in self._schemas:
-            pdfs = [document.pdf for document in self._documents if document.schema == schema.id]
-            documents = plural(len(pdfs), "document")
-            if None in pdfs:
-                documents += f", {pdfs.count(None)} without PDF"
-            schemas.append((schema.domain, schema.folder, documents))
         runs = len(list(list_folders(self.root / RUN_FOLDER)))
         lacking = len(self.pdfs_without_gold)
         counts = (
@@ -521,7 +492,13 @@ class Dataset:
         )
         licence = f"licence: {self.licence}" if self.licence else None
         source = "; ".join(filter(None, (licence, self._origin)))
-        return ", ".join(counts), source, schemas
+        lines = [f"Dataset {self.name!r}: {', '.join(counts)}", f"  {self.root}"]
+        lines += [f"  {source}"] if source else []
+        for schema in self._schemas:
+            pdfs = [document.pdf for document in self._documents if document.schema == schema.id]
+            without = f", {pdfs.count(None)} without PDF" if None in pdfs else ""
+            lines.append(f"  {schema.qualified:<40} {plural(len(pdfs), 'document')}{without}")
+        return "\n".join(lines)
 
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:

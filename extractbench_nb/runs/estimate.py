@@ -22,7 +22,7 @@ from extractbench_nb.judges import (
     rehearsing,
 )
 from extractbench_nb.runs.inputs import Documents, evaluated_source, read_output, read_runs
-from extractbench_nb.support.cards import text_card
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.concurrency import run_anywhere
 from extractbench_nb.support.pandas_helpers import known_sums
 from extractbench_nb.support.wording import dollars, plural
@@ -58,7 +58,7 @@ _TOTALS = ("prompt_tokens", "completion_tokens", "cost_usd", "highest_cost_usd")
 Row = tuple[str | None, str | None, PlannedCall]
 
 
-class CostEstimate(DescribedFrames):
+class CostEstimate(TextCard, DescribedFrames):
     """The model calls that an evaluation would make, and their cost.
 
     Made by `estimate_cost`.
@@ -126,10 +126,6 @@ class CostEstimate(DescribedFrames):
                 f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
             )
         return "\n  ".join([*lines, *self._more(by_field)])
-
-    def _repr_html_(self) -> str:
-        """Write the same as static HTML; every text is escaped."""
-        return text_card(repr(self))
 
     def _head(self) -> str:
         s = self.summary

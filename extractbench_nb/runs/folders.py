@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ from extractbench_nb._version import __version__
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, OutputError, nearest, needs
 from extractbench_nb.runs.dataset import list_files
-from extractbench_nb.support.cards import card_html, document_text
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.files import make_folder, read_own_file, read_own_json, write_texts
 
 #: Version of the layout. A folder of a newer one is not read.
@@ -305,7 +304,7 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
 
 
 @dataclass(frozen=True, repr=False)
-class Run:
+class Run(TextCard):
     """The responses of a model to documents, kept in a folder.
 
     Made by `extract`, or from a folder by `Run.open`. Each access to a frame reads the folder.
@@ -402,17 +401,10 @@ class Run:
 
     def __repr__(self) -> str:
         """Return model and mode, the folder, and counts of documents and costs."""
-        return "\n".join([self._title(), f"  {self.folder}", *(f"  {x}" for x in self._counts())])
-
-    def _repr_html_(self) -> str:
-        """Return the same as static HTML; every text is escaped."""
-        lines = "".join(f"<br>{document_text(line, 300)}" for line in self._counts())
-        return card_html(self._title(), f"<code>{escape(str(self.folder))}</code>{lines}", limit=80)
-
-    def _title(self) -> str:
         description = self.description
         mode = f", mode {description['mode']!r}" if description.get("mode") else ""
-        return f"Run of {description['model']!r}{mode}"
+        title = f"Run of {description['model']!r}{mode}"
+        return "\n  ".join([title, str(self.folder), *self._counts()])
 
     def _counts(self) -> list[str]:
         """Return lines about answers and failures, costs, and open documents."""

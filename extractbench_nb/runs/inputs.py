@@ -31,9 +31,6 @@ from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 from extractbench_nb.runs.dataset import Documents
 from extractbench_nb.runs.rows import (
     SUMMARIES,
-    is_time,
-    time_cells,
-    time_dtype,
     value_to_text,
 )
 from extractbench_nb.support.files import reading
@@ -497,9 +494,6 @@ def _extra_columns(
 def _dtype(series: pd.Series[Any]) -> str:
     if isinstance(series.dtype, pd.CategoricalDtype):
         return _dtype(series.dtype.categories.to_series())
-    time = time_dtype(series.dtype)
-    if time is not None:
-        return time
     for name, is_kind in (
         ("boolean", types.is_bool_dtype),
         ("Int64", types.is_integer_dtype),
@@ -512,8 +506,6 @@ def _dtype(series: pd.Series[Any]) -> str:
 
 
 def _cells(series: pd.Series[Any], dtype: str) -> Sequence[Any]:
-    if is_time(dtype):
-        return time_cells(series, dtype)
     cells = [None if _is_missing(value) else value for value in series.tolist()]
     if dtype == "object":
         texts = map(value_to_text, cells)

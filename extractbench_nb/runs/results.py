@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -16,11 +16,14 @@ from extractbench_nb.core import (
     RULES,
     Evaluation,
     Inputs,
+    evaluate,
     mismatch_frame,
+    read_predicted,
 )
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.core.values import read_document
+from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.runs.inputs import Cell, Plan
 from extractbench_nb.runs.rows import (
     BATCH_RULES,
     BY_RUN,
@@ -37,9 +40,10 @@ from extractbench_nb.runs.storage import (
     DIGEST,
     FORMAT,
     READABLE,
+    MemoryStorage,
     refuse_foreign,
 )
-from extractbench_nb.runs.workers import CheckedRules
+from extractbench_nb.runs.workers import CheckedRules, check_batch
 from extractbench_nb.support.cards import card_html, document_text, table_html
 from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
 from extractbench_nb.support.pandas_helpers import own_copy
@@ -47,9 +51,6 @@ from extractbench_nb.support.wording import dollars, one_line, plural, ratio_tex
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
-
-__all__ = ["Evaluations", "FolderSource", "Source", "read_description"]
-
 
 _KINDS = Evaluation.spec("mismatches")
 
@@ -206,32 +207,36 @@ def _number(value: Any) -> str:
 _strict_sum = partial(pd.Series.sum, skipna=False)
 
 
-class Source(Protocol):
-    """Where the frames of a batch are: in memory, or in the files of a folder."""
+@dataclass(frozen=True)
+class Origin:
+    """The inputs of a batch, and how they were evaluated."""
 
-    def frame(self, name: str) -> pd.DataFrame:
-        """Build one of the frames fields, arrays, matches, judge_calls and summary."""
-        ...
-
-    def save(self, folder: Path, rules: CheckedRules | None) -> None:
-        """Write everything to a folder, with the outcomes of rules if they are not there."""
-        ...
-
-
-class Origin(Protocol):
-    """The inputs of a batch, for what needs more than its frames."""
+    plan: Plan
+    options: Mapping[str, Any]
 
     def evaluation(self, run: str, document: str) -> Evaluation:
         """Evaluate an output again."""
-        ...
+        cell = self._cell(run, document)
+        if cell.predicted is None:
+            raise InputError(f"{cell.name}: it has no output to evaluate")
+        schema = self.plan.schemas[cell.schema_key]
+        accepted = self.plan.accepted.get(document, ())
+        options = {**self.options, "accepted": accepted}
+        return evaluate(schema, self.plan.gold(cell), cell.predicted, **options)
 
     def inputs(self, run: str, document: str) -> Inputs:
         """Read what was compared for an output."""
-        ...
+        cell = self._cell(run, document)
+        gold = private_copy(read_document(self.plan.gold(cell), "gold"), "gold")
+        return Inputs(self.plan.schemas[cell.schema_key], gold, *read_predicted(cell.predicted))
 
     def rules(self) -> CheckedRules | None:
         """Check the rules that are registered now."""
-        ...
+        return check_batch(self.plan)
+
+    def _cell(self, run: str, document: str) -> Cell:
+        wanted = (run, document)
+        return next(cell for cell in self.plan.cells if (cell.run, cell.document) == wanted)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -269,7 +274,7 @@ class Evaluations(DescribedFrames):
         BATCH_RULES,
     )
 
-    _source: Source
+    _source: MemoryStorage | FolderSource
     _meta: Mapping[str, Any]
     _origin: Origin | None = None
 

@@ -6,7 +6,6 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, starmap
@@ -273,37 +272,6 @@ def _is_of(column: Column, cells: Any) -> bool:
 # --- Arrow ------------------------------------------------------------------------------------
 
 
-def is_time(dtype: str) -> bool:
-    """Say whether a dtype, as text, is one of timestamps."""
-    return dtype.startswith("datetime64[")
-
-
-def time_dtype(dtype: Any) -> str | None:
-    """Return the text of a dtype of timestamps; None for any other dtype."""
-    if isinstance(dtype, np.dtype) and dtype.kind == "M":
-        return str(dtype)
-    if not isinstance(dtype, pd.DatetimeTZDtype):
-        return None
-    with suppress(TypeError):  # a zone without a name
-        named = pd.DatetimeTZDtype.construct_from_string(str(dtype)) == dtype
-        if named and "local" not in str(dtype):
-            return str(dtype)
-    return f"datetime64[{dtype.unit}, UTC]"
-
-
-def time_cells(series: pd.Series[Any], dtype: str) -> list[int | None]:
-    """Count since 1970 in UTC, in the unit of a dtype."""
-    counts = series.astype(pandas_dtype(dtype)).astype("int64").tolist()
-    return [None if no else n for n, no in zip(counts, series.isna(), strict=True)]
-
-
-def time_type(dtype: str) -> pa.DataType:
-    """Return the Arrow type of a dtype."""
-    pa = needs("pyarrow", "batch")
-
-    return pa.Array.from_pandas(pd.Series([], dtype=pandas_dtype(dtype))).type
-
-
 ESCAPE = "\x1a"
 #: What readers of the files need to know.
 ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal digits"
@@ -355,12 +323,11 @@ def arrow_schema(spec: FrameSpec) -> pa.Schema:
     """Return the Arrow types of a frame; values are JSON text."""
     pa = needs("pyarrow", "batch")
 
-    def kind(dtype: str) -> Any:
-        if is_time(dtype):
-            return time_type(dtype)
-        return pa.type_for_alias("string" if dtype == "object" else dtype.lower())
-
-    return pa.schema([(column.name, kind(column.dtype)) for column in spec.columns])
+    aliases = (
+        (column.name, "string" if column.dtype == "object" else column.dtype.lower())
+        for column in spec.columns
+    )
+    return pa.schema([(name, pa.type_for_alias(alias)) for name, alias in aliases])
 
 
 def record_batch(spec: FrameSpec, columns: Columns) -> pa.RecordBatch:
@@ -400,8 +367,8 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
         cells = _from_uniques(data, lambda text: restore(unescape(text)))
         return pd.Series(cells, dtype=object)
     dtype: Any = pandas_dtype(column.dtype)
-    if is_time(column.dtype):  # Parquet may have changed the unit
-        return data.cast(time_type(column.dtype)).to_pandas().astype(dtype).array
+    if column.dtype.startswith("datetime64["):  # of the user's columns, in older folders
+        return data.to_pandas().astype(dtype).array
     if isinstance(dtype, np.dtype):
         return np.asarray(data.to_numpy(), dtype=dtype)
     return dtype.__from_arrow__(data)

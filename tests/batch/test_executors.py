@@ -1,7 +1,6 @@
 """The same results, whoever computes them; and what happens when a worker does not survive."""
 
 import asyncio
-import json
 import multiprocessing
 import os
 import signal
@@ -12,7 +11,6 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -111,13 +109,6 @@ def test_order_does_not_depend_on_completion(frame_of, same):
     same(evs, evaluate_runs(runs, progress=False))
     assert evs.summary.document.tolist() == [row[1] for row in rows]
     assert 1 < executor.most <= 6  # bounded, however long the batch
-
-
-def test_in_a_running_event_loop(inputs, expected, same):
-    async def cell():
-        return evaluate_runs(**inputs)
-
-    same(asyncio.run(cell()), expected)
 
 
 # --- metrics and judges of the user's ----------------------------------------------------------
@@ -352,13 +343,3 @@ def test_no_process_is_left_over(number, tmp_path):
                 os.kill(left_over, signal.SIGKILL)
     if number == signal.SIGINT:
         assert error.rstrip().endswith("KeyboardInterrupt")
-
-
-def test_schemas_of_frames_reach_workers(frame_of, same, spawned):
-    one, two = ({"type": "object", "properties": {k: {"type": "integer"}}} for k in "ab")
-    runs = frame_of(*(("r", str(n), {"a": 1, "b": 2}) for n in range(6)), gold={"a": 1, "b": 3})
-    runs["schema"] = [json.dumps(one), two] * 3
-    found = evaluate_runs(runs, executor=spawned, progress=False)
-    same(found, evaluate_runs(runs, progress=False))
-    assert found.summary.pass_rate.tolist() == [1.0, 0.0] * 3
-    assert isinstance(found.fields, pd.DataFrame)

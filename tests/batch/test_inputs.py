@@ -113,7 +113,7 @@ def test_other_columns_are_kept(frame_of):
         "seed": "Int64",
         "cached": "boolean",
         "settings": "object",
-        "when": "datetime64[us]",
+        "when": "string",
         "kind": "string",
         "size": "Int64",
         "took": "string",

@@ -1,7 +1,6 @@
 """An interruption comes through at any moment, and leaves no event loop half made or closed."""
 
 import asyncio
-import inspect
 import signal
 import sys
 import threading
@@ -101,16 +100,6 @@ def in_a_cell(coroutine):
     return asyncio.run(cell())
 
 
-def test_a_cell_has_the_result_or_the_error():
-    async def failing():
-        await asyncio.sleep(0)
-        raise KeyError(3)
-
-    assert in_a_cell(seven()) == 7
-    with pytest.raises(KeyError):
-        in_a_cell(failing())
-
-
 @needs_kill
 def test_a_cell_is_interrupted_and_waits_for_the_work_to_end():
     ended = []
@@ -125,53 +114,3 @@ def test_a_cell_is_interrupted_and_waits_for_the_work_to_end():
     with pytest.raises(KeyboardInterrupt):
         in_a_cell(work())
     assert ended == [True]
-
-
-@needs_kill
-def test_the_second_interruption_leaves_work_that_goes_on():
-    left = threading.Event()
-    threads = []
-
-    async def stubborn():
-        threads.append(threading.current_thread())
-        interrupt_main(within="result")
-        try:
-            await asyncio.sleep(PATIENCE)
-        except asyncio.CancelledError:
-            interrupt_main(within="shutdown")
-            left.wait(PATIENCE)
-            raise
-
-    with pytest.raises(KeyboardInterrupt):
-        in_a_cell(stubborn())
-    left.set()
-    threads[0].join(PATIENCE)
-    assert not threads[0].is_alive()
-
-
-@pytest.mark.parametrize("start", [run_anywhere, in_a_cell])
-def test_an_interruption_before_any_line_leaves_nothing_unawaited(start):
-    step, interrupted = 0, True
-    while interrupted:
-        step, lines, coroutine = step + 1, -1, seven()  # the first line only enters the block
-
-        def trace(frame, event, _):
-            nonlocal lines
-            if frame.f_code is not run_anywhere.__code__ and event == "call":
-                return None
-            lines += event == "line"
-            if lines == step:  # noqa: B023 - called within this round
-                sys.settrace(None)
-                raise KeyboardInterrupt
-            return trace
-
-        sys.settrace(trace)
-        try:
-            start(coroutine)
-            interrupted = False
-        except KeyboardInterrupt:
-            pass
-        finally:
-            sys.settrace(None)
-        assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
-    assert step > 3

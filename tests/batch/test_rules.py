@@ -1,10 +1,7 @@
 """Cross-field rules over batches: in memory, in folders, in worker processes, after pickling."""
 
 import json
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,6 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs.rows import BATCH_RULES
-from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("own_rules")
 
@@ -139,34 +135,3 @@ def test_pickled_results_keep_the_outcomes():
     assert outcomes(copy.rules) == OUTCOMES
     xb.gold.RULES.clear()
     assert outcomes(copy.rules) == OUTCOMES
-
-
-SCRIPT = """
-import sys
-import pandas as pd
-import extractbench_nb as xb
-
-@xb.rule(applies_to="invoice")
-def adds_up(doc):
-    return doc["net"] + doc["tax"] == doc["total"]
-
-if __name__ == "__main__":
-    runs = pd.read_pickle(sys.argv[1])
-    evs = xb.evaluate_runs(runs, progress=False, n_jobs=2)
-    print(evs.rules["finding"].fillna("").tolist())
-"""
-
-
-def test_rules_of_a_script_with_worker_processes(tmp_path: Path):
-    RUNS.to_pickle(tmp_path / "runs.pickle")
-    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "runs.pickle")],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['', 'suspect_gold', '', 'suspect_gold', '']"

@@ -66,19 +66,6 @@ def test_each_group_has_its_column(by: Any, columns: list[Any], cells: list[list
     assert (found.dtypes == np.int64).all()
 
 
-def test_columns_of_ones_own() -> None:
-    temperature, valid = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0], TABLE["failure"] == "none"
-    own = TABLE.assign(temperature=temperature, valid=valid)
-    assert failure_modes(own, "temperature").loc["total"].tolist() == [1, 3, 4]
-    assert failure_modes(own, "valid").columns.tolist() == [True, False, "total"]
-    assert failure_modes(own, "valid").loc["total"].tolist() == [0, 4, 4]
-    numbered: Any = own.rename(columns={"run": 0})  # a column need not have a name
-    assert failure_modes(numbered, 0).columns.tolist() == ["a", "b", "total"]  # type: ignore[arg-type]
-    assert failure_modes(numbered, [0, "mode"]).columns.names == [0, "mode"]  # type: ignore[list-item]
-    kinds = own.assign(run=own["run"].astype(pd.CategoricalDtype(["b", "c", "a"])))
-    assert failure_modes(kinds).columns.tolist() == ["a", "b", "total"]
-
-
 @pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
 @pytest.mark.parametrize("by", ["domain", ["domain", "run"]])
 def test_attempts_without_a_value_are_a_group(nothing: Any, by: Any) -> None:
@@ -87,13 +74,6 @@ def test_attempts_without_a_value_are_a_group(nothing: Any, by: Any) -> None:
     assert found.loc["total"].sum() == 2 * 4
     missing = found.columns.get_level_values(0).isna()
     assert found.loc["total", missing].sum() == 2
-
-
-def test_names_that_arrow_cannot_hold() -> None:
-    strange = pd.array([f"{run}\ud800" for run in TABLE["run"]], dtype=pd.StringDtype("python"))
-    table = TABLE.assign(run=strange)
-    assert failure_modes(table).columns.tolist() == ["a\ud800", "b\ud800", "total"]
-    assert failure_modes(table, ["run", "domain"]).loc["total"].tolist() == [2, 1, 0, 1, 4]
 
 
 @pytest.mark.parametrize(
@@ -127,17 +107,6 @@ def test_names_that_arrow_cannot_hold() -> None:
 def test_what_cannot_be_counted(change: Any, by: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         failure_modes(change(TABLE), by)
-
-
-@pytest.mark.parametrize("by", ["run", ["run", "domain"]])
-def test_no_attempts_and_no_failures(by: Any) -> None:
-    assert failure_modes(TABLE.head(0), by).to_numpy().tolist() == [[0]]
-    valid = failure_modes(TABLE.assign(failure="none"), by)
-    assert valid.index.tolist() == ["total"]
-    assert not valid.to_numpy().any()
-    assert len(valid.columns) == 1 + len(
-        TABLE[[by] if isinstance(by, str) else by].drop_duplicates()
-    )
 
 
 ATTEMPTS = st.lists(

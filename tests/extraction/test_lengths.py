@@ -162,14 +162,6 @@ def test_attempts_add_up_in_any_order(
     assert sums.to_numpy().tolist() == found[["attempts", "valid"]].to_numpy().tolist()
 
 
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40, unique=True), st.integers(1, 6))
-@settings(max_examples=30)
-def test_bins_of_different_lengths_are_about_equal(lengths: list[int], bins: int) -> None:
-    found = validity_by_length(tried(("a", [True] * len(lengths))), Listed([*lengths]), bins=bins)
-    assert len(found) == min(bins, len(lengths))
-    assert found["attempts"].max() - found["attempts"].min() <= 1
-
-
 # --- what is measured --------------------------------------------------------------------------
 
 
@@ -203,27 +195,6 @@ def test_outputs_without_a_text_are_counted_apart(of: str) -> None:
     assert last["attempts"] == 42 - len(texts)
     assert last["valid"] == 0
     assert last[["bin", "shortest", "median", "longest"]].isna().all()
-
-
-@pytest.mark.parametrize(
-    "raw, tokens",
-    [
-        ('{"a": 1}', 5),
-        (b'{"a": 1}', 5),
-        (b'{"a": \xff}', count_tokens('{"a": \N{REPLACEMENT CHARACTER}}')),
-        ('"\ud800"', count_tokens('"\N{REPLACEMENT CHARACTER}"')),
-        (" \n\t", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_texts_of_any_kind(raw: Any, tokens: int | None) -> None:
-    name = sample().documents["document"].iloc[0]
-    texts = pd.Series([raw], dtype=object)  # Arrow cannot hold a lone surrogate
-    outputs = pd.DataFrame({"run": ["a"], "document": [name], "raw": texts})
-    attempts = xb.read_outputs(outputs, sample())
-    found = validity_by_length(attempts, sample(), "output_tokens")
-    assert found["longest"].tolist() == [pd.NA if tokens is None else tokens]
 
 
 @pytest.mark.parametrize(

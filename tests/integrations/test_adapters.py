@@ -6,8 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,12 +79,12 @@ model = get_model("mockllm/model", custom_outputs=outputs)
 options = {"log_dir": "logs", "display": "none", "max_connections": 1, "max_samples": 1}
 task = Task(
     dataset=[sample.model_copy() for sample in dataset * 3],  # each gets an id
-    scorer=extraction_scorer(schema, score="pass_rate"),
+    scorer=inspect_scorer(schema, score="pass_rate"),
 )
 (log,) = run(task, model=model, **options)
 (scores,) = log.results.scores
 of_samples = [sample.scores["extraction_scorer"] for sample in log.samples]
-(bad,) = run(Task(dataset=[Sample(input="x", target="no JSON")], scorer=extraction_scorer(schema)),
+(bad,) = run(Task(dataset=[Sample(input="x", target="no JSON")], scorer=inspect_scorer(schema)),
              model=get_model("mockllm/model", custom_outputs=outputs), **options)
 print(json.dumps({
     "status": log.status,
@@ -115,7 +117,7 @@ RESULT = """
 outputs = [{"vendor": "ACME Inc.", "total": 12}, "{"]
 more = [{**data[0], "outputs": output} for output in outputs]
 more.append({"inputs": {"q": 1}, "outputs": "{}", "expectations": {"other": 1}})
-scored = mlflow.genai.evaluate(data=[*data, *more], scorers=[extraction_scorer(schema)])
+scored = mlflow.genai.evaluate(data=[*data, *more], scorers=[mlflow_scorer(schema)])
 found = [
     (a["assessment_name"], (a.get("feedback") or {}).get("value"), a.get("rationale"),
      bool((a.get("feedback") or {}).get("error")))
@@ -152,12 +154,12 @@ def test_promptfoo(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "module, package, extra",
+    "adapter, package, extra",
     [(inspect_scorer, "inspect_ai", "inspect"), (mlflow_scorer, "mlflow", "mlflow")],
 )
-def test_a_missing_tool_is_named(module: object, package: str, extra: str):
+def test_a_missing_tool_is_named(adapter: Callable[[Any], Any], package: str, extra: str):
     if find_spec(package):
         pytest.skip(f"{package} is installed")
     command = rf"pip install 'extractbench-nb\[{extra}\]'"
     with pytest.raises(UnavailableError, match=f"{package} is not installed; run: {command}"):
-        module.extraction_scorer(SCHEMA)  # type: ignore[attr-defined]
+        adapter(SCHEMA)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError, SchemaError
-from extractbench_nb.integrations.promptfoo import get_assert
+from extractbench_nb.integrations import get_assert
 
 NAMES = ("vendor", "total", "tax")
 SCHEMA: dict[str, Any] = {

@@ -33,11 +33,10 @@ DOORS = {
     "construction": {
         "loading": "xb.construction.load(tasks)",
         "BM25": "xb.construction.Retriever()({'a': 'b'}, 'b')",
-        "chunks": "xb.construction.split_documents({'a': 'b'})",
+        "chunks": "xb.construction.Retriever().index({'a': 'b'}).chunks",
     },
     "inspect": {
-        "a scorer": "import_module('extractbench_nb.integrations.inspect_scorer')"
-        ".extraction_scorer(schema)",
+        "a scorer": "import_module('extractbench_nb.integrations').inspect_scorer(schema)",
     },
     "llm": {
         "a judge": "xb.evaluate(schema, gold, other, judge='openai/gpt-4o-mini')",
@@ -47,8 +46,7 @@ DOORS = {
         "prices": "xb.runs.estimate_cost(schema, gold, other, judge='openai/gpt-4o-mini')",
     },
     "mlflow": {
-        "a scorer": "import_module('extractbench_nb.integrations.mlflow_scorer')"
-        ".extraction_scorer(schema)",
+        "a scorer": "import_module('extractbench_nb.integrations').mlflow_scorer(schema)",
     },
     "notebook": {
         "a schema": "xb.show(schema)",

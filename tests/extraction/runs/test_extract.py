@@ -121,13 +121,6 @@ def test_a_schema_is_strict_only_where_it_keeps_the_rules(
     assert "where the schema keeps the rules" in done.description["parameters"]["response_format"]
 
 
-def test_nothing_is_sent_that_was_not_asked_for(run: Extract, server: LLMServer) -> None:
-    run(ONE)
-    assert server.requests[0].body.keys() == {"model", "messages"}
-    run(FEW[1:2], temperature=0.0, max_tokens=9, folder="other")
-    assert (server.requests[1].body["temperature"], server.requests[1].body["max_tokens"]) == (0, 9)
-
-
 def test_a_model_that_takes_files_gets_the_file(
     run: Extract, server: LLMServer, dataset: Dataset
 ) -> None:
@@ -208,16 +201,6 @@ def test_files_and_schemas_reach_other_providers(
     assert schemas == schemas[:1] * 3
     assert (done.outputs["input"] == "file").all()
     assert {done.read(one).raw for one in cvs} == {'{"a": 1}'}
-
-
-@pytest.mark.parametrize(
-    "documents",
-    [FEW, tuple(FEW), pd.Series(FEW), pd.DataFrame({"document": FEW}), [*FEW, FEW[0]]],
-    ids=["list", "tuple", "series", "frame", "twice"],
-)
-def test_forms_of_documents(run: Extract, server: LLMServer, documents: Any) -> None:
-    assert sorted(run(documents).outputs["document"]) == sorted(FEW)
-    assert len(server.requests) == 3
 
 
 # --- failed calls ------------------------------------------------------------------------------
@@ -311,13 +294,6 @@ def test_answers_that_are_none(
     if reply.body is not None:
         assert meta["error"]["message"] == "I cannot help with that."
         assert meta["prompt_tokens"] in (None, 0)
-
-
-def test_passing_trouble_is_waited_out(run: Extract, server: LLMServer) -> None:
-    server.script(failure(429), CUT, failure(500))
-    done = run(ONE)
-    assert done.read(ONE[0]).raw == said_about(ONE[0])
-    assert done.read(ONE[0]).meta["attempts"] == 4
 
 
 def test_the_parser_reads_a_run(run: Extract, server: LLMServer, dataset: Dataset) -> None:
@@ -495,14 +471,6 @@ def test_a_document_whose_text_was_removed_is_asked_about_again(
     assert len(server.requests) == 2
     run(FEW)
     assert len(server.requests) == 2
-
-
-def test_a_redirect_is_named_and_asked_about_again(run: Extract, server: LLMServer) -> None:
-    server.script(Reply(status=307, headers={"location": "http://localhost:9/v1"}))
-    done = run(ONE)
-    assert only(done)["error_reason"] == "redirect"
-    assert "http://localhost:9" in only(done)["error"]
-    assert pd.isna(only(run(ONE))["error_reason"])
 
 
 @pytest.mark.parametrize(
@@ -747,12 +715,3 @@ def test_hostile_texts_stay_text(run: Extract, server: LLMServer) -> None:
     done = run(ONE, model="openai/<b>model")
     assert "<b>" not in done._repr_html_()
     assert "&lt;b&gt;" in done._repr_html_()
-
-
-def test_works_where_a_loop_is_running(run: Extract) -> None:
-    import asyncio
-
-    async def cell() -> Run:
-        return run(ONE)
-
-    assert only(asyncio.run(cell()))["raw"] == said_about(ONE[0])

@@ -71,12 +71,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert 0 <= score <= 1
 
 
-@given(st.floats(0, 1), st.text(), st.sampled_from(["{}", "```json\n{}\n```", "So:\n{}\nDone."]))
-def test_a_score_comes_through_its_wrapping(score: float, words: str, wrapping: str) -> None:
-    text = json.dumps({"reasoning": words, "score": score})
-    assert read_answer(wrapping.replace("{}", text)) == (score, words)
-
-
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"score": {"enum": [0, 0.5, 1]}, "kind": {"type": "string"}},

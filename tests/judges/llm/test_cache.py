@@ -3,23 +3,18 @@ import gc
 import json
 import os
 import sqlite3
-import subprocess
-import sys
-import threading
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-import extractbench_nb as xb
 from extractbench_nb.core.text.judging import Question
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, answer
 from tests.loaded import loaded_script
-from tests.waiting import PATIENCE
 
 ENTRY = Entry(
     {"model": "openai/x", "messages": [{"role": "user", "content": "é \\ud800"}]}, "\ud800"
@@ -106,13 +101,6 @@ def test_a_file_of_something_else_adds_nothing(
     assert cache.info().answers == 0
 
 
-def test_files_that_are_not_there(cache: JudgeCache, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        cache.import_(tmp_path / "nowhere.jsonl")
-    with pytest.raises(OutputError, match="cannot be written"):
-        cache.export(tmp_path / "nowhere" / "out.jsonl")
-
-
 def test_what_is_no_cache_is_told_before_anything_is_asked(
     make: MakeJudge, server: LLMServer, tmp_path: Path
 ) -> None:
@@ -132,12 +120,6 @@ def test_what_is_no_cache_is_told_before_anything_is_asked(
     with pytest.raises(OutputError, match="format 99, expected 1"):
         make(cache=later).check()
     assert not server.requests
-
-
-@pytest.mark.parametrize("path", [5, "", " ", b"x"])
-def test_a_path_that_is_none(path: object) -> None:
-    with pytest.raises(InputError, match="expected a folder or None"):
-        JudgeCache(path)  # type: ignore[arg-type]
 
 
 def test_the_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -188,40 +170,8 @@ def test_an_answer_that_cannot_be_kept_holds_all_the_same(
         assert ask(judge, "x", "x").score == 1.0
 
 
-def test_threads_share_a_cache(cache: JudgeCache) -> None:
-    entries = [Entry({"model": "m", "n": n}, str(n)) for n in range(50)]
-
-    def work(shift: int) -> None:
-        mine = JudgeCache(cache.path.parent) if shift % 2 else cache
-        for entry in entries[shift:] + entries[:shift]:
-            assert mine.put(entry).answer == entry.answer
-
-    threads = [threading.Thread(target=work, args=(shift,)) for shift in range(0, 50, 10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert cache.info().answers == 50
-
-
 # --- files that cannot be written, or are damaged; other processes ------------------------------
 
-TOO_SMALL = """
-import resource, sys, time
-from extractbench_nb.errors import OutputError
-from extractbench_nb.judges.cache import JudgeCache
-
-def no_sleep(seconds):
-    sys.exit("waits for what will not pass")
-
-time.sleep = no_sleep
-resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # as a full disk: nothing can be written
-for attempt in range(2):
-    try:
-        JudgeCache(sys.argv[1]).prepare()
-    except OutputError as error:
-        print(error)
-"""
 READ_ONLY = """
 import asyncio, os, sys, warnings
 from extractbench_nb.judges import Question
@@ -243,26 +193,6 @@ with warnings.catch_warnings(record=True) as told:
 print([verdict.calls[0].cached for verdict in found], judge.cache.info().answers)
 print(*{str(one.message).partition(": ")[0] for one in told})
 """
-
-
-def run_script(script: str, *arguments: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        capture_output=True,
-        check=False,
-        text=True,
-        cwd=Path(xb.__file__).parent.parent,
-        timeout=PATIENCE,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no limits of files")
-def test_a_new_cache_on_a_full_disk_is_one_error(tmp_path: Path) -> None:
-    first, second = run_script(TOO_SMALL, str(tmp_path))
-    assert "judge_answers.sqlite' cannot be used: disk I/O error" in first
-    assert second == first
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs another user")

@@ -11,10 +11,8 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.compat.structured import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.construction.constructing import construct
 from extractbench_nb.errors import InputError, UnavailableError
-from extractbench_nb.integrations.scorer import as_scorer
 from extractbench_nb.judges import client
 from extractbench_nb.judges.llm import Ensemble, LLMJudge
 from extractbench_nb.judges.model_aligner import LLMAligner
@@ -54,15 +52,6 @@ def missing(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(sys.modules, "litellm", None)
 
 
-def incomplete(patch: pytest.MonkeyPatch) -> None:
-    class Module(ModuleType):
-        def __getattr__(self, name: str) -> Any:
-            raise ModuleNotFoundError("No module named 'litellm.x'", name="litellm.x")
-
-    patch.setattr(client, "_load", client._load.__wrapped__)
-    patch.setitem(sys.modules, "litellm", Module("litellm"))
-
-
 def incompatible(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(client, "_load", client._load.__wrapped__)
     patch.setitem(sys.modules, "litellm", ModuleType("litellm"))
@@ -87,17 +76,6 @@ def warned_on_import(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(client.litellm(), "acompletion", warn)
 
 
-def without_a_function(patch: pytest.MonkeyPatch) -> None:
-    class Older:
-        def __getattr__(self, name: str) -> Any:
-            if name == "acompletion":
-                raise AttributeError(f"module 'litellm' has no attribute {name!r}")
-            return getattr(module, name)
-
-    module, older = client.litellm(), Older()
-    patch.setattr(client, "_load", lambda: older)
-
-
 def with_another_httpx(patch: pytest.MonkeyPatch) -> None:
     """Let the provider's own client fail: LiteLLM makes an error of the provider out of it."""
     import openai
@@ -111,29 +89,15 @@ def with_another_httpx(patch: pytest.MonkeyPatch) -> None:
 
 FAULTS: dict[Break, str] = {
     missing: r"litellm is not installed; .*pip install 'extractbench-nb\[llm\]'",
-    incomplete: "LiteLLM .* does not work here: ModuleNotFoundError: No module named 'litellm.x'",
     incompatible: "AttributeError: module 'litellm' has no attribute '",
     broken_on_import: "ModuleNotFoundError: import of litellm.caching.caching_handler halted",
     warned_on_import: r"UserWarning: its types are odd, \[hidden\]; a warnings filter",
-    without_a_function: "AttributeError: module 'litellm' has no attribute 'a",
     with_another_httpx: "TypeError: .* an unexpected keyword argument 'proxies'",
 }
 
 
-def named(make: MakeJudge, tmp_path: Path, url: str) -> object:
-    return xb.evaluate(TEXTS, GOLD, PREDICTED, judge="openai/test-model")
-
-
 def judge(make: MakeJudge, tmp_path: Path, url: str) -> object:
     return xb.evaluate(TEXTS, GOLD, PREDICTED, judge=make())
-
-
-def unchecked(make: MakeJudge, tmp_path: Path, url: str) -> object:
-    return ask(make())
-
-
-def several_answers(make: MakeJudge, tmp_path: Path, url: str) -> object:
-    return xb.evaluate(TEXTS, GOLD, PREDICTED, judge=make(n=3))
 
 
 def ensemble(make: MakeJudge, tmp_path: Path, url: str) -> object:
@@ -164,19 +128,7 @@ def tables(make: MakeJudge, tmp_path: Path, url: str) -> object:
     return construct("sample", model="openai/test-model", folder=tmp_path / "tables", **options)
 
 
-def published(make: MakeJudge, tmp_path: Path, url: str) -> object:
-    config = StructuredEvaluatorConfig(judge=make())
-    return StructuredEvaluator(config).evaluate(TEXTS, GOLD, PREDICTED)
-
-
-def scorer(make: MakeJudge, tmp_path: Path, url: str) -> object:
-    return as_scorer(TEXTS, judge=make())(PREDICTED, GOLD)
-
-
-ASKING = (
-    *(named, judge, unchecked, several_answers, ensemble, aligner, batch),
-    *(extract, tables, published, scorer),
-)
+ASKING = (*(judge, ensemble, aligner, batch, extract, tables),)
 
 
 @pytest.mark.parametrize(
@@ -221,12 +173,6 @@ def amazons(make: MakeJudge, monkeypatch: pytest.MonkeyPatch) -> LLMJudge:
     for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "REGION"):
         monkeypatch.setenv(f"AWS_{name}", "us-east-1")
     return make("bedrock/anthropic.claude-3-haiku-20240307-v1:0", api_base=None)
-
-
-def test_a_package_of_the_provider(amazons: LLMJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(UnavailableError, match=r"Error: .*boto3"):
-        xb.evaluate(TEXTS, GOLD, PREDICTED, judge=amazons)
 
 
 def test_a_request_that_cannot_be_prepared_is_no_fault_of_the_client(
@@ -281,18 +227,6 @@ def test_worker_processes(
     rows = pd.DataFrame([{"run": "r", "document": str(n), **columns} for n in range(4)])
     with pytest.raises(InputError, match=r"ImportError: .*(no core library|boto3)"):
         evaluate_runs(rows, judge=amazons, n_jobs=2, progress=False)
-
-
-def test_another_error_of_a_judge_is_no_fault_of_the_client() -> None:
-
-    class Judge:
-        name = "mine"
-
-        def compare(self, gold: str, predicted: str) -> Any:
-            raise InputError("not this one")
-
-    found = xb.evaluate(TEXTS, GOLD, PREDICTED, judge=Judge())
-    assert found.fields["outcome"].tolist() == ["judge_error"] * 2
 
 
 def test_a_provider_whose_module_is_broken_is_not_unknown(

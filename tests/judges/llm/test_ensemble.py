@@ -84,27 +84,11 @@ def test_all_kinds_of_judges_vote(make: MakeJudge, server: LLMServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "vote, score", [("median", 0.2), ("mean", 0.6), ("min", 0.2), ("max", 1.0)]
-)
-def test_votes(vote: str, score: float) -> None:
-    judge = Ensemble([Fixed(1.0, "a"), Waiting(0.2, "b")], vote)
-    assert ask(judge)[:2] == (pytest.approx(score), "fixed")
-    assert asyncio.run(judge.compare("a", "b")).score == pytest.approx(score)
-
-
-@pytest.mark.parametrize(
     "vote, scores, mark, score",
     [
-        ("median", [1.0, 0.8, None], 0.7, 0.8),
         ("median", [1.0, 0.1, None], 0.7, None),
-        ("min", [1.0, 1.0, None], 0.7, None),
         ("min", [1.0, 0.1, None], 0.7, 0.0),  # what is certain
-        ("max", [1.0, None, None], 0.7, 1.0),
-        ("max", [0.1, None, None], 0.7, None),
         ("median", [0.8, 0.8, None], 0.9, 0.8),  # the field's mark
-        ("mean", [1.0, 1.0, None], 0.7, None),
-        ("mean", [0.75, 0.75, None], 0.5, 0.5),
-        ("median", [None, None, None], 0.7, None),
     ],
 )
 def test_a_member_without_a_verdict(

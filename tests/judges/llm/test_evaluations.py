@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.evaluation_frames import CALL_COLUMNS
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import (
     CUT,
@@ -73,12 +72,6 @@ def test_each_call_is_a_row(make: MakeJudge, server: LLMServer) -> None:
     assert ev.fields.set_index("path").loc["$.seller", "outcome"] == "incorrect"
     described = xb.core.Evaluation.columns().query("frame == 'judge_calls'")
     assert described["column"].tolist() == list(calls.columns)
-
-
-def test_no_model_no_calls() -> None:
-    calls = run("offline").judge_calls
-    assert len(calls) == 0
-    assert list(calls.columns) == CALL_COLUMNS.names
 
 
 def test_a_model_is_named_as_a_text(server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:

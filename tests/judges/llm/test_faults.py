@@ -2,46 +2,12 @@
 
 import json
 
-import pytest
-
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import (
-    EMPTY,
     LLMServer,
     Reply,
-    answer,
     failure,
 )
-
-GOOD = answer(0.25, "because")
-BODY = '{"score": 0.25, "reasoning": "because"}'
-UNREADABLE = {
-    "empty": (EMPTY, "empty"),
-    "null": (Reply(None), "empty"),
-    "blank": (Reply("  \n"), "empty"),
-    "prose": (Reply("They are the same."), "unparsable"),
-    "no score": (Reply('{"verdict": "same"}'), "unparsable"),
-    "score above 1": (Reply('{"score": 7, "reasoning": "x"}'), "unparsable"),
-    "score of true": (Reply('{"score": true, "reasoning": "x"}'), "unparsable"),
-    "cut off": (Reply(BODY[:-5], finish_reason="length"), "unparsable"),
-}
-
-
-@pytest.mark.parametrize("bad, reason", UNREADABLE.values(), ids=UNREADABLE)
-def test_an_unreadable_answer_is_asked_for_once_more(
-    make: MakeJudge, server: LLMServer, bad: Reply, reason: str
-) -> None:
-    server.script(bad, GOOD)
-    verdict = ask(make())
-    assert (verdict.score, len(server.requests)) == (0.25, 2)
-    assert verdict.calls[0].prompt_tokens == 200
-    assert "cannot be used" in server.requests[1].prompt
-    server.forget()
-
-    server.script(bad, bad, GOOD)
-    error = fail(make(), "other")
-    assert (error.reason, len(server.requests)) == (reason, 2)
-    assert error.calls[0].prompt_tokens == 200
 
 
 def test_a_limit_that_cuts_answers_off_is_named(make: MakeJudge, server: LLMServer) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeError, Question
-from extractbench_nb.judges.client import BACKGROUND, BackgroundLoop
+from extractbench_nb.judges.client import BACKGROUND
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import HANG, LLMServer, failure
 from tests.waiting import until
@@ -140,28 +140,3 @@ def test_the_loop_ends_and_begins_again(make: MakeJudge, server: LLMServer) -> N
     BACKGROUND.close()
     assert ask(judge, "a", "a").score == 1.0
     assert len(server.requests) == 2
-
-
-def test_closing_cancels_what_is_under_way() -> None:
-    home = BackgroundLoop()
-    begun, never = threading.Event(), asyncio.Event()
-    caught: list[BaseException] = []
-
-    async def forever() -> None:
-        begun.set()
-        await never.wait()
-
-    async def wait() -> None:
-        try:
-            await home.run(forever())
-        except asyncio.CancelledError as error:
-            caught.append(error)
-
-    async def both() -> None:
-        waiting = asyncio.create_task(wait())
-        await asyncio.to_thread(begun.wait)
-        await asyncio.to_thread(home.close)
-        await waiting
-
-    asyncio.run(both())
-    assert len(caught) == 1

@@ -19,12 +19,6 @@ from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
 TEXT = {"type": "string"}
 
 
-# --- a model that judges for both -------------------------------------------------------------
-
-
-# --- documents --------------------------------------------------------------------------------
-
-
 class Case(NamedTuple):
     schema: dict[str, Any]
     gold: Any
@@ -34,9 +28,6 @@ class Case(NamedTuple):
 def rows(fields: str) -> dict[str, Any]:
     items = {"type": "object", "properties": dict.fromkeys(fields, TEXT)}
     return {"type": "array", "items": items}
-
-
-# --- beside the published package -------------------------------------------------------------
 
 
 SAMPLE = xb.load_dataset("sample")

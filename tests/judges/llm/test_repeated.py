@@ -53,12 +53,6 @@ def test_one_sample_may_be_asked_for(make: MakeJudge, server: LLMServer) -> None
     assert [call.cached for call in whole.calls] == [False, True, False]
 
 
-def test_they_are_asked_at_once(make: MakeJudge, server: LLMServer) -> None:
-    server.hold(6)
-    ask(make(n=6, max_concurrency=6))
-    assert server.peak == 6
-
-
 def test_missing_answers(make: MakeJudge, server: LLMServer) -> None:
     server.script(answer(1.0), failure(400), answer(1.0))
     assert ask(make(n=3, max_concurrency=1)).score == 1.0
@@ -67,10 +61,3 @@ def test_missing_answers(make: MakeJudge, server: LLMServer) -> None:
     assert error.reason == "bad_request"
     assert [call.error is None for call in error.calls].count(False) == 1
     assert len(error.calls) == 3
-
-
-def test_the_mark_of_the_field_decides_what_is_missing(make: MakeJudge, server: LLMServer) -> None:
-    server.script(answer(0.6), failure(400), answer(0.6))
-    assert ask(make(n=3, vote="mean"), params={"pass_threshold": 0.39}).score == pytest.approx(0.4)
-    server.script(failure(400))
-    assert fail(make(n=3, vote="mean"), params={"pass_threshold": 0.5}).calls  # 0.4 or 0.73

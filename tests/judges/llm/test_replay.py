@@ -173,19 +173,6 @@ def test_what_was_not_recorded(make: MakeJudge, server: LLMServer, tmp_path: Pat
     assert len(ev.judge_calls) == 2
 
 
-def test_an_answer_that_cannot_be_read(make: MakeJudge, tmp_path: Path) -> None:
-    judge = make()
-    ask(judge)
-    entry = json.loads(exported(judge, tmp_path / "answers.jsonl").read_text())
-    path = tmp_path / "changed.jsonl"
-    path.write_text(json.dumps(entry | {"answer": "I forgot"}) + "\n")
-    reason, told = refused(ReplayJudge(path))
-    assert reason == "unparsable"
-    assert told.endswith(
-        "the recorded answer cannot be read: it contains no JSON object with a score"
-    )
-
-
 def test_others_decide_what_was_not_recorded(make: MakeJudge, tmp_path: Path) -> None:
     judge = make()
     ask(judge)
@@ -326,9 +313,6 @@ def test_our_own_report_is_replayed(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(first.fields[columns], second.fields[columns])
     other = xb.evaluate(SCHEMA, GOLD, PREDICTED | {"seller": "Zenith"}, judge=ReplayJudge(path))
     assert other.fields.set_index("path").loc["$.seller", "reason"] == "not_recorded"
-
-
-LINE = '{"answer":"x","completion_tokens":null,"cost_usd":null,"key":"0","prompt_tokens":null,"req'
 
 
 @pytest.mark.parametrize(

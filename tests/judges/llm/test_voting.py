@@ -104,35 +104,6 @@ def test_a_vote_stands_only_if_no_missing_verdict_could_turn_it(
         assert len(passes) == 2 or missing == len(scores)
 
 
-@given(BALLOTS, st.sampled_from(list(VOTES)), st.integers(0, 6))
-def test_one_more_failure_never_turns_a_fail_into_a_pass(
-    scores: list[float | None], vote: str, place: int
-) -> None:
-    worse = [None if i == place % len(scores) else s for i, s in enumerate(scores)]
-    before, after = voted(scores, vote), voted(worse, vote)
-    if isinstance(after, Verdict):
-        assert isinstance(before, Verdict)
-        assert (after.score >= 0.7) == (before.score >= 0.7)
-
-
-@given(st.lists(SCORES, min_size=1, max_size=9), st.floats(0.01, 1))
-def test_the_median_passes_where_more_than_half_pass(scores: list[float], mark: float) -> None:
-    passing = sum(score >= mark for score in scores)
-    found = voted(scores, "median", mark)
-    assert isinstance(found, Verdict)
-    assert (found.score >= mark) == (passing > len(scores) / 2)
-
-
-@given(BALLOTS, st.sampled_from(list(VOTES)), st.randoms())
-def test_the_order_does_not_matter(scores: list[float | None], vote: str, random: Any) -> None:
-    other = scores.copy()
-    random.shuffle(other)
-    one, two = voted(scores, vote), voted(other, vote)
-    assert type(one) is type(two)
-    if isinstance(one, Verdict) and isinstance(two, Verdict):
-        assert one.score == two.score
-
-
 @given(BALLOTS, st.sampled_from(list(VOTES)))
 def test_all_calls_are_kept(scores: list[float | None], vote: str) -> None:
     assert [call.score for call in voted(scores, vote).calls] == scores
