@@ -11,7 +11,7 @@ from extractbench_nb.construction.evidence_recall import Holders as Holders
 from extractbench_nb.construction.evidence_recall import evidence_recall
 from extractbench_nb.construction.retrieval import Chunk as Chunk
 from extractbench_nb.construction.retrieval import Documents as Documents
-from extractbench_nb.construction.retrieval import Retriever, split_documents
+from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.retrieval import texts_of as texts_of
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_comparison import TableComparison
@@ -36,7 +36,6 @@ __all__ = [
     "load",
     "read_answer",
     "rules_of",
-    "split_documents",
 ]
 
 if not TYPE_CHECKING:  # type checkers would accept any name

@@ -39,7 +39,6 @@ READING_KINDS = {
     "mended": "the text of the table was repaired",
     "thousands_joined": "numbers with unquoted thousands separators were put together",
     "thousands_ambiguous": "unquoted thousands separators can be put together in several ways",
-    "index_column": "a column that only numbers the rows was left out",
     "row_too_long": "a row has more fields than the header; they are in columns of their own",
     "row_too_short": "a row has fewer fields than the header",
     "header_repeated": "rows that repeat the header were left out",
@@ -312,7 +311,10 @@ class _Reader:
             body = others
         if delimiter == ",":
             body = self.with_thousands(body, len(header))
-        return self.named(*self.evened(*self.without_index(header, body)))
+        are_longer = bool(body) and all(len(row) == len(header) + 1 for row in body)
+        if are_longer and not any(row[-1].strip() for row in body):  # a comma at the end of each
+            body = [row[:-1] for row in body]
+        return self.named(*self.evened(header, body))
 
     def with_thousands(self, body: list[list[str]], width: int) -> list[list[str]]:
         """Put numbers together that commas have split, where that gives the header's width."""
@@ -327,25 +329,6 @@ class _Reader:
         if unclear:
             self.note("thousands_ambiguous", f"{plural(unclear, 'row')}: the first way was taken")
         return found
-
-    def without_index(
-        self, header: list[str], body: list[list[str]]
-    ) -> tuple[list[str], list[list[str]]]:
-        """Leave out a first column that only numbers the rows, or a last field that is blank."""
-        if not body:
-            return header, body
-        width = len(header)
-        are_longer = all(len(row) == width + 1 for row in body)
-        if are_longer and not any(row[-1].strip() for row in body):
-            return header, [row[:-1] for row in body]
-        numbers = [row[0].strip() for row in body if row]
-        if numbers not in [list(map(str, range(at, at + len(body)))) for at in (0, 1)]:
-            return header, body
-        is_named = width > 1 and header[0].casefold() in ("", "unnamed: 0", "index", "#")
-        if not (are_longer or is_named):
-            return header, body
-        self.note("index_column")
-        return header if are_longer else header[1:], [row[1:] for row in body]
 
     def evened(self, header: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
         """Give all rows as many fields as there are columns; nothing that is filled is lost."""

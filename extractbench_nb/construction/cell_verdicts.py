@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from itertools import chain, product
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -298,25 +297,20 @@ def _by_rules(
         return CellVerdict("correct", 1.0, "identical", 1.0)
     one, other = number_of(gold, column), number_of(predicted, column)
     if one is not None and other is not None:
-        return _NUMBERS[_equal(one, other, rules.numeric_tolerance)]
+        is_equal = one == other
+        if rules.numeric_tolerance and not is_equal:
+            allowed = rules.numeric_tolerance + 1e-5 * abs(float(other))
+            is_equal = abs(float(one) - float(other)) <= allowed
+        return _NUMBERS[is_equal]
     if text_key(gold) == text_key(predicted):
         return CellVerdict("correct", 1.0, "normalised", 1.0)
     if one is not None and column in numeric:
         return CellVerdict("incorrect", 0.0, "not_a_number")
-    return None if rules.cells == "judge" else _by_words(gold, predicted, rules)
-
-
-def _by_words(gold: str, predicted: str, rules: TableRules) -> CellVerdict:
+    if rules.cells == "judge":
+        return None
     if rules.cells == "exact":
         return CellVerdict("incorrect", 0.0, "text_differs")
     alike = released_similarity(gold, predicted)
     passes = round(alike) >= rules.threshold
     outcome = "correct" if passes else "incorrect"
     return CellVerdict(outcome, float(passes), "similarity", alike / 100)
-
-
-def _equal(gold: Decimal, predicted: Decimal, tolerance: float) -> bool:
-    if gold == predicted or not tolerance:
-        return gold == predicted
-    one, other = float(gold), float(predicted)
-    return abs(one - other) <= tolerance + 1e-5 * abs(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -92,18 +92,15 @@ class EvidenceRecall:
 
     def __repr__(self) -> str:
         """Return the recall of every `k`."""
-        lines = [f"EvidenceRecall of {self._counts}"]
+        absent = int((self.cells["status"] == "absent").sum())
+        cells = plural(len(self.cells), "gold cell")
+        lines = [f"EvidenceRecall of {cells}, {absent} of them in no document"]
         for row in self.by_k.to_dict("records"):
             share = "" if pd.isna(row["recall"]) else f"  {row['recall']:.3f}"
             lines.append(
                 f"  {row['k']:>5} chunks: {row['retrieved']} of {row['in_documents']}{share}"
             )
         return "\n".join(lines)
-
-    @property
-    def _counts(self) -> str:
-        absent = int((self.cells["status"] == "absent").sum())
-        return f"{plural(len(self.cells), 'gold cell')}, {absent} of them in no document"
 
 
 def evidence_recall(
@@ -168,7 +165,12 @@ def evidence_recall(
         raise InputError("k is empty; expected at least one number of chunks")
     texts = texts_of(documents)
     chunks, selected = _select(retriever, texts, query, counts)
-    cells = [cell for cell in _cells(gold) if cell[2].strip()]
+    cells = [
+        (row, str(column), text)
+        for row, values in enumerate(gold.itertuples(index=False, name=None))
+        for column, text in zip(gold.columns, map(text_of, values), strict=True)
+        if text.strip()
+    ]
     values = {value for _, _, value in cells}
     in_documents, in_chunks = (
         {value: holders.of(value) for value in values}
@@ -198,13 +200,6 @@ def evidence_recall(
         hits = sum(not kept.isdisjoint(in_chunks[value]) for *_, value in cells)
         recalls.append((count, len(cells), inside, hits, hits / inside if inside else None))
     return EvidenceRecall(CELL_COLUMNS.from_rows(rows), RECALL_COLUMNS.from_rows(recalls), query)
-
-
-def _cells(gold: pd.DataFrame) -> Iterator[tuple[int, str, str]]:
-    """Yield row, column and text of each cell, row by row."""
-    columns = [str(name) for name in gold.columns]
-    for row, values in enumerate(gold.itertuples(index=False, name=None)):
-        yield from ((row, name, text_of(v)) for name, v in zip(columns, values, strict=True))
 
 
 _Chunks: TypeAlias = list[tuple[str | None, int | None, str]]
@@ -268,23 +263,16 @@ class Holders:
     def of(self, value: str) -> list[int]:
         """Return the places of the texts that hold a value, ascending."""
         value = plain(value)
-        found = (
-            bisect_right(self._starts, place - 1) - 1
-            for place in self._search(value)
-            if self._is_bounded(place, value)
-        )
-        return list(dict.fromkeys(found))
-
-    def _search(self, value: str) -> Iterator[int]:
+        found: dict[int, None] = {}
         at = self._whole.find(value) if value else -1
         while at >= 0:
-            yield at
+            end = at + len(value)
+            before, after = self._whole[max(0, at - 2) : at], self._whole[end : end + 2]
+            # a part of a longer word or number is another value
+            if not (_continues(value[0], before[::-1]) or _continues(value[-1], after)):
+                found[bisect_right(self._starts, at - 1) - 1] = None
             at = self._whole.find(value, at + 1)
-
-    def _is_bounded(self, at: int, value: str) -> bool:
-        """Whether a value is not part of a longer word or number."""
-        before, after = self._whole[max(0, at - 2) : at], self._whole[at + len(value) :][:2]
-        return not (_continues(value[0], before[::-1]) or _continues(value[-1], after))
+        return list(found)
 
 
 def _continues(edge: str, beyond: str) -> bool:

@@ -143,33 +143,8 @@ def split_documents(
     """Cut documents into chunks of up to `chunk_size` characters.
 
     Cuts are made at paragraphs, else at lines, else at spaces, else anywhere (LangChain's
-    `RecursiveCharacterTextSplitter`).
-
-    Parameters
-    ----------
-    documents : TableTask, dict, list, str or path
-        A task; texts by name; texts or files; a folder; one text.
-    chunk_size : int, optional
-        Maximum number of characters of a chunk.
-    overlap : int, optional
-        Maximum number of characters that a chunk shares with the one before.
-
-    Returns
-    -------
-    list of Chunk
-        In the order of the documents: document, number (from 0 in each document), start, end
-        and text, without white space at its ends.
-
-    Raises
-    ------
-    InputError
-        If the sizes are not whole numbers with 0 <= overlap < chunk_size.
-
-    Examples
-    --------
-    >>> text = "one two three four five"
-    >>> [chunk.text for chunk in split_documents(text, chunk_size=13, overlap=6)]
-    ['one two three', 'three four', 'four five']
+    `RecursiveCharacterTextSplitter`). A chunk shares at most `overlap` characters with the one
+    before, and has no white space at its ends.
     """
     sizes = (chunk_size, overlap)
     if not all(type(size) is int for size in sizes) or not 0 <= overlap < chunk_size:
@@ -197,13 +172,6 @@ def words(text: str) -> list[str]:
 
     Case, width and thousands separators do not count; underscores separate words. Text without
     spaces between words (Chinese, Japanese) gives all pairs of neighbouring characters.
-
-    Examples
-    --------
-    >>> words("Net_Income: 1,284.6")
-    ['net', 'income', '1284.6']
-    >>> words("２０２０年营业收入")
-    ['2020', '年营', '营业', '业收', '收入']
     """
     found: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):

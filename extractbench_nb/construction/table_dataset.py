@@ -613,15 +613,7 @@ def aoe_columns(
 
 
 def split_record_id(record_id: str) -> tuple[str, str, str | None]:
-    """Split the id of an AOE record into domain, number of the task, and language.
-
-    Examples
-    --------
-    >>> split_record_id("financial_3_0_zh")
-    ('financial', '0', 'zh')
-    >>> split_record_id("academic_WikiText-103_1")
-    ('academic', '1', None)
-    """
+    """Split the id of an AOE record into domain, number of the task, and language."""
     domain, *rest = record_id.split("_")
     language = rest.pop() if len(rest) > 1 and rest[-1] in ("en", "zh") else None
     return domain, rest[-1] if rest else "", language

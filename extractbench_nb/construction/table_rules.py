@@ -193,13 +193,7 @@ def number_of(text: str, column: str = "") -> Decimal | None:
 
 
 def released_number(text: str) -> float:
-    """Read a number as AOE's released code does (commit 282e688d); NaN for any other text.
-
-    Examples
-    --------
-    >>> [released_number(text) for text in ("1,234", "7.65%", "2020年", "(5)", "")]
-    [1234.0, 0.0765, nan, nan, nan]
-    """
+    """Read a number as AOE's released code does (commit 282e688d); NaN for any other text."""
     plain = text.replace(",", "")
     try:
         return float(plain.replace("%", "")) / 100.0 if "%" in plain else float(plain)
@@ -226,13 +220,7 @@ def released_similarity(one: str, other: str) -> float:
 
 @lru_cache(maxsize=16_384)
 def text_key(text: str) -> str:
-    r"""Return what equal texts share: Unicode forms, case and white space are folded.
-
-    Examples
-    --------
-    >>> text_key("  ACME\u3000 Corp. ")
-    'acme corp.'
-    """
+    """Return what equal texts share: Unicode forms, case and white space are folded."""
     if text.isascii():
         return " ".join(text.casefold().split())
     return " ".join(normalize("NFKC", text).casefold().split())
@@ -315,14 +303,6 @@ def propose_keys(
 
     Amounts come last: two columns that name the rows together, such as company and year, are better
     than a column of sales that happens to have different values.
-
-    Examples
-    --------
-    >>> propose_keys({"sales": ["1", "1"], "name": ["a", "b"]}, ["name"])[0]
-    ['name']
-    >>> columns = {"sales": ["1", "2", "3"], "year": ["2020", "2021", "2021"], "name": list("aab")}
-    >>> propose_keys(columns, list(columns))[0]
-    ['name', 'year']
     """
     rows = max(map(len, gold.values()), default=0)
     texts = {name: [text_key(text) for text in column] for name, column in gold.items()}

@@ -14,7 +14,7 @@ from extractbench_nb.tables.compare_arrays import compare_tables
 from extractbench_nb.tables.detection import detect, detection_scores, page_tables
 from extractbench_nb.tables.detection import read_image as read_image
 from extractbench_nb.tables.grid_similarity import arrays_similarity as arrays_similarity
-from extractbench_nb.tables.grid_similarity import dilate, grits
+from extractbench_nb.tables.grid_similarity import grits
 from extractbench_nb.tables.grits_result import LEGEND as LEGEND
 from extractbench_nb.tables.grits_result import METRICS as METRICS
 from extractbench_nb.tables.grits_result import SIDES as SIDES
@@ -33,8 +33,9 @@ from extractbench_nb.tables.images import TableImage as TableImage
 from extractbench_nb.tables.images import TableImages as TableImages
 from extractbench_nb.tables.images import evaluate_images, load_images
 from extractbench_nb.tables.keep_curves import keep_curves, made_up_tables, pubtables
-from extractbench_nb.tables.objects import STRUCTURE_LABELS, crop, read_objects, to_objects
+from extractbench_nb.tables.objects import STRUCTURE_LABELS as STRUCTURE_LABELS
 from extractbench_nb.tables.objects import Words as Words
+from extractbench_nb.tables.objects import crop, read_objects, to_objects
 from extractbench_nb.tables.objects import detected_objects as detected_objects
 from extractbench_nb.tables.objects import detected_words as detected_words
 from extractbench_nb.tables.quality import align_texts, check_tables
@@ -46,7 +47,6 @@ from extractbench_nb.tables.table_formats import seen_csv as seen_csv
 from extractbench_nb.tables.table_formats import table_of_csv as table_of_csv
 
 __all__ = [
-    "STRUCTURE_LABELS",
     "GriTS",
     "ResolvedTable",
     "Table",
@@ -59,7 +59,6 @@ __all__ = [
     "crop",
     "detect",
     "detection_scores",
-    "dilate",
     "evaluate_images",
     "evaluate_tables",
     "from_objects",

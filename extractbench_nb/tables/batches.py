@@ -22,11 +22,10 @@ from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.compare_arrays import (
     COMPARISON_COLUMNS,
     TABLE_METRICS,
-    checked_options,
     compare_rows,
     usual_metrics,
 )
-from extractbench_nb.tables.grid_similarity import checked_names
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
 from extractbench_nb.tables.grits_result import SIDES
 from extractbench_nb.tables.quality import is_complex
 from extractbench_nb.tables.reading import keys_of, objects_of, read_records, read_table
@@ -254,12 +253,11 @@ class TableScores:
         return found
 
 
-def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
+def evaluate_tables(
     pairs: Any,
     *,
     metrics: str | Sequence[str] | None = None,
     variant: str = "paper",
-    max_teds_nodes: int | None = 20_000,
     tidy: bool = False,
     n_jobs: int = 1,
     progress: bool = False,
@@ -276,8 +274,6 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
         cells of all tables have boxes.
     variant : str, optional
         Variant of grid table similarity, as in `grits`.
-    max_teds_nodes : int or None, optional
-        As in `compare_tables`.
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
     n_jobs : int, optional
@@ -304,10 +300,10 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     TableScores(1 tables; mean grits_top 1.000, grits_con 0.875)
     """
     names = None if metrics is None else tuple(checked_names(metrics, TABLE_METRICS))
-    checked_options(variant, max_teds_nodes)
+    checked_variant(variant, GRITS_VARIANTS)
     workers = worker_count(n_jobs)
     about, read = _read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
-    task = partial(_score, names, variant, max_teds_nodes, tidy)
+    task = partial(_score, names, variant, tidy)
     scored = each_table(task, read, workers, progress)
     return table_scores(about, scored if names else _without_location(scored))
 
@@ -335,9 +331,7 @@ def _can_be_sent(item: Any) -> bool:
     return True
 
 
-def _score(
-    asked: tuple[str, ...] | None, variant: str, most: int | None, tidy: bool, pair: _Pair
-) -> Scored:
+def _score(asked: tuple[str, ...] | None, variant: str, tidy: bool, pair: _Pair) -> Scored:
     document, *sides = pair
     true = read_table(sides[0], name=f"{document}, true", tidy=tidy)
     names = asked or usual_metrics([true])
@@ -345,7 +339,7 @@ def _score(
         predicted = read_table(sides[1], name=f"{document}, predicted", tidy=tidy)
     except InputError as error:
         return unreadable(true, names, error)
-    return score_pair(document, true, predicted, names, variant, most)
+    return score_pair(document, true, predicted, names, variant)
 
 
 def unreadable(true: Table, names: Iterable[str], error: InputError) -> Scored:
@@ -360,13 +354,12 @@ def score_pair(
     predicted: Table,
     names: Iterable[str],
     variant: str,
-    most: int | None,
 ) -> Scored:
     """Score a pair of tables that are read; without the boxes that a metric needs, with a note."""
     rows = []
     for name in names:
         try:
-            (row,) = compare_rows(true, predicted, [name], variant, most)
+            (row,) = compare_rows(true, predicted, [name], variant)
         except InputError as error:
             if not str(error).startswith("predicted"):
                 raise InputError(f"{document}: {error}") from error

@@ -58,18 +58,7 @@ class Cell(NamedTuple):
     is_projected: bool = False
 
     def span_from(self, row: int, column: int) -> Box:
-        """Return the cell's extent in grid units, seen from one of the positions it covers.
-
-        Parameters
-        ----------
-        row, column : int
-            The position.
-
-        Returns
-        -------
-        tuple of float
-            x0, y0, x1, y1; (0, 0, 1, 1) for a cell that does not span.
-        """
+        """Return the cell's extent in grid units, seen from one of the positions it covers."""
         left, top = self.columns[0] - column, self.rows[0] - row
         return (left, top, self.columns[-1] - column + 1, self.rows[-1] - row + 1)
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
@@ -177,14 +176,9 @@ TABLE_METRICS = (
     *("adjacency", "bleu", "teds", "teds_structure", "exact", "exact_topology"),
 )
 _LOCATED = ("grits_loc", "grits_rawloc")
+#: Larger trees have no TEDS: without much in common, 15,000 nodes take about 8 seconds.
+_MOST_NODES = 20_000
 _Row: TypeAlias = tuple[float | None, float | None, float | None, str]
-
-
-def checked_options(variant: Any, max_teds_nodes: Any) -> None:
-    """Check the variant of grid table similarity and the limit of TEDS."""
-    checked_variant(variant, GRITS_VARIANTS)
-    if max_teds_nodes is not None and type(max_teds_nodes) is not int:
-        raise InputError(f"max_teds_nodes is {max_teds_nodes!r}; expected a whole number or None")
 
 
 def usual_metrics(tables: Iterable[Table]) -> tuple[str, ...]:
@@ -198,7 +192,6 @@ def compare_tables(
     metrics: str | Sequence[str] | None = None,
     *,
     variant: str = "paper",
-    max_teds_nodes: int | None = 20_000,
     tidy: bool = False,
 ) -> pd.DataFrame:
     """Compare two tables by all metrics that the paper names.
@@ -212,14 +205,10 @@ def compare_tables(
         adjacency relations of the content), ``bleu`` (BLEU-4 on structure tokens), ``teds`` and
         ``teds_structure`` (tree edit distance, with texts and without), ``exact`` and
         ``exact_topology`` (the same cells, with the same texts or not). By default all but
-        ``grits_rawloc``, and without ``grits_loc`` if a cell has no box.
+        ``grits_rawloc``, and without ``grits_loc`` if a cell has no box. Tables with more than
+        20,000 nodes (cells, rows and three more) have no ``teds``, and a note.
     variant : str, optional
         Variant of grid table similarity, as in `grits`; the other metrics have none.
-    max_teds_nodes : int or None, optional
-        Maximum number of nodes (cells, rows and three more) for TEDS; larger tables have no score,
-        and a note. None: no limit. If the tables have little in common, time is quadratic in the
-        number of nodes: 15,000 nodes take about 8 seconds, but less than a second if the tables are
-        alike.
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
 
@@ -242,7 +231,7 @@ def compare_tables(
     >>> found["score"].to_dict()
     {'teds': 0.96, 'exact': 0.0}
     """
-    checked_options(variant, max_teds_nodes)
+    checked_variant(variant, GRITS_VARIANTS)
     tables = read_pair(true, predicted, tidy=tidy)
     if metrics is None:
         located = all(table.has_boxes for table in tables)
@@ -250,14 +239,12 @@ def compare_tables(
         names = [name for name in TABLE_METRICS if name not in left_out]
     else:
         names = checked_names(metrics, TABLE_METRICS)
-    found = COMPARISON_COLUMNS.from_rows(compare_rows(*tables, names, variant, max_teds_nodes))
+    found = COMPARISON_COLUMNS.from_rows(compare_rows(*tables, names, variant))
     found.index = pd.Index(names, name="metric", dtype=object)
     return found
 
 
-def compare_rows(
-    true: Table, predicted: Table, names: Sequence[str], variant: str, max_teds_nodes: int | None
-) -> list[_Row]:
+def compare_rows(true: Table, predicted: Table, names: Sequence[str], variant: str) -> list[_Row]:
     """Return score, precision, recall and note of each metric, as in `compare_tables`."""
     anew = true.rebuilt(), predicted.rebuilt()
     rows: list[_Row] = []
@@ -275,8 +262,8 @@ def compare_rows(
         elif name.startswith("exact"):
             same = exact_match(*anew, topology_only=name == "exact_topology")
             row = float(same), None, None, ""
-        elif max_teds_nodes is not None and (nodes := max(map(count_nodes, anew))) > max_teds_nodes:
-            row = None, None, None, f"{nodes:,} nodes, more than {max_teds_nodes:,}"
+        elif (nodes := max(map(count_nodes, anew))) > _MOST_NODES:
+            row = None, None, None, f"{nodes:,} nodes, more than {_MOST_NODES:,}"
         else:
             score = teds(*anew, structure_only=name == "teds_structure")
             row = score, None, None, ""

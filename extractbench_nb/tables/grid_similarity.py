@@ -50,40 +50,12 @@ def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> 
 def dilate(table: Any) -> Table:
     """Give each cell the box of the rows and columns that it covers, without gaps in between.
 
-    Parameters
-    ----------
-    table : Table, or an input of `read_table`
-        The table; some of its cells may have no box.
-
-    Returns
-    -------
-    Table
-        The same cells with new boxes, including those without a box before.
-
-    Raises
-    ------
-    InputError
-        The table is invalid; no cell has a box; or rows, or columns, are not in the order of their
-        boxes (x and y grow to the right and down), so that one would have a negative height or
-        width.
-
-    Notes
-    -----
     Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
     rows move until they meet halfway, also if they overlap. A row extends from the top to the
     bottom of the cells that span this row only. The paper does not define the extent of rows
     without such cells: here they share the space between their neighbours equally, even if there
     is none. The first and the last row extend to the edge of the box around all cells. Columns are
-    treated in the same way.
-
-    Examples
-    --------
-    >>> cells = [
-    ...     {"row_nums": [0], "column_nums": [0], "bbox": [0, 0, 10, 5]},
-    ...     {"row_nums": [1], "column_nums": [0], "bbox": [2, 7, 12, 9]},
-    ... ]
-    >>> [cell.box for cell in dilate(cells).cells]
-    [(0.0, 0.0, 12.0, 6.0), (0.0, 6.0, 12.0, 9.0)]
+    treated in the same way. Rows or columns that are not in the order of their boxes are an error.
     """
     found = read_table(table).rebuilt()
     if not found.cells:
@@ -623,8 +595,8 @@ def grits(
     metrics : str or sequence of str, optional
         ``top`` (topology: which positions a cell covers), ``con`` (content: its text), ``loc``
         (location: its box) and ``rawloc`` (the predicted boxes as a model gave them, against the
-        true ones dilated, see `dilate`). By default the first three, without ``loc`` if a cell has
-        no box.
+        true ones dilated until rows and columns meet). By default the first three, without
+        ``loc`` if a cell has no box.
     variant : str, optional
         ``"paper"``: intersection over union, and the longest common subsequence.
         ``"paper_substring"``: the longest common substring, as the paper's text has it.

@@ -26,9 +26,9 @@ from extractbench_nb.tables.batches import (
     unreadable,
 )
 from extractbench_nb.tables.cells import is_share
-from extractbench_nb.tables.compare_arrays import TABLE_METRICS, checked_options
+from extractbench_nb.tables.compare_arrays import TABLE_METRICS
 from extractbench_nb.tables.detection import read_image, score_detections, task_labels
-from extractbench_nb.tables.grid_similarity import checked_names
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
 from extractbench_nb.tables.keep_curves import pubtables
 from extractbench_nb.tables.objects import (
     STRUCTURE_LABELS,
@@ -422,7 +422,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     if not is_share(threshold):
         raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
     names = tuple(checked_names(metrics, TABLE_METRICS))
-    checked_options(variant, None)
+    checked_variant(variant, GRITS_VARIANTS)
     answer_of = predicted.get if isinstance(predicted, Mapping) else lambda *_: predicted
     items = [(known[name], answer_of(name, _NOTHING)) for name in known]
     task = partial(_score_image, names, variant, threshold)
@@ -475,13 +475,13 @@ def _score_image(
             elif true.size and not predicted.size:
                 problems.append(f"no predicted row or column with a score from {threshold}")
             raw, other = (raw_grid(side, threshold=threshold) for side in (image.objects, given))
-            (row,) = score_pair(image.id, raw, other, ["grits_loc"], variant, None).rows
+            (row,) = score_pair(image.id, raw, other, ["grits_loc"], variant).rows
             rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
         else:
             predicted = read_table(given, name=f"{image.id}, predicted")
     except InputError as error:
         return unreadable(true, names, error), sides or (objects, _NO_OBJECTS)
-    scored = score_pair(image.id, true, predicted, others, variant, None)
+    scored = score_pair(image.id, true, predicted, others, variant)
     rows |= {row[0]: row for row in scored.rows}
     ordered = [rows.get(name, (name, None, None, None, "no objects")) for name in names]
     more = [f"{len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []

@@ -16,11 +16,10 @@ from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole, table_of_cells
 from extractbench_nb.tables.compare_arrays import (
     TABLE_METRICS,
-    checked_options,
     compare_rows,
     usual_metrics,
 )
-from extractbench_nb.tables.grid_similarity import checked_names
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
 from extractbench_nb.tables.quality import list_of_tables
 from extractbench_nb.tables.reading import read_table
 
@@ -242,9 +241,7 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     modes: str | Sequence[str] = KEEP_MODES,
     rates: float | Sequence[float] = _RATES,
     seed: int = 0,
-    rebuilt: bool = False,
     variant: str = "paper",
-    max_teds_nodes: int | None = 20_000,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Score random parts of tables against the whole; each line is kept with probability x.
@@ -266,14 +263,8 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     seed : int, optional
         0 and up. One number is drawn for each row and column; a line is kept if it is below x, so
         that the parts for a greater x contain those for a smaller one.
-    rebuilt : bool, optional
-        Whether a cell spans only its lines that are kept. By default GriTS scores a substructure,
-        in which each position keeps its cell with its full span; all other metrics get the rebuilt
-        table.
     variant : str, optional
         Variant of grid table similarity, as in `grits`.
-    max_teds_nodes : int or None, optional
-        As in `compare_tables`.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -292,10 +283,12 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
 
     Notes
     -----
-    Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2022). GriTS scores a
+    substructure, in which each position keeps its cell with its full span; for all other metrics
+    cells span only the lines that are kept.
     """
     chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
-    checked_options(variant, max_teds_nodes)
+    checked_variant(variant, GRITS_VARIANTS)
     if not is_whole(seed) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number from 0")
     originals = [
@@ -320,11 +313,8 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
                 for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
             ]
             lines = [np.flatnonzero(flags).tolist() for flags in masks]
-            anew = table.part(*lines)
-            part = anew if rebuilt else table.part(*lines, rebuilt=False)
-            for name in names:
-                predicted = part if name.startswith("grits_") else anew
-                (row,) = compare_rows(table, predicted, [name], variant, max_teds_nodes)
+            part = table.part(*lines, rebuilt=False)
+            for name, row in zip(names, compare_rows(table, part, names, variant), strict=True):
                 totals[mode, x, name].append(row[:3])
             share = float(np.prod([flags.mean() for flags in masks]))
             totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))

@@ -308,14 +308,14 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         In the form of `read_objects`, with score 1: the table, its columns and rows without gaps
-        (see `dilate`), the header from its first to its last row, projected row headers, and other
-        cells that span several rows or columns and are not blank.
+        (neighbours meet halfway), the header from its first to its last row, projected row
+        headers, and other cells that span several rows or columns and are not blank.
 
     Raises
     ------
     InputError
-        As for `dilate`: no cell has a box, or the boxes contradict the order of rows or columns; or
-        `padding` is not a number of 0 or more.
+        No cell has a box, or the boxes contradict the order of rows or columns; or `padding` is not
+        a number of 0 or more.
 
     Notes
     -----

@@ -119,7 +119,6 @@ _CODE = re.compile(r"`<[^`\n]{1,200}`")
 _TABLE_BEGIN = re.compile(_PREFIX + r"table[\s/>]", re.IGNORECASE)
 _ROW_BEGIN = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|tr|td|th|caption)[\s/>]", re.IGNORECASE)
 _TABLE_END = re.compile(r"</(?:[a-z][\w.-]*:)?table\s*+>", re.IGNORECASE)
-_ESCAPED_TAG = re.compile(r"&(?:lt|#60|#x3c);(?:table|tr)(?:\s|/|&(?:gt|#62|#x3e);)", re.IGNORECASE)
 _NUMBER = re.compile(r"[ \t\n\f\r]*\+?([0-9]+)")
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 
@@ -142,13 +141,6 @@ def has_cell_tag(text: str) -> bool:
 def _without_code(text: str) -> str:
     """Replace tags in backticks by spaces."""
     return _CODE.sub(lambda code: " " * len(code[0]), text)
-
-
-def unescaped(text: str) -> str | None:
-    """Unescape a text that is escaped HTML; None for any other text."""
-    if looks_like_html(text) or has_cell_tag(text) or not _ESCAPED_TAG.search(text):
-        return None
-    return unescape(text)
 
 
 def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
@@ -370,7 +362,7 @@ def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
     return number
 
 
-_DELIMITERS = ",;\t|"
+_DELIMITERS = ",;\t"
 #: Means "no delimiter": a character that does not occur in text.
 _NONE = "\x1f"
 #: Number of records in which the delimiter is searched.
@@ -407,18 +399,20 @@ def seen_csv(text: str) -> Seen | None:
     if len(lines) > 1:
         found = [seen for one in _DELIMITERS if (seen := _seen_by(lines, text, one)) is not None]
         return max(found, key=lambda seen: _agreement(seen.text, str(seen.delimiter)), default=None)
-    is_divided = re.search(r"[\t|]|[,;](?! )", _DIGIT_GROUPS.sub("", text))
+    is_divided = re.search(r"\t|[,;](?! )", _DIGIT_GROUPS.sub("", text))
     if not is_divided or _is_sentence(text):
         return None
     delimiter = _delimiter(text)
-    is_wordy = len(_WORD.findall(text)) > _FEW_WORDS * len(text.split(delimiter))
-    is_prose = delimiter == "|" and is_wordy
-    return None if delimiter == _NONE or is_prose else Seen("csv", text, (), delimiter)
+    return None if delimiter == _NONE else Seen("csv", text, (), delimiter)
 
 
 def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
-    first, stop = _outside(lines, delimiter)
-    if (first, stop) != (0, len(lines)):
+    usual = _consistency(text, delimiter)[1]
+    apart = [_is_apart(line, delimiter, usual) for line in lines]
+    first, stop = leading(apart), len(lines) - leading(apart[::-1])
+    if first >= stop:
+        first, stop = 0, len(lines)
+    elif stop - first < len(lines):
         text = "\n".join(lines[first:stop])
     share, _, count = _consistency(text, delimiter)
     if count < 2 or share <= 0.5 or _is_prose(lines[first:stop], delimiter):  # noqa: PLR2004
@@ -430,15 +424,6 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
         if any(part)
     )
     return Seen("csv", text, tuple(notes), delimiter)
-
-
-def _outside(lines: list[str], delimiter: str) -> tuple[int, int]:
-    """Find the range of lines with records: the first, and the one after the last."""
-    usual = _consistency("\n".join(lines), delimiter)[1]
-    apart = [_is_apart(line, delimiter, usual) for line in lines]
-    first = leading(apart)
-    stop = len(lines) - leading(apart[::-1])
-    return (first, stop) if first < stop else (0, len(lines))
 
 
 def _is_apart(line: str, delimiter: str, usual: int) -> bool:
@@ -458,7 +443,7 @@ def _is_sentence(line: str) -> bool:
 
 def _is_prose(lines: list[str], delimiter: str) -> bool:
     """Whether lines are sentences or a list, and their delimiters punctuation."""
-    if delimiter in "\t|":
+    if delimiter == "\t":
         return False
     sample = _QUOTED.sub("", "\n".join(lines[:_LOOKED_AT])).split("\n")
     filled = [_DIGIT_GROUPS.sub("", line) for line in sample if line.strip()]
@@ -620,18 +605,14 @@ def _ruled(lines: list[str]) -> Iterator[_PipeTable]:
 def _without_rule(lines: list[str]) -> Iterator[_PipeTable]:
     """Find rows between bars, of which the first two have the same width."""
     is_only = len(list(islice(filter(_has_words, lines), 2))) == 1
-    for is_barred, group in groupby(range(len(lines)), lambda n: _is_barred(lines[n])):
+    bars = [len(bare) > 1 and bare[0] == bare[-1] == "|" for bare in map(str.strip, lines)]
+    for is_barred, group in groupby(range(len(lines)), lambda n: bars[n]):
         used = list(group) if is_barred else []
         rows = [_fields(lines[n]) for n in used]
         widths = {len(row) for row in rows[:2]}
         if (len(rows) > 1 or is_only) and len(widths) == 1 and widths != {1}:
             note = "no row of dashes: the first row is taken for the header"
             yield _PipeTable(rows, used, note)
-
-
-def _is_barred(line: str) -> bool:
-    bare = line.strip()
-    return len(bare) > 1 and bare[0] == bare[-1] == "|"
 
 
 def _is_rule(line: str, header: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.constructing import construct
 from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.table_batches import evaluate_tables
@@ -263,3 +264,54 @@ def test_no_rating(server: LLMServer, judge: LLMJudge, reply: Reply | str) -> No
     assert rated.summary["quality_problem"].str.contains("test-model").all()
     assert rated.by_run["quality"].isna().all()
     assert rated.judge_calls["error"].notna().all()
+
+
+# --- a model as judge of columns, rows and cells ---
+
+GOLD = "case,crime,note\nFirst case,bribery,x\nSecond case,theft,y\n"
+ANSWER = "```csv\nCase No,crime,note\nFirst case,taking bribes,x\nThe second one,theft,y\n```"
+
+
+def accept(request: Request) -> Reply:
+    """Accept the two renamings, the paraphrase and the key that is described."""
+    same = {("case", "Case No"), ("bribery", "taking bribes"), ("Second case", "The second one")}
+    texts = tuple(json.loads(request.quoted[name]) for name in ("gold", "predicted"))
+    return answer(float(texts in same), "as listed")
+
+
+def test_columns_rows_and_cells_are_asked_about(server: LLMServer, judge: LLMJudge) -> None:
+    server.respond = accept
+    found = compare(GOLD, ANSWER, keys="case", judge=judge)
+    assert found.columns["rule"].tolist() == ["judge", "name", "name"]
+    assert found.rows["rule"].tolist() == ["exact", "judge"]
+    assert found.summary["cell_f1"] == 1.0
+    calls = found.judge_calls
+    assert set(calls["field"]) == {"[].column", "[].key", "[].crime"}
+    assert found.summary["llm_calls"] == len(calls) == len(server.requests)
+    assert found.cells.loc[0, "reasoning"] == "as listed"
+    again = compare(GOLD, ANSWER, keys="case", judge=judge)
+    assert len(server.requests) == len(calls)
+    assert again.judge_calls["cached"].all()
+
+
+def test_aoe_asks_about_keys_that_are_a_little_alike(server: LLMServer, judge: LLMJudge) -> None:
+    server.respond = accept
+    answer_text = ANSWER.replace("Case No", "case")
+    found = compare(GOLD, answer_text, keys="case", judge=judge, profile="aoe")
+    assert found.rows["rule"].tolist() == ["exact", "judge"]
+    assert found.summary["cell_f1"] == 1.0
+    assert set(found.judge_calls["field"]) == {"[].key", "[].crime"}
+
+
+@pytest.mark.parametrize("profile", ["strict", "aoe"])
+def test_a_model_that_is_down_never_raises_a_score(
+    server: LLMServer, judge: LLMJudge, profile: str
+) -> None:
+    text = ANSWER.replace("Case No", "case") if profile == "aoe" else ANSWER
+    server.respond = lambda _: failure(500, "down")
+    down = compare(GOLD, text, keys="case", judge=judge, profile=profile)
+    server.respond = accept
+    up = compare(GOLD, text, keys="case", judge=judge, profile=profile)
+    assert down.summary["cell_f1"] <= up.summary["cell_f1"]
+    assert "judge_failed" in set(down.warnings["kind"])
+    assert down.judge_calls["error"].notna().any()

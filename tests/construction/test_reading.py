@@ -83,8 +83,6 @@ CASES: list[tuple[str, str, list[list[str]], list[str], str | None]] = [
         ["thousands_joined", "thousands_ambiguous"],
         "fence_missing",
     ),
-    ("index with a name", ",k,v\n0,a,1\n1,b,2", ROWS, ["index_column"], "fence_missing"),
-    ("index without one", "k,v\n1,a,1\n2,b,2", ROWS, ["index_column"], "fence_missing"),
     (
         "more fields than names",
         "k,v\na,1,x\nb,2,y",

@@ -4,7 +4,13 @@ import pandas as pd
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.compare_arrays import COMPARISON_COLUMNS, TABLE_METRICS, compare_tables
+from extractbench_nb.tables.cells import Cell, Table, table_of_cells
+from extractbench_nb.tables.compare_arrays import (
+    COMPARISON_COLUMNS,
+    TABLE_METRICS,
+    compare_tables,
+    exact_match,
+)
 from extractbench_nb.tables.grid_similarity import grits
 
 Cells = list[dict[str, Any]]
@@ -76,11 +82,11 @@ def test_grits_are_those_of_grits(variant: str) -> None:
     assert found.to_numpy(dtype=float) == pytest.approx(expected.to_numpy())
 
 
-def test_large_tables_have_no_tree_distance() -> None:
-    found = compare_tables(TRUE, PREDICTED, ["teds", "teds_structure", "exact"], max_teds_nodes=10)
+def test_large_tables_have_no_tree_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("extractbench_nb.tables.compare_arrays._MOST_NODES", 10)
+    found = compare_tables(TRUE, PREDICTED, ["teds", "teds_structure", "exact"])
     assert found["score"].isna().tolist() == [True, True, False]
     assert found["note"].tolist() == ["11 nodes, more than 10"] * 2 + [""]
-    assert compare_tables(TRUE, PREDICTED, ["teds"], max_teds_nodes=11)["score"].notna().all()
 
 
 @pytest.mark.parametrize(
@@ -93,3 +99,29 @@ def test_large_tables_have_no_tree_distance() -> None:
 def test_bad_arguments(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         compare_tables(*arguments)
+
+
+A, B = Cell((0,), (0,), "a"), Cell((0,), (1,), "b")
+ONE_ROW = table_of_cells([A, B])
+EMPTY_TABLE = table_of_cells([])
+
+
+@pytest.mark.parametrize(
+    "other, same, same_topology",
+    [
+        (table_of_cells([A, B]), True, True),
+        (table_of_cells([B, A]), True, True),
+        (table_of_cells([A._replace(box=(0, 0, 1, 1), is_header=True), B]), True, True),
+        (table_of_cells([A, B._replace(text="B")]), False, True),
+        (table_of_cells([A, B._replace(text="b ")]), False, True),
+        (table_of_cells([A]), False, False),
+        (table_of_cells([A._replace(columns=(0, 1))]), False, False),
+        (table_of_cells([A, B._replace(rows=(1,), columns=(0,))]), False, False),
+        (table_of_cells([A, B, B]), False, False),
+        (EMPTY_TABLE, False, False),
+    ],
+)
+def test_exact_match(other: Table, same: bool, same_topology: bool) -> None:
+    for pair in ((ONE_ROW, other), (other, ONE_ROW)):
+        assert exact_match(*pair) is same
+        assert exact_match(*pair, topology_only=True) is same_topology

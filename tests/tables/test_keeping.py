@@ -1,5 +1,6 @@
-"""Parts of tables: a share that is kept at random is what recall says."""
+"""Parts of tables: a share that is kept at random is what recall says; the printed figures."""
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -65,18 +66,11 @@ def test_the_same_seed_is_the_same() -> None:
     assert not one.equals(other)
 
 
-def test_spans_are_kept_or_cut() -> None:
-    """A cell over both columns: kept whole, it is found; cut, it is another one."""
+def test_spans_are_kept() -> None:
+    """A cell over both columns is kept whole, and so it is found."""
     html = "<table><tr><td colspan=2>a</td></tr><tr><td>b</td><td>c</td></tr></table>"
-    whole, cut = (
-        xb.tables.keep_curves(
-            [html] * 200, metrics="grits_top", rates=[0.5], modes=["columns"], rebuilt=r
-        )
-        for r in (False, True)
-    )
-    of_top = [f.set_index("metric").loc["grits_top"] for f in (whole, cut)]
-    assert of_top[0]["precision"] == 1.0
-    assert of_top[1]["precision"] < 0.95
+    found = xb.tables.keep_curves([html] * 200, metrics="grits_top", rates=[0.5], modes=["columns"])
+    assert found.set_index("metric").loc["grits_top", "precision"] == 1.0
 
 
 CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
@@ -99,3 +93,18 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
 def test_bad_input(tables: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
         xb.tables.keep_curves(tables, **options)
+
+
+def test_the_mean_of_the_parts_is_the_printed_one() -> None:
+    """To the third digit, as far as three digits of the parts allow."""
+    found = xb.tables.pubtables(3).set_index("split")
+    parts, printed = found.loc["all (from the parts)"], found.loc["all"]
+    assert parts.tolist() == pytest.approx(printed.tolist(), abs=0.001)
+    assert xb.tables.pubtables(2)["task"].tolist() == ["TD", "TSR + FA"]
+
+
+@pytest.mark.parametrize("number", [4, [3], None, True])
+def test_no_such_table(number: Any) -> None:
+    message = re.escape(f"no table {number!r} of results; choose 2 or 3")
+    with pytest.raises(xb.InputError, match=message):
+        xb.tables.pubtables(number)

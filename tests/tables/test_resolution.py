@@ -17,24 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.canonical import (
-    canonicalize,
-)
-from extractbench_nb.tables.cells import (
-    Cell,
-    Table,
-    header_rows,
-    table_of_cells,
-)
-from extractbench_nb.tables.grid_similarity import (
-    grits,
-)
-from extractbench_nb.tables.keep_curves import (
-    made_up_tables,
-)
-from extractbench_nb.tables.objects import (
-    to_objects,
-)
+from extractbench_nb.tables.canonical import canonicalize
+from extractbench_nb.tables.cells import Cell, Table, header_rows, table_of_cells
+from extractbench_nb.tables.grid_similarity import grits
+from extractbench_nb.tables.keep_curves import made_up_tables
+from extractbench_nb.tables.objects import to_objects
 from extractbench_nb.tables.resolution import (
     CHANGE_COLUMNS,
     STEPS,

@@ -124,7 +124,6 @@ OBJECTS: dict[str, tuple[Any, list[list[str]]]] = {
     "an empty array beside": ({"notes": [], "lines": [{"a": 1, "b": 2}]}, AB),
     "one down": ({"title": "x", "table": {"header": ["a", "b"], "rows": [[1, 2]]}}, AB),
     "column_names": ({"column_names": ["a", "b"], "rows": [[1, 2]]}, AB),
-    "columns with a name": ({"columns": [{"name": "a"}, {"name": "b"}], "data": [[1, 2]]}, AB),
     "columns and no row": ({"columns": ["a", "b"], "data": []}, AB[:1]),
     "columns": ({"Y": [2020, 2021], "S": [5, None]}, [["Y", "S"], ["2020", "5"], ["2021", ""]]),
     "no row": ({"title": "x", "rows": [], "notes": ["y"]}, [[]]),
