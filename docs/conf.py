@@ -46,6 +46,7 @@ extensions = [
     "metric_pages",
     "api_pages",
     "frame_pages",
+    "room_pages",
 ]
 
 # Notebooks are executed and their outputs compared by `make notebooks`, not here.

@@ -1,10 +1,10 @@
-"""Draw the imports between packages as docs/explanation/packages.svg.
+"""Draw the imports between rooms as docs/explanation/rooms.svg.
 
     python scripts/draw_architecture.py
 
-A line goes from a package down to one that it imports. Lines that follow from others are left out:
-where A imports B and B imports C, an import of C by A is not drawn. So are the small modules that
-everything may import.
+A line goes from a room down to one that it imports. Lines that follow from others are left out: if
+A imports B and B imports C, an import of C by A is not drawn. So are the errors, which every room
+imports.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from pathlib import Path
 
 import grimp
 
-PICTURE = Path(__file__).parents[1] / "docs" / "explanation" / "packages.svg"
+PICTURE = Path(__file__).parents[1] / "docs" / "explanation" / "rooms.svg"
 ROOT = "extractbench_nb"
+NO_ROOMS = {f"{ROOT}.{name}" for name in ("__main__", "_version", "errors")}
 #: Sizes in pixels of the picture.
 BOX_HEIGHT, ROW_HEIGHT, GAP, MARGIN = 32, 62, 22, 14
 #: Rounds in which rows are sorted, and those in which nodes only move.
@@ -26,22 +27,22 @@ STYLE = """
   path { fill: none; stroke: #6b7f94; stroke-width: 1.4; }
 """
 
-#: A node of the drawing: a package, or a place in a row where a long line passes.
+#: A node of the drawing: a room, or a place in a row where a long line passes.
 Node = tuple[str, str]
 
 
-def imports_of_packages() -> dict[str, set[str]]:
-    """Return which packages each package imports."""
+def imports_of_rooms() -> dict[str, set[str]]:
+    """Return which rooms each room imports."""
     graph = grimp.build_graph(ROOT)
-    packages = {name for name in graph.find_children(ROOT) if graph.find_children(name)}
+    rooms = set(graph.find_children(ROOT)) - NO_ROOMS
     found: dict[str, set[str]] = {}
-    for name in packages:
+    for name in rooms:
         imported = {
             ".".join(target.split(".")[:2])
             for module in {name, *graph.find_descendants(name)}
             for target in graph.find_modules_directly_imported_by(module)
         }
-        found[name] = (imported & packages) - {name}
+        found[name] = (imported & rooms) - {name}
     return {_short(name): {_short(other) for other in others} for name, others in found.items()}
 
 
@@ -63,7 +64,7 @@ def reduced(imports: dict[str, set[str]]) -> dict[str, set[str]]:
 def rows_of(imports: dict[str, set[str]]) -> tuple[list[list[Node]], list[tuple[Node, Node]]]:
     """Return rows of nodes from the lowest up, and the lines between neighbouring rows.
 
-    A package is one row above the highest package that it imports. A line over several rows passes
+    A room is one row above the highest room that it imports. A line over several rows passes
     through a node of its own in each row between.
     """
 
@@ -124,7 +125,7 @@ def placed(rows: list[list[Node]], lines: list[tuple[Node, Node]]) -> dict[Node,
 
 def drawing() -> str:
     """Return the SVG text; the same for the same imports."""
-    imports = reduced(imports_of_packages())
+    imports = reduced(imports_of_rooms())
     rows, lines = rows_of(imports)
     at = placed(rows, lines)
     left = min(at[node] - width_of(node) / 2 for node in at) - MARGIN
@@ -159,7 +160,7 @@ def drawing() -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
-        f'role="img"><title>Imports between packages</title><desc>{listed}</desc>\n'
+        f'role="img"><title>Imports between rooms</title><desc>{listed}</desc>\n'
         f"<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
     )
 

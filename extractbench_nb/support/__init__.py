@@ -1,1 +1,1 @@
-"""support."""
+"""Files, concurrency, token counts, texts, HTML nodes, moved names: nothing domain-specific."""
