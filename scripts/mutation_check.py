@@ -37,13 +37,12 @@ PACKAGE = "extractbench_nb"
 AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "scoring": (
         (
-            "engine/scoring.py",
-            "engine/pairing.py",
-            "engine/traversal.py",
-            "engine/records.py",
-            "engine/accepted.py",
-            "engine/strict_rules.py",
-            "schema/nodes.py",
+            "core/scoring.py",
+            "core/pairing.py",
+            "core/traversal.py",
+            "core/records.py",
+            "core/accepted.py",
+            "core/schema/schema_nodes.py",
         ),
         (
             "evaluation/test_[fjsu]*.py",
@@ -56,21 +55,31 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "alignment": (
         (
-            "engine/similarity.py",
-            "engine/assignment.py",
-            "engine/bounds.py",
-            "engine/proxy.py",
-            "engine/llm_alignment.py",
-            "engine/questions.py",
+            "core/similarity.py",
+            "core/alignment.py",
+            "core/proxy.py",
+            "judges/model_aligner.py",
         ),
         ("engine", "judges/llm/test_aligning.py", "evaluation/test_[su]*.py", "parity"),
     ),
     "metrics": (
-        ("field_metrics", "language/dates.py", "language/quantities.py", "language/text.py"),
+        (
+            "core/field_metrics",
+            "core/text/dates.py",
+            "core/text/quantities.py",
+            "support/folding.py",
+        ),
         ("field_metrics", "evaluation/test_[js]*.py", "compat", "parity"),
     ),
     "judges": (
-        ("judges", "language/names.py", "language/rewording.py", "language/tokens.py"),
+        (
+            "judges",
+            "core/text/offline_judge.py",
+            "core/text/differences.py",
+            "core/text/people.py",
+            "core/text/rewording.py",
+            "core/text/word_tokens.py",
+        ),
         ("judges/test_*.py", "evaluation/test_judged.py", "judges"),
     ),
     "stats": (("stats",), ("stats",)),
@@ -82,7 +91,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 #: Data and drawing: a change there is seen by the eye or by nobody.
 LEFT_OUT = re.compile(
-    r"lexicon|tables/drawing|tables/(curves|batches)|benchmark/paper_(layout|errata)|__init__"
+    r"lexicon|tables/(keep_curves|batches)|benchmark/paper_(tables|errata)|__init__"
 )
 SECONDS_OF_A_HANG = 1800.0
 
