@@ -220,8 +220,7 @@ class Origin:
         if cell.predicted is None:
             raise InputError(f"{cell.name}: it has no output to evaluate")
         schema = self.plan.schemas[cell.schema_key]
-        accepted = self.plan.accepted.get(document, ())
-        options = {**self.options, "accepted": accepted}
+        options = {**self.options, "accepted": self.plan.accepted.get(document)}
         return evaluate(schema, self.plan.gold(cell), cell.predicted, **options)
 
     def inputs(self, run: str, document: str) -> Inputs:

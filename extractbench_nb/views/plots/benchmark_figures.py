@@ -130,11 +130,12 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             if np.isfinite(value):
                 shift = (-8 if value < end else 8, 0)
                 drawing.note(ax, drawing.number(value), (value, row), shift, color=colour, **side)
-    ax.set_xscale("log")
-    drawing.log_numbers(ax.xaxis)
     drawing.row_labels(ax, frame.index)
     known = pair.to_numpy()[np.isfinite(pair) & (pair > 0)]
-    if len(known):  # room for the numbers at both ends
+    if len(known):
+        ax.set_xscale("log")
+        drawing.log_numbers(ax.xaxis)
+        # room for the numbers at both ends
         share = min(_NUMBER / drawing.inner(ax), 0.4)
         edge = max(np.ptp(np.log(known)), 0.5) * share / (1 - 2 * share)
         ax.set_xlim(known.min() * np.exp(-edge), known.max() * np.exp(edge))
