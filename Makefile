@@ -91,7 +91,7 @@ lint: $(VENV)/.test  ## ruff: rules and formatting
 types: $(VENV)/.test  ## mypy, strict, on the package
 	$(BIN)/mypy
 
-imports: $(VENV)/.test  ## the order of imports between the packages
+imports: $(VENV)/.test  ## the walls between the rooms
 	$(BIN)/lint-imports
 
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=2 \
