@@ -22,7 +22,7 @@ def moved_hint(old: str) -> str:
     if old not in rows:
         return ""
     new, note = rows[old]["new"], rows[old]["note"]
-    hint = f"{old} is now {new}" if new else f"{old} is gone"
+    hint = f"{old} is now {new}" if new else f"{old} is no longer available"
     inside = (row for name, row in rows.items() if new and name.startswith(f"{old}."))
     example = next((row for row in inside if row["new"].startswith(f"{new}.")), None)
     if example:

@@ -64,7 +64,7 @@ def first_unknown(name: str) -> str:
     [
         ("xb.paper.table", "xb.paper.table is now xb.benchmark.table"),
         ("xb.paper", "xb.paper is now xb.benchmark, e.g. xb.paper.claims is now "),
-        ("xb.gold.SUSPECT_KINDS", "xb.gold.SUSPECT_KINDS is gone. The kinds are listed in "),
+        ("xb.gold.SUSPECT_KINDS", "xb.gold.SUSPECT_KINDS is no longer available. The kinds are listed in "),
         ("xb.nothing", ""),
     ],
 )
