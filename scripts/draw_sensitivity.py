@@ -24,7 +24,6 @@ import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.views.plots.axes import BLUE, GREY, INK, VERMILLION
-from extractbench_nb.views.plots.evaluation_figures import name_lines
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -247,6 +246,32 @@ _STYLES: Mapping[str, dict[str, Any]] = {
     "unclear": {"color": GREY, "label": "unclear", "linestyle": "--"},
     "changed": {"color": VERMILLION, "label": "meaning changed: should fall"},
 }
+
+
+def name_lines(ax: Any, ends: list[tuple[str, float, str]]) -> None:
+    """Label lines at their right ends, from the lowest up, without overlaps."""
+    gap = 13.0 / (ax.get_window_extent().height / ax.figure.dpi * 72)
+    arrow = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+    ends = sorted(ends, key=lambda end: end[1])
+    heights = [max(0.01, end) for _, end, _ in ends]
+    for n in range(1, len(heights)):
+        heights[n] = max(heights[n], heights[n - 1] + gap)
+    top = ax.get_ylim()[1]
+    for n in reversed(range(len(heights))):
+        heights[n] = min(heights[n], top)
+        top = heights[n] - gap
+    for (name, end, colour), height in zip(ends, heights, strict=True):
+        ax.annotate(
+            name,
+            xy=(ax.get_xlim()[1], end),
+            xytext=(10, height),
+            textcoords=("offset points", "data"),
+            annotation_clip=False,
+            arrowprops={**arrow, "color": colour},
+            va="center",
+            fontsize=8.5,
+            color=INK,
+        )
 
 
 def draw(metric: str, table: pd.DataFrame) -> None:

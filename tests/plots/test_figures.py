@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
 
-from extractbench_nb.views.plots.axes import apart, number, words  # noqa: E402
+from extractbench_nb.views.plots.axes import number, words  # noqa: E402
 from extractbench_nb.views.plots.figures import digest_of, new_figure  # noqa: E402
 
 Change = Callable[[Axes, float], object]
@@ -124,24 +124,6 @@ def test_a_grid_without_room_is_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError, match="expected"):
         plots.grid(**options)
     assert not plt.get_fignums()
-
-
-PLACES = st.lists(st.floats(0, 1e3), min_size=1, max_size=12)
-
-
-@given(PLACES, st.floats(0.01, 50))
-def test_labels_are_moved_apart_in_their_order(places: list[float], gap: float) -> None:
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    for top in (np.inf, max(places)):
-        moved = apart(places, gap, top=top)
-        assert (np.diff([moved[i] for i in order]) >= gap - 1e-6).all()
-        assert max(moved) <= top
-    assert all(new >= old - 1e-9 for new, old in zip(apart(places, gap), places, strict=True))
-
-
-@given(st.lists(st.integers(0, 100), min_size=1, max_size=8, unique=True))
-def test_labels_that_are_apart_stay(places: list[int]) -> None:
-    assert apart([float(p) for p in places], 0.5, top=100) == places
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,6 @@ matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.text import Annotation  # noqa: E402
 
 RATES = [0.0, 0.5, 1.0]
 TEXTS = {"type": "array", "items": {"type": "string"}}
@@ -35,7 +33,7 @@ def no_figures_left() -> Iterator[None]:
 
 
 def names(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts]
+    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def curves(ax: Axes) -> list[np.ndarray]:
@@ -93,20 +91,11 @@ def test_one_metric_under_two_profiles() -> None:
     assert names(ax)[:2] == ["array_llm, paper", "array_llm, strict"]
 
 
-def test_many_lines_are_told_apart_and_their_names_do_not_touch() -> None:
+def test_many_lines_differ_in_colour_or_dashes() -> None:
     frame = xb.sensitivity("paper", DOCUMENTS, "typo", RATES)
-    many = pd.concat([frame.assign(corruption=name) for name in CORRUPTIONS])
-    ax = plots.sensitivity(many)
-    assert len(set(styles(ax))) == len(CORRUPTIONS)
+    ax = plots.sensitivity(pd.concat([frame.assign(corruption=name) for name in CORRUPTIONS]))
+    assert len(set(styles(ax))) == len(CORRUPTIONS) == len(names(ax)) - 1
     assert not ax.collections  # so many bands would hide each other
-    assert isinstance(ax.figure, Figure)
-    ax.figure.canvas.draw()
-    frame_of_axes = ax.get_window_extent()
-    heights = sorted(text.xyann[1] for text in ax.texts if isinstance(text, Annotation))
-    assert len(heights) == len(CORRUPTIONS) + 1
-    points = np.diff(heights) / 1.03 * frame_of_axes.height / ax.figure.dpi * 72
-    assert (points >= 8.5).all()  # the size of the letters
-    assert heights[0] >= 0
 
 
 def test_scores_of_your_own_need_four_columns(frame: pd.DataFrame) -> None:

@@ -20,7 +20,6 @@ matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.colors import to_hex  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 
 SIZES = [(3.3, 4.2), (6.5, 4.2)]
@@ -183,12 +182,9 @@ def test_failures_beside_much_longer_bars_are_counted_in_words() -> None:
 
 def test_curves_that_coincide_share_a_line_and_are_named() -> None:
     ax = draw("keep_curves", (6.5, 4.2))
-    drawn = [line for line in ax.lines if len(line.get_xdata()) > 2]  # type: ignore[arg-type]
-    assert len(drawn) == 3  # with the ideal
-    assert [text.get_text() for text in ax.texts] == ["= same as one", "one", "other"]
-    assert min(text.get_window_extent().width for text in ax.texts) > 10
-    swatches = [to_hex(line.get_color()) for line in ax.lines if line not in drawn]
-    assert swatches[0] == swatches[1] != swatches[2]
+    assert len(ax.lines) == 3  # with the ideal
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == ["one = same as one", "other"]
 
 
 @pytest.mark.parametrize("longest", [8, 12, 20, 40])

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise, product
+from itertools import product
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -248,24 +248,6 @@ def log_numbers(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
     axis.set_tick_params(which="minor", length=0)
-
-
-def apart(places: Sequence[float], gap: float, *, top: float = np.inf) -> list[float]:
-    """Move labels apart along one axis, in their order: up, and from `top` down again.
-
-    Examples
-    --------
-    >>> apart([1.0, 1.0, 5.0], gap=1.0), apart([4.5, 5.0], gap=1.0, top=5.0)
-    ([1.0, 2.0, 5.0], [4.0, 5.0])
-    """
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    moved = list(places)
-    for below, above in pairwise(order):
-        moved[above] = max(moved[above], moved[below] + gap)
-    for i in reversed(order):
-        moved[i] = min(moved[i], top)
-        top = moved[i] - gap
-    return moved
 
 
 def heat_of_shares(

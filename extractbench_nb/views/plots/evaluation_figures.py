@@ -304,7 +304,6 @@ _DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "att
 
 #: Width that names of pairs may take, as a share.
 _PAIRS_SHARE = 0.5
-_POINTS_PER_INCH = 72
 
 #: Distance of two groups at one length, in points.
 _APART = 4.0
@@ -458,9 +457,6 @@ _MOST = len(PALETTE) * len(_STYLES)
 #: More lines than this are drawn without the bands of their intervals.
 _MOST_WITH_BANDS = 8
 
-#: Distance of two names in points, and how far below 0 a name may go, as a share of the score.
-_NAMES_APART, _LOWEST = 13.0, 0.01
-
 
 def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the score against the rate of corruption, one line per corruption and metric or profile.
@@ -477,8 +473,8 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        One line per corruption and metric or profile, with its name at the right end; up to eight
-        lines have their intervals as bands. With several corruptions and several metrics or
+        One line per corruption and metric or profile; up to eight lines have their intervals as
+        bands. With several corruptions and several metrics or
         profiles, the colour shows the corruption. Rows without a score are left out. If the frame
         is about documents (column ``document``), a dotted line shows 1 - rate: the score if
         exactly the corrupted places were lost.
@@ -513,24 +509,21 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     last = float(scored["rate"].max()) or 1.0
     ax.set(xlim=(0, last), ylim=(0, 1.03))
     of_documents = "document" in table and table["document"].notna().any()
-    if of_documents:
-        ax.plot([0, last], [1, 1 - last], color=GREY, linewidth=0.9, linestyle=(0, (1, 3)))
-    ends = []
     for (key, rows), style in zip(lines.items(), _styles(list(lines)), strict=True):
         numbers = rows[["rate", "score", "low", "high"]].astype("float64")
         rate, score = numbers["rate"].to_numpy(), numbers["score"].to_numpy()
+        # what all lines share is in the title
+        distinct = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
+        style["label"] = words(" · ".join(distinct or key[:1]))
         ax.plot(rate, score, linewidth=1.8, marker="o", markersize=3.5, zorder=3, **style)
         band = numbers.dropna()
         if len(lines) <= _MOST_WITH_BANDS and len(band):
             rate, low, high = (band[name].to_numpy() for name in ("rate", "low", "high"))
             colour = style["color"]
             ax.fill_between(rate, low, high, color=colour, alpha=0.1, linewidth=0, zorder=2)
-        # what all lines share is in the title
-        distinct = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
-        ends.append((words(" · ".join(distinct or key[:1])), float(score[-1]), style["color"]))
     if of_documents:
-        ends.append(("1 − rate", 1 - last, GREY))
-    name_lines(ax, ends)
+        dots: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 3))}
+        ax.plot([0, last], [1, 1 - last], label="1 − rate", **dots)
     x = "rate"
     if "document" in table:
         of_places = "of the places that are corrupted"
@@ -539,7 +532,8 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     shared = [set(names) for names in (table["corruption"], _subjects(table))]
     parts = [words(next(iter(names))) for names in shared if len(names) == 1]
     title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
-    drawing.titled(ax, title, x=x, y=measures, grid="y")
+    drawing.titled(ax, x=x, y=measures, grid="y")
+    drawing.legend_above(ax, title)
     return ax
 
 
@@ -572,36 +566,11 @@ def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return styles
 
 
-def name_lines(ax: Axes, ends: list[tuple[str, float, str]]) -> None:
-    """Label the lines at their right ends without overlaps."""
-    height = ax.get_window_extent().height / ax.figure.dpi * _POINTS_PER_INCH
-    gap = _NAMES_APART / height
-    lowest = [max(end, _LOWEST) for _, end, _ in ends]  # not over the numbers of the axis
-    places = drawing.apart(lowest, gap, top=ax.get_ylim()[1])
-    right = ax.get_xlim()[1]
-    arrow = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
-    style: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": INK}
-    for (name, end, colour), place in zip(ends, places, strict=True):
-        ax.annotate(
-            name,
-            xy=(right, end),
-            xytext=(10, place),
-            textcoords=("offset points", "data"),
-            annotation_clip=False,
-            arrowprops={**arrow, "color": colour},
-            **style,
-        )
-
-
 _CURVE_COLUMNS = ("mode", "x", "metric", "score", "tables")
 _IDEAL = "ideal"
 #: Curves that are closer than this at every share cannot be told apart.
 _COINCIDE = 0.005
 _LINE_STYLES = ("-", "--", ":")
-#: Distance of two names, as a share of the score.
-_LABELS_APART = 0.06
-#: Length of the line beside a name, in points.
-_SWATCH = 24.0
 _WHAT = {"rows": "each row", "columns": "each column", "both": "each row and column"}
 
 
@@ -622,9 +591,9 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        One line per metric, named at the right in the order of their middles. Metrics whose
-        scores differ by less than 0.005 everywhere share a line, and their names are joined by an
-        equals sign. The thick pale line is the ideal score, see ``xb.tables.keep_curves``.
+        One line per metric. Metrics whose scores differ by less than 0.005 everywhere share a
+        line, and their names are joined by an equals sign. The thick pale line is the ideal score,
+        see ``xb.tables.keep_curves``.
 
     Raises
     ------
@@ -657,26 +626,16 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
             same[0].append(name)
         else:
             groups.append([name])
-    ends = []
     for n, group in enumerate(groups):
         line = lines[group[0]].dropna()
         style: dict[str, Any] = {
             "color": PALETTE[n % len(PALETTE)],
             "ls": _LINE_STYLES[n // len(PALETTE) % len(_LINE_STYLES)],
         }
-        ax.plot(line.index, line, linewidth=1.6, **style)
-        half_way = float(line.iloc[len(line) // 2])
-        ends += [(half_way, name, name != group[0], style) for name in reversed(group)]
-    ends.sort(key=lambda end: end[0])  # stable: the names of a line stay together
-    heights = drawing.apart([score for score, *_ in ends], _LABELS_APART, top=1.0)
-    step = _SWATCH / drawing.room(ax)[0]
-    for (_, name, equal, style), up in zip(ends, heights, strict=True):
-        text = f"= {words(name)}" if equal else words(name)
-        ax.plot([1 + 0.2 * step, 1 + step], [up, up], linewidth=2, clip_on=False, **style)
-        drawing.note(ax, text, (1 + step, up), (5, 0), fontsize=8, va="center")
+        ax.plot(line.index, line, linewidth=1.6, label=" = ".join(map(words, group)), **style)
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"
-    title = f"{words(mode)} kept; grey: 2s/(1+s) for a share s"
-    drawing.titled(ax, title, x=x, y=y, grid="y")
+    drawing.titled(ax, x=x, y=y, grid="y")
+    drawing.legend_above(ax, f"{words(mode)} kept; grey: 2s/(1+s) for a share s")
     return ax
