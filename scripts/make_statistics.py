@@ -14,12 +14,13 @@ from pathlib import Path
 import pandas as pd
 
 from extractbench_nb import load_dataset
-from extractbench_nb.benchmark.complexities import count_fields, schema_complexity
+from extractbench_nb.benchmark.complexities import schema_complexity
 from extractbench_nb.benchmark.domain_facts import gold_figures
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.runs.dataset import LISTING_COLUMNS, Dataset, pdf_beside
 from extractbench_nb.runs.dataset_statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure
 from extractbench_nb.support.files import file_hash
+from scripts.field_definitions import COUNTS, count_dataset
 
 DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
 DATASETS = ("extractbench", "sample")
@@ -63,16 +64,6 @@ def schemas(dataset: Dataset) -> pd.DataFrame:
     return names.assign(keys=[f.keys for f in found], depth=[f.depth for f in found])
 
 
-def fields(dataset: Dataset) -> pd.DataFrame:
-    """One row per document, one column per definition of a field."""
-    rows = [
-        {"document": document, "schema": schema}
-        | count_fields(dataset.gold(document), dataset.schema(schema))
-        for document, schema in dataset.listing[["document", "schema"]].itertuples(index=False)
-    ]
-    return pd.DataFrame(rows)
-
-
 def _stacked(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(tables, names=["dataset"]).reset_index("dataset")
 
@@ -84,11 +75,11 @@ def main() -> None:
     tables = {
         "registry": registry(found["extractbench"]),
         "documents": _stacked({name: documents(dataset) for name, dataset in found.items()}),
-        "fields": fields(found["extractbench"]),
         "gold": gold_figures(found["extractbench"]),
         "schemas": _stacked({name: schemas(dataset) for name, dataset in found.items()}),
         "audit_findings": audit(found["extractbench"]).summary,
     }
+    count_dataset(found["extractbench"]).to_csv(COUNTS, index=False, lineterminator="\n")
     for name, table in tables.items():
         table.to_csv(DATA / f"{name}.csv", index=False, lineterminator="\n")
         sys.stdout.write(f"{name}: {len(table)} rows\n")

@@ -9,7 +9,7 @@ from extractbench_nb.benchmark.baseline import (
     forgive,
     repair_effect,
 )
-from extractbench_nb.benchmark.complexities import complexity, field_definitions
+from extractbench_nb.benchmark.complexities import complexity
 from extractbench_nb.benchmark.display_names import display_name as display_name
 from extractbench_nb.benchmark.domain_facts import gold_figures
 from extractbench_nb.benchmark.paper_cells import counts
@@ -24,7 +24,6 @@ __all__ = [
     "complexity",
     "counts",
     "errata",
-    "field_definitions",
     "forgive",
     "gold_figures",
     "repair_effect",

@@ -1,15 +1,12 @@
-"""How complex documents are: schema breadth and depth, length, output volume, fields."""
+"""How complex documents are: schema breadth and depth, length, output volume."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, rows_of
-from extractbench_nb.core import pair_up
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import Node, SchemaSource, parse_schema
 from extractbench_nb.errors import InputError, nearest
@@ -21,10 +18,8 @@ from extractbench_nb.runs import (
     SCHEMA,
     STATISTICS,
     Dataset,
-    count_gold,
     shipped_schemas,
     shipped_statistics,
-    shipped_table,
 )
 
 _STATISTICS = {column.name: column for column in STATISTICS}
@@ -101,8 +96,9 @@ def complexity(
 
     Notes
     -----
-    Tables 1, 2 and 6 and Figure 2 of the ExtractBench paper. No single definition
-    reproduces its column `Fields`; see `field_definitions`.
+    Tables 1, 2 and 6 and Figure 2 of the ExtractBench paper. Its column `Fields` has no definition:
+    here it counts leaf values outside arrays, and none of 20 definitions that were tried gives more
+    than two of the five published averages.
 
     Examples
     --------
@@ -157,183 +153,6 @@ def _domain_row(schema: Any, group: pd.DataFrame) -> tuple[Any, ...]:
     )
 
 
-FIELD_COLUMNS = FrameSpec(
-    "field_definitions",
-    "one row per definition and schema",
-    (
-        Column("definition", "string", "short name of the definition"),
-        Column("counts", "string", "what it counts in a document"),
-        SCHEMA,
-        Column("documents", "int64", "documents counted", "1 and up"),
-        Column("mean", "Float64", "average per document", "any"),
-        Column("published", "Float64", "Table 6, where the paper has the schema", "", True),
-        Column("difference", "Float64", "mean - published", "", True),
-        Column("matches", "boolean", "equal after rounding to one decimal", "", True),
-    ),
-)
-
-
-class _Value(NamedTuple):
-    """A value of a document with its path, ``[]`` for any index, and what contains it."""
-
-    path: tuple[str, ...]
-    value: Any
-    in_array: bool
-    is_item: bool
-    of_first_item: bool
-
-
-#: What `Fields` may count: name and meaning of each candidate.
-DEFINITIONS: Mapping[str, str] = {
-    "leaves_outside": "leaf values that no array holds",
-    "leaves_outside_not_null": "leaf values that no array holds, without nulls",
-    "leaves_and_arrays_outside": "leaf values that no array holds, and such arrays",
-    "members_outside": "members of objects that no array holds, containers included",
-    "top_members": "members of the document itself",
-    "leaves": "leaf values anywhere",
-    "leaf_members": "leaf values that are members of an object",
-    "leaves_less_items": "leaf values less array items",
-    "leaf_paths": "paths of leaf values, indices left out",
-    "leaf_member_paths": "paths of leaf values that are members of an object, indices left out",
-    "leaf_member_paths_not_null": "the same without nulls",
-    "declared_leaf_member_paths": "the same, declared by the schema",
-    "leaf_member_names": "names of members that hold leaf values",
-    "first_items": "leaf values that are members, in the first item of each array only",
-    "schema_keys": "keys of the schema",
-    "schema_keys_outside": "keys of the schema that no array holds",
-    "schema_keys_less_arrays": "keys of the schema less its arrays",
-    "scored": "scored fields, arrays included",
-    "scored_no_arrays": "scored fields, arrays left out",
-    "scored_no_arrays_present": "scored fields with a gold value, arrays left out",
-}
-
-
-def count_fields(gold: Any, schema: Any) -> dict[str, int]:
-    """Count the fields of one document by every definition of `DEFINITIONS`.
-
-    Examples
-    --------
-    >>> tags = {"type": "object", "properties": {"tags": {"type": "array"}}}
-    >>> count_fields({"tags": ["a", "b"]}, tags)["leaves"]
-    2
-    """
-    counts, values = count_gold(gold), list(_values(gold))
-    leaves = [v for v in values if not isinstance(v.value, dict | list)]
-    members = [v for v in values if v.path and not v.is_item]
-    outside = [v for v in values if not v.in_array]
-    leaf_members = [v for v in leaves if v.path and not v.is_item]
-    member_paths = {v.path for v in leaf_members}
-    parsed = parse_schema(schema)
-    nodes, keys = list(parsed.nodes()), schema_complexity(parsed).keys
-    declared = {tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in nodes}
-    scored = pair_up(parsed.root, gold, gold)
-    scalars = [point for point in scored if point.node.kind != "array"]
-    return {
-        "leaves_outside": counts.fields,
-        "leaves_outside_not_null": sum(not v.in_array and v.value is not None for v in leaves),
-        "leaves_and_arrays_outside": sum(not isinstance(v.value, dict) for v in outside),
-        "members_outside": sum(not v.in_array for v in members),
-        "top_members": sum(len(v.path) == 1 for v in members),
-        "leaves": counts.gold_values,
-        "leaf_members": len(leaf_members),
-        "leaves_less_items": counts.gold_values - counts.array_items,
-        "leaf_paths": len({v.path for v in leaves}),
-        "leaf_member_paths": len(member_paths),
-        "leaf_member_paths_not_null": len({v.path for v in leaf_members if v.value is not None}),
-        "declared_leaf_member_paths": len(member_paths & declared),
-        "leaf_member_names": len({path[-1] for path in member_paths}),
-        "first_items": sum(v.of_first_item for v in leaf_members),
-        "schema_keys": keys,
-        "schema_keys_outside": keys_outside_arrays(parsed),
-        "schema_keys_less_arrays": keys - sum(node.kind == "array" for node in nodes),
-        "scored": len(scored),
-        "scored_no_arrays": len(scalars),
-        "scored_no_arrays_present": sum(
-            isinstance(point.gold, str | bool | int | float) for point in scalars
-        ),
-    }
-
-
-#: Table 6 prints one decimal: half a unit of it, and a little more for halves rounded either way.
-_ROUNDING = 0.0501
-
-
-def field_definitions(ds: Dataset | None = None) -> pd.DataFrame:
-    """Compare candidate definitions of the paper's column `Fields` (Table 6) with its values.
-
-    No definition reproduces more than two of the five published averages. These reproduce one
-    each: leaf values outside arrays, the definition of this package (credit, 11.2); paths of
-    members with leaf values (research, 10.3); keys of the schema outside arrays, although four of
-    the five released documents do not have them (sports, 4.0); keys of the schema without its
-    arrays (10-K/Q, 317.0). No definition gives the 8.9 of resumes.
-
-    Parameters
-    ----------
-    ds : Dataset, optional
-        A dataset to count. By default the shipped counts of the released dataset.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per definition and schema (see `FIELD_COLUMNS`). ``attrs["source"]`` names what was
-        counted.
-
-    Raises
-    ------
-    DatasetError
-        If a schema or gold file of `ds` cannot be read.
-
-    Examples
-    --------
-    >>> tried = field_definitions()
-    >>> int(tried.groupby("definition")["matches"].sum().max())
-    2
-    """
-    shipped = "benchmark/data/fields.csv"
-    counts = shipped_table(shipped) if ds is None else _count_dataset(ds)
-    printed = {f.row: f.value for f in rows_of("6") if f.column == "fields"}
-    rows = []
-    for name, meaning in DEFINITIONS.items():
-        for schema_id, values in counts.groupby("schema", sort=False)[name]:
-            schema = str(schema_id)
-            mean = int(values.sum()) / len(values)
-            published = printed.get(DOMAIN_OF_SCHEMA.get(schema, ""))
-            difference = None if published is None else mean - published
-            matches = None if difference is None else abs(difference) < _ROUNDING
-            row = (name, meaning, schema, len(values), mean, published, difference, matches)
-            rows.append(row)
-    frame = FIELD_COLUMNS.from_rows(rows)
-    frame.attrs["source"] = _SHIPPED if ds is None else ds.name
-    return frame
-
-
-def _count_dataset(ds: Dataset) -> pd.DataFrame:
-    pairs = list(zip(ds.listing["document"], ds.listing["schema"], strict=True))
-    schemas = {schema: parse_schema(ds.schema(schema)) for _, schema in pairs}
-    rows = [
-        {"document": document, "schema": schema} | count_fields(ds.gold(document), schemas[schema])
-        for document, schema in pairs
-    ]
-    return pd.DataFrame(rows, columns=["document", "schema", *DEFINITIONS])
-
-
-def _values(gold: Any) -> Iterator[_Value]:
-    """Yield a document's values, containers included."""
-    stack = [_Value((), gold, in_array=False, is_item=False, of_first_item=True)]
-    while stack:
-        parent = stack.pop()
-        yield parent
-        if isinstance(parent.value, dict):
-            for key, value in parent.value.items():
-                path = (*parent.path, key)
-                stack.append(_Value(path, value, parent.in_array, False, parent.of_first_item))
-        elif isinstance(parent.value, list):
-            path = (*parent.path, "[]")
-            for index, value in enumerate(parent.value):
-                first = parent.of_first_item and index == 0
-                stack.append(_Value(path, value, True, True, first))
-
-
 # --- keys and depth -------------------------------------------------------------------------------
 
 
@@ -355,39 +174,14 @@ def schema_complexity(schema: SchemaSource) -> SchemaComplexity:
     SchemaComplexity(keys=2, depth=2)
     """
     nodes = list(parse_schema(schema).nodes())
-    return SchemaComplexity(_count(nodes), max(node.depth for node in nodes))
-
-
-def keys_outside_arrays(schema: SchemaSource) -> int:
-    """Count the keys of a schema that are outside all arrays.
-
-    Examples
-    --------
-    >>> tags = {"type": "array", "items": {"type": "string"}}
-    >>> keys_outside_arrays({"type": "object", "properties": {"tags": tags, "date": {}}})
-    1
-    """
-    return _count(list(parse_schema(schema).nodes()), into_arrays=False)
-
-
-def _count(nodes: list[Node], *, into_arrays: bool = True) -> int:
-    """Return the number of keys of the first node; in `nodes` parents come before children."""
     keys: dict[int, int] = {}
-    for node in reversed(nodes):
-        left_out = not into_arrays and _is_array(node)
-        keys[id(node)] = 0 if left_out else _keys(node, keys)
-    return keys[id(nodes[0])]
+    for node in reversed(nodes):  # children before their parents
+        keys[id(node)] = keys_of(node, keys)
+    return SchemaComplexity(keys[id(nodes[0])], max(node.depth for node in nodes))
 
 
-def _is_array(node: Node) -> bool:
-    """Whether a node is an array wherever it is not null."""
-    if node.kind != "union":
-        return node.kind == "array"
-    branches = [b.kind for b in node.children.branches if b.kind != "null"]
-    return bool(branches) and set(branches) == {"array"}
-
-
-def _keys(node: Node, counted: Mapping[int, int]) -> int:
+def keys_of(node: Node, counted: Mapping[int, int]) -> int:
+    """Return the keys of a node from those of its children, which are known by their ids."""
     if node.config is not None and node.config.skip:
         return 0
     items = node.children.items
