@@ -175,7 +175,12 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
         api_base=api_base,
         **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
     )
-    asked = _Prompt(prompt, with_columns, _retriever(retriever))
+    if isinstance(retriever, str):
+        retriever = Retriever(retriever)
+    elif retriever is not None and not isinstance(retriever, Retriever):
+        kind = type(retriever).__name__
+        raise InputError(f"retriever is {kind}; expected a Retriever, 'bm25' or None")
+    asked = _Prompt(prompt, with_columns, retriever)
     chosen = dataset if isinstance(dataset, TableDataset) else load(dataset)
     if isinstance(tables, str):
         raise InputError(f"tables is {tables!r}; expected a list of ids")
@@ -211,15 +216,6 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
 
     described = {name: _described(task) for name, task in tasks.items()}
     return ask_all(settings, path, begun, (description, described), prepare, progress=progress)
-
-
-def _retriever(retriever: object) -> Retriever | None:
-    if retriever is None or isinstance(retriever, Retriever):
-        return retriever
-    if isinstance(retriever, str):
-        return Retriever(retriever)
-    kind = type(retriever).__name__
-    raise InputError(f"retriever is {kind}; expected a Retriever, 'bm25' or None")
 
 
 def _described(task: TableTask) -> dict[str, str]:

@@ -695,7 +695,9 @@ def _aoe_documents(
     for item in listed if isinstance(listed, list) else [listed]:
         if isinstance(item, Mapping):
             name = str(item.get(CASE_NAME) or f"case {len(documents) + 1}")
-            document = SourceDocument(name, "text", None, _case_text(item))
+            # a case of AOE's legal records as a text: name, number and facts, one per line
+            lines = (f"{label}{item.get(key, '')}" for key, label in _LABELS.items())
+            document = SourceDocument(name, "text", None, "\n".join(lines))
         elif isinstance(item, str):
             document = _file(home, item if item.endswith(".md") else f"{item}.md")
         else:
@@ -729,8 +731,3 @@ def _cited_laws(answers: Iterable[Mapping[str, Any]], home: Path) -> list[str]:
     return [
         name for name in sorted({f"{law.strip()}.docx" for law in cited}) if (home / name).is_file()
     ]
-
-
-def _case_text(case: Mapping[str, Any]) -> str:
-    """Write a case of AOE's legal records as a text: name, number and facts, one per line."""
-    return "\n".join(f"{label}{case.get(key, '')}" for key, label in _LABELS.items())

@@ -10,7 +10,6 @@ from extractbench_nb.tables.canonical import Canonical as Canonical
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.cells import is_share as is_share
-from extractbench_nb.tables.compare_arrays import compare_tables
 from extractbench_nb.tables.detection import detect, detection_scores, page_tables
 from extractbench_nb.tables.detection import read_image as read_image
 from extractbench_nb.tables.grid_similarity import arrays_similarity as arrays_similarity
@@ -45,6 +44,7 @@ from extractbench_nb.tables.reading import texts_of as texts_of
 from extractbench_nb.tables.resolution import ResolvedTable, from_objects, raw_grid
 from extractbench_nb.tables.table_formats import seen_csv as seen_csv
 from extractbench_nb.tables.table_formats import table_of_csv as table_of_csv
+from extractbench_nb.tables.table_metrics import compare_tables
 
 __all__ = [
     "GriTS",

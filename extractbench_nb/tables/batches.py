@@ -19,16 +19,16 @@ from extractbench_nb.stats import Drawing, mean_intervals
 from extractbench_nb.support.cards import card_html
 from extractbench_nb.support.concurrency import progress_bar, worker_count, worker_pool
 from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.compare_arrays import (
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
+from extractbench_nb.tables.grits_result import SIDES
+from extractbench_nb.tables.quality import is_complex
+from extractbench_nb.tables.reading import keys_of, objects_of, read_records, read_table
+from extractbench_nb.tables.table_metrics import (
     COMPARISON_COLUMNS,
     TABLE_METRICS,
     compare_rows,
     usual_metrics,
 )
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
-from extractbench_nb.tables.grits_result import SIDES
-from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import keys_of, objects_of, read_records, read_table
 
 #: The name of a pair, and its tables, which are not read yet.
 _Pair: TypeAlias = tuple[str, Any, Any]
@@ -41,7 +41,18 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
     tables: list[Any]
     pairs = as_pandas(pairs)
     if isinstance(pairs, pd.DataFrame):
-        about = _user_columns(pairs, taken)
+        for side in SIDES:
+            if side not in pairs.columns:
+                hint = nearest(side, map(str, pairs.columns))
+                raise InputError(f"pairs: there is no column {side!r}; {hint}")
+        about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
+        for name in about.columns:
+            if name in taken:
+                raise InputError(
+                    f"pairs: column {name!r} is also a column of the result; rename it"
+                )
+        if "document" not in about.columns:
+            about.insert(0, "document", pd.Series(list(map(str, pairs.index)), dtype="string"))
         tables = list(zip(pairs["true"], pairs["predicted"], strict=True))
     else:
         if isinstance(pairs, Mapping):
@@ -62,20 +73,6 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
         raise InputError("pairs is empty; expected at least one pair of tables")
     named = zip(about["document"].astype(str), tables, strict=True)
     return about, [(name, *pair) for name, pair in named]
-
-
-def _user_columns(pairs: pd.DataFrame, taken: Sequence[str]) -> pd.DataFrame:
-    for side in SIDES:
-        if side not in pairs.columns:
-            hint = nearest(side, map(str, pairs.columns))
-            raise InputError(f"pairs: there is no column {side!r}; {hint}")
-    about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
-    for name in about.columns:
-        if name in taken:
-            raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
-    if "document" not in about.columns:
-        about.insert(0, "document", pd.Series(list(map(str, pairs.index)), dtype="string"))
-    return about
 
 
 def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]:

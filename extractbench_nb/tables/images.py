@@ -26,7 +26,6 @@ from extractbench_nb.tables.batches import (
     unreadable,
 )
 from extractbench_nb.tables.cells import is_share
-from extractbench_nb.tables.compare_arrays import TABLE_METRICS
 from extractbench_nb.tables.detection import read_image, score_detections, task_labels
 from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
 from extractbench_nb.tables.keep_curves import pubtables
@@ -41,6 +40,7 @@ from extractbench_nb.tables.objects import (
 )
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.resolution import from_objects, raw_grid
+from extractbench_nb.tables.table_metrics import TABLE_METRICS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -404,7 +404,11 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     """
     known: Any = images
     if isinstance(images, dict):
-        known = {name: _given_image(name, pair) for name, pair in images.items()}
+        known = {}
+        for name, pair in images.items():
+            if not isinstance(pair, tuple | list) or len(pair) != 2:  # noqa: PLR2004 - a pair
+                raise InputError(f"images, {name!r}: {pair!r:.80}; expected (objects, words)")
+            known[name] = _GivenImage(str(name), pair[0], [] if pair[1] is None else pair[1])
     elif not isinstance(images, TableImages) or images.task != "structure":
         known = None
     if not known:
@@ -431,13 +435,6 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     scores = table_scores(about, [scored for scored, _ in answers])
     detection = score_detections(sides for _, sides in answers if sides is not None)
     return ImageScores(scores.summary, scores.scores, detection)
-
-
-def _given_image(name: Any, pair: Any) -> _GivenImage:
-    if not isinstance(pair, tuple | list) or len(pair) != len(_GivenImage._fields) - 1:
-        raise InputError(f"images, {name!r}: {pair!r:.80}; expected (objects, words)")
-    objects, words = pair
-    return _GivenImage(str(name), objects, [] if words is None else words)
 
 
 #: Stands for a missing prediction.

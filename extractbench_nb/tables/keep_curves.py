@@ -14,14 +14,14 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole, table_of_cells
-from extractbench_nb.tables.compare_arrays import (
+from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
+from extractbench_nb.tables.quality import list_of_tables
+from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.table_metrics import (
     TABLE_METRICS,
     compare_rows,
     usual_metrics,
 )
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
-from extractbench_nb.tables.quality import list_of_tables
-from extractbench_nb.tables.reading import read_table
 
 _TABLES: dict[int, list[tuple[Any, ...]]] = {
     2: [

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.compare_arrays import Ratios, adjacency, adjacency_relations
+from extractbench_nb.tables.table_metrics import Ratios, adjacency, adjacency_relations
 
 
 def table(*rows: list[str]) -> Table:

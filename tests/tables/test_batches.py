@@ -10,7 +10,7 @@ from pandas.testing import assert_frame_equal
 
 import extractbench_nb as xb
 from extractbench_nb.tables.batches import TABLE_SCORE_COLUMNS
-from extractbench_nb.tables.compare_arrays import TABLE_METRICS
+from extractbench_nb.tables.table_metrics import TABLE_METRICS
 
 TRUE = "Year,Sales\n2023,10\n2024,12"
 HTML = "<table><tr><th>Year</th><th colspan=2>Sales</th></tr><tr><td>1<td>2<td>3</tr></table>"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.compare_arrays import bleu, structure_tokens, table_sections
+from extractbench_nb.tables.table_metrics import bleu, structure_tokens, table_sections
 
 
 def grid(rows: int, columns: int, head: int = 0) -> Table:

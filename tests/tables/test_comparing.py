@@ -5,13 +5,13 @@ import pytest
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.compare_arrays import (
+from extractbench_nb.tables.grid_similarity import grits
+from extractbench_nb.tables.table_metrics import (
     COMPARISON_COLUMNS,
     TABLE_METRICS,
     compare_tables,
     exact_match,
 )
-from extractbench_nb.tables.grid_similarity import grits
 
 Cells = list[dict[str, Any]]
 
@@ -83,7 +83,7 @@ def test_grits_are_those_of_grits(variant: str) -> None:
 
 
 def test_large_tables_have_no_tree_distance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("extractbench_nb.tables.compare_arrays._MOST_NODES", 10)
+    monkeypatch.setattr("extractbench_nb.tables.table_metrics._MOST_NODES", 10)
     found = compare_tables(TRUE, PREDICTED, ["teds", "teds_structure", "exact"])
     assert found["score"].isna().tolist() == [True, True, False]
     assert found["note"].tolist() == ["11 nodes, more than 10"] * 2 + [""]

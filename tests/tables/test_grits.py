@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell
-from extractbench_nb.tables.compare_arrays import compare_tables
 from extractbench_nb.tables.grid_similarity import (
     ALIGNED_COLUMNS,
     GRITS_METRICS,
@@ -18,6 +17,7 @@ from extractbench_nb.tables.grid_similarity import (
     grits,
 )
 from extractbench_nb.tables.reading import read_table
+from extractbench_nb.tables.table_metrics import compare_tables
 from tests.tables import oracle
 
 WORDS = ["", "Year", "Sales", "sale", "2020", "2021", "5.1%", "total", "Total sales", "été"]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables import tree_distance
+from extractbench_nb.tables import table_metrics
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.compare_arrays import count_nodes, table_sections, teds
+from extractbench_nb.tables.table_metrics import count_nodes, table_sections, teds
 
 
 def table(*rows: list[str], head: int = 0) -> Table:
@@ -109,7 +109,7 @@ SIZES = [(1 << 30, 128), (0, 128), (0, 1)]
 def score(one: Table, other: Table, sizes: tuple[int, int], **options: Any) -> float:
     with pytest.MonkeyPatch.context() as patch:
         for name, size in zip(("_FEW", "_BLOCK"), sizes, strict=True):
-            patch.setattr(tree_distance, name, size)
+            patch.setattr(table_metrics, name, size)
         return teds(one, other, **options)
 
 
