@@ -1,8 +1,8 @@
-"""Make the shipped counts of evidence anew: how much of gold stands in which PDFs.
+"""Make the counts of evidence anew: how much of gold stands in which PDFs.
 
     EXTRACTBENCH_DATASET=path/to/extract-bench/dataset python scripts/make_evidence.py
 
-Reads the released dataset; writes extractbench_nb/benchmark/data/evidence_*.csv. Only figures,
+Reads the released dataset; writes scripts/evidence_*.csv. Only figures,
 document ids and names of fields are written, nothing of what the documents say. Prints how long
 it took.
 """
@@ -31,7 +31,7 @@ from extractbench_nb.pdf.search import amount_of, date_of
 from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.stats.intervals import Drawing, counts_drawn
 
-DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
+DATA = Path(__file__).parent
 
 KINDS = ("short text", "long text", "number", "date")
 AGAINST = ("own", "same domain", "other domains")

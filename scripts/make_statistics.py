@@ -2,7 +2,7 @@
 
     EXTRACTBENCH_DATASET=path/to/extract-bench/dataset python scripts/make_statistics.py
 
-Reads the released dataset and the sample; writes extractbench_nb/benchmark/data/*.csv. Only
+Reads the released dataset and the sample; writes extractbench_nb/*/data/*.csv. Only
 figures, file names and hashes are written, nothing of what the documents say.
 """
 
@@ -22,7 +22,7 @@ from extractbench_nb.runs.dataset_statistics import GOLD, PDF, SHIPPED_COLUMNS, 
 from extractbench_nb.support.files import file_hash
 from scripts.field_definitions import COUNTS, count_dataset
 
-DATA = Path(__file__).resolve().parents[1] / "extractbench_nb" / "benchmark" / "data"
+PACKAGE = Path(__file__).resolve().parents[1] / "extractbench_nb"
 DATASETS = ("extractbench", "sample")
 
 
@@ -71,17 +71,18 @@ def _stacked(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def main() -> None:
     """Write the files."""
     found = {name: load_dataset(name) for name in DATASETS}
-    DATA.mkdir(exist_ok=True)
     tables = {
-        "registry": registry(found["extractbench"]),
-        "documents": _stacked({name: documents(dataset) for name, dataset in found.items()}),
-        "gold": gold_figures(found["extractbench"]),
-        "schemas": _stacked({name: schemas(dataset) for name, dataset in found.items()}),
-        "audit_findings": audit(found["extractbench"]).summary,
+        "runs/data/registry": registry(found["extractbench"]),
+        "runs/data/documents": _stacked(
+            {name: documents(dataset) for name, dataset in found.items()}
+        ),
+        "benchmark/data/gold": gold_figures(found["extractbench"]),
+        "runs/data/schemas": _stacked({name: schemas(dataset) for name, dataset in found.items()}),
+        "gold/data/audit_findings": audit(found["extractbench"]).summary,
     }
     count_dataset(found["extractbench"]).to_csv(COUNTS, index=False, lineterminator="\n")
     for name, table in tables.items():
-        table.to_csv(DATA / f"{name}.csv", index=False, lineterminator="\n")
+        table.to_csv(PACKAGE / f"{name}.csv", index=False, lineterminator="\n")
         sys.stdout.write(f"{name}: {len(table)} rows\n")
 
 
