@@ -71,7 +71,6 @@ def commands() -> None:
 
 
 def _document_files(command: _Function) -> _Function:
-    """Add the three files of one evaluation as arguments."""
     for name in ("predicted", "gold", "schema"):
         command = click.argument(name, type=_FILE)(command)
     return command

@@ -114,7 +114,6 @@ def gate(
 
 
 def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regressions:
-    """Compare two folders, and write the summary."""
     from extractbench_nb.runs import evaluate_runs, load_dataset, load_evaluations
     from extractbench_nb.stats import regressions
     from extractbench_nb.support.files import write_texts

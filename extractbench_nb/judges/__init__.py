@@ -18,7 +18,6 @@ from extractbench_nb.judges.field_judges import gather_verdicts as gather_verdic
 from extractbench_nb.judges.llm import Ensemble, LLMJudge
 from extractbench_nb.judges.model_aligner import Answering as Answering
 from extractbench_nb.judges.model_aligner import LLMAligner
-from extractbench_nb.judges.prompts import Message as Message
 from extractbench_nb.judges.prompts import Unparsable as Unparsable
 
 # for other rooms

@@ -418,7 +418,6 @@ def _code(error: sqlite3.Error) -> int | None:
 
 
 def _insert(database: sqlite3.Connection, entries: Iterable[Entry], other: str = "IGNORE") -> int:
-    """Add the entries whose keys are new, and count them; `other` says what becomes of others."""
     before = database.total_changes
     rows = [
         (e.key, _json(e.request), _json(e.answer), *(getattr(e, name) for name in COUNTS))

@@ -284,7 +284,6 @@ def _http_clients() -> tuple[Any, Any]:
 
 
 async def _close_clients() -> None:
-    """Close connections, because their event loop ends."""
     http, _ = _CLIENTS.pop(asyncio.get_running_loop(), (None, None))
     if http is not None:
         await http.aclose()

@@ -34,7 +34,6 @@ class FieldJudge:
         """Implement `check`."""
 
     def _for_document(self, gold: Any, predicted: Any) -> Self:
-        """Implement `for_document`."""
         return self
 
     def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:

@@ -351,7 +351,6 @@ class LLMJudge(ModelJudge):
         return await BACKGROUND.run(answered())
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the model, and the options that differ from their defaults."""
         values = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
         options = {name: value for name, (value, usual) in values.items() if value != usual}
         if self._cache != judge_cache:

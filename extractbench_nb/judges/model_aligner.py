@@ -343,8 +343,6 @@ _Texts = dict[int, tuple[str, int]]
 
 
 class _Task:
-    """One array on its way to an alignment."""
-
     def __init__(
         self, aligner: LLMAligner, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
     ) -> None:

@@ -128,13 +128,15 @@ class RehearsedAligner(LLMAligner):
             "max_prompt_tokens": aligner.max_prompt_tokens,
             "candidates": aligner.candidates,
         }
-        super().__init__(rehearsing(self._asking, notes), **self._options)
+        noting: Any = rehearsing(self._asking, notes)
+        super().__init__(noting, **self._options)
         self._optimal = OptimalAligner.offline(profile)
 
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
         """Note the questions that have no answer in the cache, and align without a model."""
         of_array = Notes([], self._notes.asked, self._notes.unknown)
-        aligner = LLMAligner(rehearsing(self._asking, of_array), **self._options)
+        noting: Any = rehearsing(self._asking, of_array)
+        aligner = LLMAligner(noting, **self._options)
         try:
             return await aligner.align(node, gold, predicted)  # as far as answers are cached
         except JudgeError:

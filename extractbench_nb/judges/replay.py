@@ -59,7 +59,6 @@ class _Report:
 
 
 def _read_report(report: Any, where: Path) -> _Report:
-    """Check the rows of a report; a row is found by its schema path and by its field."""
     rows = report.get(_ROWS) if isinstance(report, dict) else None
     if not isinstance(rows, list):
         raise InputError(f"{str(where)!r}: found no list {_ROWS!r}; expected a judge report")
@@ -208,7 +207,6 @@ class RecordedAnswers:
         self.name = self.settings.model
 
     def _shared_settings(self, where: object) -> Settings:
-        """Return the options that all answers share."""
         used = [options for several in self._asked.values() for options in several]
         for name in _OPTIONS:
             values = sorted({repr(options[name]) for options in used})

@@ -69,7 +69,6 @@ class ModelClient(httpx.AsyncClient):
 
 
 async def _read(response: httpx.Response) -> httpx.Response:
-    """Read a response of limited size, and return it decoded."""
     status, body = response.status_code, bytearray()
     encoding = response.headers.get("content-encoding", "").strip().lower()
     try:

@@ -172,7 +172,6 @@ def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...
 
 
 def _refuse_misnamed(folder: Path) -> None:
-    """Raise `DatasetError` if the folder of documents has another name."""
     if (folder / DOCUMENT_FOLDER).is_dir():
         return
     for other in (*list_folders(folder), folder):

@@ -188,7 +188,6 @@ def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:
 
 @cache
 def _known(kind: FileKind) -> Mapping[str, Mapping[str, int]]:
-    """Return the shipped figures of files by their hashes."""
     return {
         row[kind.hash_column]: {name: int(row[name]) for name in kind.figures}
         for row in shipped_rows("runs/data/documents.csv")

@@ -21,7 +21,8 @@ from extractbench_nb.judges import (
     list_price,
     rehearsing,
 )
-from extractbench_nb.runs.inputs import Documents, evaluated_source, read_output, read_runs
+from extractbench_nb.runs.dataset import Documents
+from extractbench_nb.runs.inputs import evaluated_source, read_output, read_runs
 from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.concurrency import run_anywhere
 from extractbench_nb.support.pandas_helpers import known_sums

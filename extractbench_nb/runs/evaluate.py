@@ -22,8 +22,8 @@ from extractbench_nb.core import (
 from extractbench_nb.core.schema import SchemaSource
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.errors import InputError, needs
+from extractbench_nb.runs.dataset import Documents
 from extractbench_nb.runs.inputs import (
-    Documents,
     Plan,
     accepted_digests,
     own_columns,
@@ -299,7 +299,6 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
-    """Check that a batch can be written to its folder."""
     if save_to is not None and resume is not None:
         raise InputError("save_to and resume are both set; pass resume alone")
     if save_to is not None or resume is not None:
@@ -314,7 +313,6 @@ def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | 
 
 
 def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of ``Evaluations.meta`` that come from a batch's description."""
     names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
     entries = {name: description[name] for name in names}
     entries["accepted"] = description.get("accepted", 0)  # folders of format 2 have none

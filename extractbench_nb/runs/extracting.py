@@ -519,7 +519,6 @@ def _is_open(folder: RunFolder, document: str) -> bool:
 async def _ask_each(
     settings: Settings, requests: Sequence[Request], folder: RunFolder, *, progress: bool
 ) -> str | None:
-    """Send all requests; return why some were not sent, or None."""
     queue = CallQueue(settings, None)
     turns = asyncio.Semaphore(settings.max_concurrency)
     stop_reasons: list[str] = []

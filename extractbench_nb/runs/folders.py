@@ -407,7 +407,6 @@ class Run(TextCard):
         return "\n  ".join([title, str(self.folder), *self._counts()])
 
     def _counts(self) -> list[str]:
-        """Return lines about answers and failures, costs, and open documents."""
         outputs, unasked = self.outputs, self.unasked
         failures = outputs["error_reason"].value_counts(sort=False).sort_index()
         answered, total = len(outputs) - int(failures.sum()), len(outputs) + len(unasked)

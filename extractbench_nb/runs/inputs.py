@@ -218,7 +218,6 @@ def _answers(runs: Any) -> pd.DataFrame | None:
 
 
 def _read_folder(folder: Path) -> pd.DataFrame:
-    """List the outputs of a folder, ordered by run and document."""
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
         raise InputError(f"runs: found {found} at {str(folder)!r}; expected a folder of runs")
@@ -385,7 +384,6 @@ class _CellReader:
 
 
 def _key_of(schema: Schema) -> str:
-    """Return a hash of a schema's content."""
     written = json.dumps(dict(schema.document), default=str)
     return hashlib.sha256(written.encode()).hexdigest()
 
@@ -393,7 +391,6 @@ def _key_of(schema: Schema) -> str:
 def _with_metrics(
     cells: Sequence[Cell], schemas: Mapping[str, Schema], metrics: Mapping[str, Any]
 ) -> tuple[tuple[Cell, ...], dict[str, Schema]]:
-    """Change the metrics of fields in each schema that has them."""
     if not isinstance(metrics, Mapping):
         raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
     labels = {cell.schema_key: cell.schema for cell in cells}

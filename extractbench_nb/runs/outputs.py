@@ -162,7 +162,6 @@ def read_output(
 
 
 def _failed_call(error: Mapping[str, Any]) -> ParsedOutput:
-    """Name the failure of a call that gave no answer."""
     reason, message = error.get("reason"), error.get("message")
     if reason in _OF_CALLS:
         return ParsedOutput(failure=reason, message=None if message is None else str(message))
@@ -197,7 +196,6 @@ def _parsed(raw: str | bytes | None, meta: Mapping[str, Any]) -> ParsedOutput:
 
 
 def _placed(failure: str, message: str, text: str, offset: int, wrapper: str = "") -> ParsedOutput:
-    """Return a failure at a place of a text."""
     return ParsedOutput(
         failure=failure,
         message=message,

@@ -125,7 +125,6 @@ class FolderSource:
 
 
 def _digest_of(copy: Path, source: Path) -> str | None:
-    """Return the digest in a copied file of a batch."""
     pa = needs("pyarrow", "batch")
     pq = needs("pyarrow.parquet", "batch")
 
@@ -435,7 +434,6 @@ class Evaluations(DescribedFrames):
         return self._origin.inputs(run, document)
 
     def _named(self, run: str | int, document: str | int) -> tuple[str, str]:
-        """Check the names of an output."""
         run, document = str(run), str(document)
         runs, documents = self.summary["run"], self.summary["document"]
         if run not in runs.tolist():

@@ -140,7 +140,6 @@ def packed_rows(
 
 @lru_cache(maxsize=16)
 def _empty(part: str) -> bytes:
-    """Pack a part without rows."""
     return pack(to_columns(PARTS[part], ()))
 
 
@@ -260,7 +259,6 @@ _TYPES: Final[Mapping[str, frozenset[type]]] = {
 
 
 def _is_of(column: Column, cells: Any) -> bool:
-    """Whether cells can be those of a column."""
     numbers = (cell for cell in cells if type(cell) is int)
     return (
         isinstance(cells, list)

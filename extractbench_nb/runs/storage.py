@@ -111,7 +111,6 @@ def fingerprint(thing: Any) -> Any:
 
 
 def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
-    """Raise `InputError` that names the first setting in which a folder's batch differs."""
     for name, value in ours.items():
         stored = theirs.get(name)
         if name == "profile" and isinstance(stored, dict):  # earlier versions had more rules
@@ -233,7 +232,6 @@ def _cells(series: pd.Series[Any], column: Column) -> list[Any]:
 
 
 def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWriter:
-    """Open a Parquet file that says what its frame is."""
     pq = needs("pyarrow.parquet", "batch")
 
     values = [column.name for column in spec.columns if column.dtype == "object"]
@@ -265,7 +263,6 @@ class _Writer:
             self._flush()
 
     def _flush(self) -> None:
-        """Write the collected rows as one row group."""
         if self._count:
             spec, waiting = self._spec, self._waiting
             columns = part_columns(waiting) if spec.name in PARTS else to_columns(spec, waiting)
@@ -314,7 +311,6 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file was written for a saved batch."""
     pa = needs("pyarrow", "batch")
     pq = needs("pyarrow.parquet", "batch")
 
@@ -562,7 +558,6 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _sqlite_errors(path: Path) -> Iterator[None]:
-    """Raise errors of SQLite as ours."""
     try:
         yield
     except sqlite3.Error as error:
