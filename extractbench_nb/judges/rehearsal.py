@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from extractbench_nb.core import OptimalAligner, Profile
 from extractbench_nb.core.schema import Node
@@ -122,7 +122,7 @@ class RehearsedAligner(LLMAligner):
     """Notes what would be asked about arrays, and pairs items as the offline aligner does."""
 
     def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
-        self._asking: Any = aligner.judge
+        self._asking = cast("Judge", aligner.judge)
         self._notes = notes
         self._options = {
             "max_prompt_tokens": aligner.max_prompt_tokens,
