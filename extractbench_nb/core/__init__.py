@@ -31,7 +31,6 @@ from extractbench_nb.core.mismatches import mismatch_frame as mismatch_frame
 from extractbench_nb.core.mismatches import mismatch_kind as mismatch_kind
 from extractbench_nb.core.mismatches import mismatch_kinds as mismatch_kinds
 from extractbench_nb.core.pairing import leaves as leaves
-from extractbench_nb.core.pairing import pair_up as pair_up
 from extractbench_nb.core.pairing import resolve_union as resolve_union
 from extractbench_nb.core.pairing import undeclared as undeclared
 from extractbench_nb.core.profile_rules import PROFILES as PROFILES

@@ -28,6 +28,7 @@ from extractbench_nb.core.values.json_values import SCALARS, bracketed, json_tex
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.wording import cut, one_line, plural
 
+#: What can happen to a value; the values of the column ``outcome``.
 OUTCOMES = (
     "correct",
     "incorrect",

@@ -76,6 +76,7 @@ KINDS: tuple[Kind, ...] = (
 )
 KIND_NAMES = tuple(kind.name for kind in KINDS)
 
+#: The column of kinds; its ``values`` name them all.
 KIND_COLUMN = Column(
     "kind",
     "string",

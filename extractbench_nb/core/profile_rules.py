@@ -76,6 +76,7 @@ if Profile.__doc__:  # the meanings are declared once, beside the rules
     )
 
 
+#: The profiles by name.
 PROFILES = {
     profile.name: profile
     for profile in (

@@ -84,6 +84,7 @@ class ModelAligner(Protocol):
         """Pair the items of an array."""
 
 
+#: What ``alignment=`` takes beside a name: an aligner that asks a model, or a function.
 Aligner: TypeAlias = Matcher | ModelAligner
 
 

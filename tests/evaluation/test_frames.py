@@ -12,13 +12,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-
-STRING = {"type": "string", "evaluation_config": "string_exact"}
-
-
-def obj(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
+from tests.evaluation.schemas import STRING, obj
 
 DTYPES = {
     frame: dict(zip(part["column"], part["dtype"], strict=True))

@@ -10,12 +10,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import Verdict
-
-STRING = {"type": "string", "evaluation_config": "string_exact"}
-
-
-def obj(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
+from tests.evaluation.schemas import STRING, obj
 
 
 def using(metric: str, **params: Any) -> dict[str, Any]:

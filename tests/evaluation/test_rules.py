@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import extractbench_nb as xb
 from extractbench_nb.core.cross_field_rules import RULES, Rule, as_rule
 from extractbench_nb.errors import ConfigError
+from tests.evaluation.schemas import NUMBER
 
 pytestmark = pytest.mark.usefixtures("own_rules")
 
-NUMBER = {"type": "number"}
 LINES = {"type": "array", "items": {"type": "object", "properties": {"amount": NUMBER}}}
 SCHEMA: dict[str, Any] = {
     "title": "Invoice",

@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-
-STRING = {"type": "string", "evaluation_config": "string_exact"}
-
-
-def obj(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
+from tests.evaluation.schemas import STRING, obj
 
 
 def arr(items: Any, **config: Any) -> dict[str, Any]:

@@ -9,17 +9,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.profile_rules import PROFILES
-
-STRING = {"type": "string", "evaluation_config": "string_exact"}
-
-
-def obj(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
-
-def arr(items: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
+from tests.evaluation.schemas import STRING, arr, obj
 
 PAIR = obj(k=STRING, n=STRING)
 SCHEMA = obj(name=STRING, r=arr(PAIR))

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
+from tests.evaluation.schemas import NUMBER, STRING, obj
 
-STRING = {"type": "string", "evaluation_config": "string_exact"}
-NUMBER = {"type": "number"}
 OBJECT = {"type": "object", "properties": {"k": STRING}}
 ARRAY = {"type": "array", "items": STRING}
 
@@ -54,10 +53,6 @@ def expected(kind: str, value: str) -> str:
     if TYPES[value] != ALLOWED.get(kind, kind):
         return "structural"
     return "omission" if value.startswith("empty") else "incorrect"
-
-
-def obj(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -8,18 +8,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.profile_rules import PROFILES
-
-STRING = {"type": "string", "evaluation_config": "string_exact"}
-NUMBER = {"type": "number"}
-NULL = {"type": "null"}
-
-
-def obj(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
-
-def arr(items: Any, config: Any = None) -> dict[str, Any]:
-    return {"type": "array", "items": items} | ({"evaluation_config": config} if config else {})
+from tests.evaluation.schemas import NULL, NUMBER, STRING, arr, obj
 
 
 def rows(schema: Any, gold: Any, predicted: Any) -> list[list[Any]]:

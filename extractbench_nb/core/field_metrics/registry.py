@@ -236,6 +236,7 @@ class Registry:
         return None
 
 
+#: The metrics that exist, built in and of the user's own.
 REGISTRY = Registry()
 use_catalogue(REGISTRY)
 

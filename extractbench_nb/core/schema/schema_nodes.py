@@ -362,6 +362,7 @@ class Missing:
         return (Missing, ())
 
 
+#: The value of a key that is not there.
 MISSING: Final = Missing()
 
 PRESENT: Final = "present"
