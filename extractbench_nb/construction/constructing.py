@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
@@ -175,12 +176,11 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
         api_base=api_base,
         **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
     )
-    if isinstance(retriever, str):
-        retriever = Retriever(retriever)
-    elif retriever is not None and not isinstance(retriever, Retriever):
-        kind = type(retriever).__name__
+    find: Any = Retriever(retriever) if isinstance(retriever, str) else retriever
+    if find is not None and not isinstance(find, Retriever):
+        kind = type(find).__name__
         raise InputError(f"retriever is {kind}; expected a Retriever, 'bm25' or None")
-    asked = _Prompt(prompt, with_columns, retriever)
+    asked = _Prompt(prompt, with_columns, find)
     chosen = dataset if isinstance(dataset, TableDataset) else load(dataset)
     if isinstance(tables, str):
         raise InputError(f"tables is {tables!r}; expected a list of ids")
