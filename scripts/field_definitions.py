@@ -17,7 +17,7 @@ import pandas as pd
 
 from extractbench_nb.benchmark.complexities import keys_of, schema_complexity
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, rows_of
-from extractbench_nb.core import pair_up
+from extractbench_nb.core.pairing import pair_up
 from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.runs import Dataset, count_gold
 
