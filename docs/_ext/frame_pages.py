@@ -33,7 +33,9 @@ _HEADER = ("column", "meaning", "dtype", "values")
 def declarations() -> dict[str, FrameSpec]:
     """Return the public declarations by their place, each once, where it is assigned."""
     names = [m.name for m in pkgutil.walk_packages(extractbench_nb.__path__, f"{PACKAGE}.")]
-    modules = [import_module(n) for n in names if "compat" not in n and "__main__" not in n]
+    modules = [
+        import_module(n) for n in names if ".compat.evaluation" not in n and "__main__" not in n
+    ]
     found: dict[int, tuple[str, FrameSpec]] = {}
     # names before entries of dicts, which often hold declarations that have a name
     for specs_of in (_named, _in_dicts):

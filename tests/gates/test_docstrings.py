@@ -42,8 +42,8 @@ def members(name: str, value: object) -> Iterator[tuple[str, object]]:
             yield f"{name}.{child}", function
 
 
-#: Rooms and modules with public names that are not named at the top.
-MORE = ("core", "errors")
+#: Rooms with public names that are not named at the top.
+MORE = ("core",)
 
 # The objects themselves: `extractbench_nb.metrics` is a function and the name of a package.
 PUBLIC = dict(

@@ -12,8 +12,6 @@ from extractbench_nb.cli import main
 from extractbench_nb.support.moved import moved_hint, moved_rows
 
 COMMAND = "extractbench-nb "
-#: Namespaces that the top level does not name.
-UNNAMED = ("core", "errors")
 ROWS = list(moved_rows().values())
 rows = pytest.mark.parametrize("row", ROWS, ids=[row["old"] for row in ROWS])
 
@@ -23,7 +21,7 @@ def is_public(name: str) -> bool:
     value: Any = xb
     for part in name.split(".")[1:]:
         names = getattr(value, "__all__", None)
-        is_named = names is None or part in names or (value is xb and part in UNNAMED)
+        is_named = names is None or part in names or part == "core"
         if not is_named or not hasattr(value, part):
             return False
         value = getattr(value, part)
@@ -64,7 +62,10 @@ def first_unknown(name: str) -> str:
     [
         ("xb.paper.table", "xb.paper.table is now xb.benchmark.table"),
         ("xb.paper", "xb.paper is now xb.benchmark, e.g. xb.paper.claims is now "),
-        ("xb.gold.SUSPECT_KINDS", "xb.gold.SUSPECT_KINDS is no longer available. The kinds are listed in "),
+        (
+            "xb.gold.SUSPECT_KINDS",
+            "xb.gold.SUSPECT_KINDS is no longer available. The kinds are listed in ",
+        ),
         ("xb.nothing", ""),
     ],
 )
