@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-# for other rooms
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.benchmark.baseline import BaselineTables as BaselineTables
 from extractbench_nb.benchmark.baseline import (
     baseline_tables,

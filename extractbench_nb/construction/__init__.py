@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.construction import aoe
 from extractbench_nb.construction.answers import read_answer
 from extractbench_nb.construction.comparing import compare
@@ -16,8 +17,6 @@ from extractbench_nb.construction.retrieval import texts_of as texts_of
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_comparison import TableComparison
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
-
-# for other rooms
 from extractbench_nb.construction.table_rules import is_absent as is_absent
 from extractbench_nb.construction.table_rules import rules_of
 from extractbench_nb.support.moved import moved_names

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.core import RULES
-
-# for other rooms
 from extractbench_nb.gold.annotations import DECISIONS as DECISIONS
 from extractbench_nb.gold.annotations import Annotations
 from extractbench_nb.gold.annotators import agreement

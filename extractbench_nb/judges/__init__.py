@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.core.text import JudgeCall, JudgeError, OfflineJudge, Question, Verdict
 from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
 from extractbench_nb.judges.call_failures import Failure as Failure
@@ -19,8 +20,6 @@ from extractbench_nb.judges.llm import Ensemble, LLMJudge
 from extractbench_nb.judges.model_aligner import Answering as Answering
 from extractbench_nb.judges.model_aligner import LLMAligner
 from extractbench_nb.judges.prompts import Unparsable as Unparsable
-
-# for other rooms
 from extractbench_nb.judges.prompts import message as message
 from extractbench_nb.judges.prompts import placeholders_of as placeholders_of
 from extractbench_nb.judges.prompts import quoted as quoted

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.pdf.evidence import find_evidence, ground_values, grounded
-
-# for other rooms
 from extractbench_nb.pdf.evidence import look_up as look_up
 from extractbench_nb.pdf.page_images import PageImage, render_page
 from extractbench_nb.pdf.page_images import lines_of as lines_of

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.simulation.catalogue import corruptions
-
-# for other rooms
 from extractbench_nb.simulation.corrupt import Corrupted as Corrupted
 from extractbench_nb.simulation.corrupt import corrupt_document
 from extractbench_nb.simulation.curves import sensitivity

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-# for other rooms
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.stats.agreements import Agreement as Agreement
 from extractbench_nb.stats.agreements import agreement
 from extractbench_nb.stats.agreements import kappas as kappas

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.support.moved import moved_names
 from extractbench_nb.tables.batches import TableScores, array_tables, evaluate_tables
-
-# for other rooms
 from extractbench_nb.tables.canonical import Canonical as Canonical
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table

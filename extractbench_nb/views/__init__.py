@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+# Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.support.moved import moved_names
 from extractbench_nb.views.formatting import format_frames
-
-# for other rooms
 from extractbench_nb.views.report_contents import COUNTS as COUNTS
 from extractbench_nb.views.report_contents import field_outcomes as field_outcomes
 from extractbench_nb.views.report_contents import report_content as report_content
