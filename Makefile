@@ -106,7 +106,7 @@ rest: $(VENV)/.test docs  ## the documentation; tests of pages, documents, wheel
 notebooks: $(VENV)/.test  ## execute all notebooks again and compare every output
 	env -u EXTRACTBENCH_RUNS $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --nbval --nbval-current-env \
 		--nbval-cell-timeout=600 --nbval-kernel-startup-timeout=600 \
-		--nbval-sanitize-with=notebooks/nbval.cfg notebooks
+		--nbval-sanitize-with=notebooks/nbval.cfg notebooks/*.ipynb
 
 docs: $(VENV)/.docs  ## build the documentation in build/site; a warning is an error
 	$(BIN)/python -m sphinx -c docs -b html -W --keep-going -q -d build/doctrees . build/site
