@@ -7,7 +7,7 @@ from extractbench_nb.construction import aoe
 from extractbench_nb.construction.answers import read_answer
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.constructing import construct
-from extractbench_nb.construction.evaluations import TableEvaluations
+from extractbench_nb.construction.evaluations import TableEvaluations as TableEvaluations
 from extractbench_nb.construction.evidence_recall import Holders as Holders
 from extractbench_nb.construction.evidence_recall import evidence_recall
 from extractbench_nb.construction.retrieval import Chunk as Chunk
@@ -15,7 +15,7 @@ from extractbench_nb.construction.retrieval import Documents as Documents
 from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.retrieval import texts_of as texts_of
 from extractbench_nb.construction.table_batches import evaluate_tables
-from extractbench_nb.construction.table_comparison import TableComparison
+from extractbench_nb.construction.table_comparison import TableComparison as TableComparison
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
 from extractbench_nb.construction.table_rules import is_absent as is_absent
 from extractbench_nb.construction.table_rules import rules_of
@@ -23,9 +23,7 @@ from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "Retriever",
-    "TableComparison",
     "TableDataset",
-    "TableEvaluations",
     "TableTask",
     "aoe",
     "compare",

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.support.moved import moved_names
-from extractbench_nb.tables.batches import TableScores, array_tables, evaluate_tables
+from extractbench_nb.tables.batches import TableScores as TableScores
+from extractbench_nb.tables.batches import array_tables, evaluate_tables
 from extractbench_nb.tables.canonical import Canonical as Canonical
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table
@@ -40,16 +41,15 @@ from extractbench_nb.tables.quality import align_texts, check_tables
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.reading import text_of as text_of
 from extractbench_nb.tables.reading import texts_of as texts_of
-from extractbench_nb.tables.resolution import ResolvedTable, from_objects, raw_grid
+from extractbench_nb.tables.resolution import ResolvedTable as ResolvedTable
+from extractbench_nb.tables.resolution import from_objects, raw_grid
 from extractbench_nb.tables.table_formats import seen_csv as seen_csv
 from extractbench_nb.tables.table_formats import table_of_csv as table_of_csv
 from extractbench_nb.tables.table_metrics import compare_tables
 
 __all__ = [
     "GriTS",
-    "ResolvedTable",
     "Table",
-    "TableScores",
     "align_texts",
     "array_tables",
     "canonicalize",
