@@ -16,12 +16,12 @@ from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "reference" / "api"
-#: Namespaces of the top level, and the core. The command line has a page of its own.
+#: Namespaces of the top level. The command line has a page of its own.
 NAMESPACES = [
     value.__name__.removeprefix("extractbench_nb.")
     for value in (getattr(extractbench_nb, name) for name in extractbench_nb.__all__)
     if inspect.ismodule(value)
-] + ["core"]
+]
 
 
 def extension(name: str) -> ModuleType:

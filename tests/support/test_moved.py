@@ -21,7 +21,7 @@ def is_public(name: str) -> bool:
     value: Any = xb
     for part in name.split(".")[1:]:
         names = getattr(value, "__all__", None)
-        is_named = names is None or part in names or part == "core"
+        is_named = names is None or part in names
         if not is_named or not hasattr(value, part):
             return False
         value = getattr(value, part)

@@ -1,9 +1,10 @@
-"""JSON Schema to a typed AST: parsing, ``evaluation_config`` and presets, walking, complexity."""
+"""JSON Schema to a typed AST: parsing, ``evaluation_config`` and presets, walking, validation."""
 
 from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
-from extractbench_nb.core.schema.evaluation_config import PRESETS, MetricSpec, NodeConfig, presets
+from extractbench_nb.core.schema.evaluation_config import PRESETS as PRESETS
+from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig, presets
 from extractbench_nb.core.schema.evaluation_config import parse_config as parse_config
 from extractbench_nb.core.schema.parse import SchemaSource as SchemaSource
 from extractbench_nb.core.schema.parse import is_schema as is_schema
@@ -14,7 +15,6 @@ from extractbench_nb.core.schema.validation import Validation as Validation
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
-    "PRESETS",
     "MetricSpec",
     "Node",
     "NodeConfig",
