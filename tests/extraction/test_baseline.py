@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.baseline import TALLY_COLUMNS, BaselineTables
+from extractbench_nb.benchmark.baseline import EFFECT_COLUMNS, TALLY_COLUMNS, BaselineTables
 from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.benchmark.run_comparison import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
@@ -350,11 +350,15 @@ def test_a_schema_of_which_nothing_is_scored(tmp_path: Any) -> None:
     (folder.parent / "bare-schema.json").write_text('{"type": "object", "properties": {}}')
     (folder / "one.gold.json").write_text("{}")
     frame = pd.DataFrame({"run": ["mine"], "document": ["one"], "raw": ["{}"]})
-    tables = xb.benchmark.baseline_tables(xb.read_outputs(frame, tmp_path), tmp_path)
+    attempts = xb.read_outputs(frame, tmp_path)
+    tables = xb.benchmark.baseline_tables(attempts, tmp_path)
     row = tables.of_schema("overall").loc["mine"]
     assert row[["pass_rate", "pass_rate_low", "ceiling", "accuracy_valid"]].isna().all()
     assert tables.style(5).data.loc["mine", "Overall Pass Rate"] == "0/0 (—)"
     assert "pass rate unknown" in repr(tables)
+    effect = xb.benchmark.repair_effect(attempts, tmp_path).iloc[0]
+    nullable = {column.name for column in EFFECT_COLUMNS.columns if column.nullable}
+    assert set(effect.index[effect.isna()]) == nullable
 
 
 # Beside the published figures.

@@ -379,6 +379,8 @@ def test_answers_of_a_field(scores: Any, expected: Any) -> None:
     assert found.agreement == pytest.approx(
         expected[5] if expected[5] is not pd.NA else np.nan, nan_ok=True
     )
+    declared = type(found).columns().query("frame == 'fields'").set_index("column")["nullable"]
+    assert declared[row.index[row.isna()]].all()
 
 
 def test_the_mean_over_documents() -> None:
