@@ -281,8 +281,6 @@ ORDERS: Final = {
 }
 
 
-#: What can head groups of rows and of columns, and its words on the page.
-GROUPS: Final = {"": "no groups", "schema": "by schema", "domain": "by domain"}
 #: Which paths are listed by what runs make of them, and its words on the page.
 COMPARISONS: Final = {"": "all", "disagree": "runs disagree", "all_wrong": "all runs wrong"}
 #: How the values are sorted, and its words on the page.
@@ -309,7 +307,6 @@ class Choice(traitlets.HasTraits):
     measure = traitlets.Unicode("score")
     row_order = traitlets.Unicode("worst")
     column_order = traitlets.Unicode("worst")
-    group = traitlets.Unicode("")
     schema = traitlets.Unicode(None, allow_none=True)
     run = traitlets.Unicode(None, allow_none=True)
     find = traitlets.Unicode("")
@@ -535,7 +532,6 @@ class Line(NamedTuple):
     name: str
     title: str
     schema: str
-    group: str
     rows: int
     score: float
     pass_rate: float
@@ -552,7 +548,6 @@ class Side(NamedTuple):
     page: Page
     most: int
     known: int
-    grouped: bool
 
 
 def _side(
@@ -565,22 +560,14 @@ def _side(
     sums = counted(rows, places, axis.codes[places], axis.size)
     order = choice.row_order if down else choice.column_order
     ranks = _ranks(axis.names, sums, order, choice.measure)
-    group_ranks, groups = np.zeros(axis.size, dtype=np.int64), None
-    heads = {"schema": rows.schemas, "domain": rows.domains}.get(choice.group)
-    if heads is not None and name != "run":
-        groups = heads.codes[rows.firsts[name]]
-        by_group = counted(rows, places, groups[axis.codes[places]], heads.size)
-        group_ranks = _ranks(heads.names, by_group, order, choice.measure)[groups]
     items = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
-    codes = items[np.lexsort((ranks[items], group_ranks[items]))]
+    codes = items[np.argsort(ranks[items])]
     page = page_of(len(codes), number, most)
     shown = page.of(codes)
     wide = _WIDE_NAME if len(shown) <= FEW_COLUMNS else _NARROW_NAME
     lines = _lines(rows, places, name, sums, shown, _ROW_NAME if down else wide)
-    if heads is not None and groups is not None:
-        lines = [line._replace(group=heads.labels[groups[line.code]]) for line in lines]
     known = int(np.count_nonzero(sums.rows))
-    return Side(tuple(lines), codes, page, most, known, groups is not None)
+    return Side(tuple(lines), codes, page, most, known)
 
 
 def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
@@ -619,7 +606,6 @@ def _lines(
             shortened(axis.labels[code], limit),
             one_line(axis.names[code], _LONGEST_TITLE),
             "" if schemas is None else one_line(rows.schemas.labels[schemas[code]], _WIDE_NAME),
-            "",
             int(sums.rows[code]),
             float(rounded(sums.mean_score[code])),
             float(rounded(sums.pass_rate[code])),
@@ -671,16 +657,11 @@ def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = 
     return Grid(found[True], found[False], table)
 
 
-def _outcomes(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Numbers:
-    kinds = len(OUTCOMES)
-    found = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
-    return found.reshape(size, kinds)
-
-
 def _cells(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cell | None]:
-    sums = counted(rows, places, groups, size)
+    sums, kinds = counted(rows, places, groups, size), len(OUTCOMES)
+    outcomes = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
     order = [OUTCOMES.index(name) for name in _GRAVEST_FIRST]
-    by_gravity = _outcomes(rows, places, groups, size)[:, order]
+    by_gravity = outcomes.reshape(size, kinds)[:, order]
     table = zip(
         sums.rows.tolist(),
         sums.passed.tolist(),
@@ -692,68 +673,6 @@ def _cells(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cel
         strict=True,
     )
     return [Cell(*values) if values[0] else None for values in table]
-
-
-_MOST_BARS = 12
-_LONGEST_NAME = 26
-
-
-class Bar(NamedTuple):
-    """One group; ``counts`` has the outcomes that occur, ``rate`` is what `Bars.measure` says."""
-
-    name: str
-    title: str
-    rows: int
-    passed: int
-    rate: float
-    counts: tuple[tuple[str, int], ...]
-
-
-class Bars(NamedTuple):
-    """The groups of one breakdown, what their rates are, and how many groups there are beyond."""
-
-    by: str
-    measure: str
-    more: int
-    bars: tuple[Bar, ...]
-
-
-def bars(rows: Coded, places: Numbers) -> list[Bars]:
-    """Return the bars of one breakdown."""
-    axes = {"domain": rows.domains, "schema": rows.schemas, "run": rows.axes["run"]}
-    given = [name for name, axis in axes.items() if axis.given]
-    shown = [name for name in given if name != "schema" or "domain" not in given]
-    numbers = np.bincount(rows.outcome[places], minlength=len(OUTCOMES)).tolist()
-    right = np.bincount(rows.outcome[places[rows.passed[places]]], minlength=len(OUTCOMES)).tolist()
-    outcomes = tuple(
-        Bar(name.replace("_", " "), name, n, passed, n / len(places), ((name, n),))
-        for name, n, passed in zip(OUTCOMES, numbers, right, strict=True)
-        if n
-    )
-    first = Bars("outcome", "share of rows", 0, outcomes)
-    return [first, *(_by_axis(rows, places, n, axes[n]) for n in shown)]
-
-
-def _by_axis(rows: Coded, places: Numbers, by: str, axis: Axis) -> Bars:
-    codes = axis.codes[places]
-    sums = counted(rows, places, codes, axis.size)
-    outcomes = _outcomes(rows, places, codes, axis.size)
-    there = np.flatnonzero(sums.rows)
-    rates = sums.pass_rate if by == "run" else sums.passed / np.maximum(1, sums.rows)
-    worst = there[np.lexsort((there, sums.mean_score[there], rates[there]))]
-    found = tuple(
-        Bar(
-            shortened(axis.labels[code], _LONGEST_NAME),
-            one_line(axis.names[code], _LONGEST_TITLE),
-            int(sums.rows[code]),
-            int(sums.passed[code]),
-            float(rounded(rates[code])),
-            tuple((name, int(n)) for name, n in zip(OUTCOMES, outcomes[code], strict=True) if n),
-        )
-        for code in worst[:_MOST_BARS]
-    )
-    measure = "pass rate, mean over documents" if by == "run" else "share of rows that pass"
-    return Bars(by, measure, len(worst) - len(found), found)
 
 
 #: Characters of a value: at first, and where all of it is asked for.

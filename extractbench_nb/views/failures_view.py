@@ -37,8 +37,6 @@ _LONGEST_LABEL, _LONGEST_NAME = 60, 80
 _LONGEST_PATH = 200
 #: Rows and columns of the heatmap that are written into static HTML.
 _STATIC_ROWS, _STATIC_COLUMNS = 40, 20
-#: Characters of all columns' names beyond which static HTML numbers the columns.
-_LONGEST_HEADS = 70
 #: Characters that are copied.
 _LONGEST_COPY = 20_000
 #: Documents of a schema below which a heatmap of fields by documents is mostly empty.
@@ -119,10 +117,9 @@ def chosen_text(choice: model.Choice) -> str:
     rows = f"Rows: {choice.rows}s, {model.ORDERS[choice.row_order]}."
     columns = f"Columns: {choice.columns}s, {model.ORDERS[choice.column_order]}."
     only = model.filters_in_words(choice)
-    group = f" Grouped {model.GROUPS[choice.group]}." if choice.group else ""
     inside = " Fields inside arrays too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
-    return f"{rows} {columns}{group} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
+    return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
 
 
 def single(block: model.Block) -> tuple[str, ...]:
@@ -158,10 +155,8 @@ def _mean(line: model.Line, measure: str) -> str:
     return score_text(line.score if measure == "score" else line.pass_rate)
 
 
-def _head(
-    line: model.Line, *, alike: bool, breaks: bool = False, number: int = 0, **place: Any
-) -> Node:
-    """Draw the name of a line; a `number` stands for it in static HTML."""
+def _head(line: model.Line, *, alike: bool, breaks: bool = False, **place: Any) -> Node:
+    """Draw the name of a line."""
     signs = ("✗" if line.failed else "") + (INVALID if line.invalid else "")
     says = [line.title, f"schema {line.schema}" if line.schema else ""]
     says += [f"score {score_text(line.score)}, pass rate {score_text(line.pass_rate)}"]
@@ -173,8 +168,7 @@ def _head(
     name = [h("span", first, ((h("wbr"), word) for word in rest), dir="auto"), schema]
     return h(
         "th",
-        h("span", name, cls="xb-line", live=number > 0 or None),
-        h("span", str(number), static=True) if number else None,
+        h("span", name, cls="xb-line"),
         h("span", f" {signs}", cls="xb-signs") if signs else None,
         item=True,
         title="; ".join(filter(None, says)),
@@ -186,12 +180,11 @@ def _head(
 def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
     """Draw the heatmap; row 0 and column 0 are names, which take their lines."""
     lines, columns = grid.rows.lines, grid.columns.lines
-    numbered = sum(len(line.name) for line in columns[:_STATIC_COLUMNS]) > _LONGEST_HEADS
     few = len(columns) <= model.FEW_COLUMNS
-    alike = [side.grouped or len({line.schema for line in side.lines}) == 1 for side in grid[:2]]
+    alike = [len({line.schema for line in side.lines}) == 1 for side in grid[:2]]
     beyond = [at >= _STATIC_COLUMNS or None for at in range(len(columns))]
     heads = [
-        _head(line, alike=alike[1], breaks=few, number=at if numbered else 0, scope="col",
+        _head(line, alike=alike[1], breaks=few, scope="col",
               row=0, column=at, live=beyond[at - 1])
         for at, line in enumerate(columns, 1)
     ]  # fmt: skip
@@ -199,13 +192,8 @@ def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
         h("td", _mean(line, choice.measure), live=beyond[at]) for at, line in enumerate(columns)
     ]
     body: list[Node] = []
-    group = None
     for at, (line, cells) in enumerate(zip(lines, grid.cells, strict=True), 1):
         live = at > _STATIC_ROWS or None
-        if grid.rows.grouped and line.group != group:
-            group = line.group
-            head = h("th", h("span", h("b", group), dir="auto"), colspan=len(columns) + 2)
-            body.append(h("tr", head, cls="xb-group", live=live, key=f"group {at}"))
         drawn = []
         for across, cell in enumerate(cells, 1):
             look, content, says = _cell_look(cell, choice.measure)
@@ -229,11 +217,8 @@ def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
     )
 
 
-def _static_notes(grid: model.Grid, choice: model.Choice) -> Node:
-    """Say what static HTML leaves out of the heatmap, and name its numbered columns."""
-    columns = grid.columns.lines[:_STATIC_COLUMNS]
-    numbered = sum(len(line.name) for line in columns) > _LONGEST_HEADS
-    named = [h("li", f"{line.title} · {_mean(line, choice.measure)}") for line in columns]
+def _static_notes(grid: model.Grid, choice: model.Choice) -> Node | None:
+    """Say what static HTML leaves out of the heatmap."""
     beyond = [
         f"… {len(side.codes) - min(most, len(side.lines)):,} more {name}s"
         for side, most, name in (
@@ -242,13 +227,7 @@ def _static_notes(grid: model.Grid, choice: model.Choice) -> Node:
         )
         if len(side.codes) > min(most, len(side.lines))
     ]
-    return h(
-        "div",
-        h("p", f"The {choice.columns}s, by the numbers of their columns:") if numbered else None,
-        h("ol", named, cls="xb-columns") if numbered else None,
-        h("p", ", ".join(beyond)) if beyond else None,
-        static=True,
-    )
+    return h("p", ", ".join(beyond), static=True) if beyond else None
 
 
 def legend(grid: model.Grid, choice: model.Choice) -> Node:
@@ -310,8 +289,6 @@ class FailureExplorer(model.Choice, View):
         What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
     row_order, column_order : str
         ``worst`` first, by ``name``, or as the fields are in the ``document``.
-    group : str
-        Whether rows and columns are grouped by ``schema`` or ``domain``; empty for one ranking.
     schema, run : str or None
         The only one to show.
     find : str
@@ -421,7 +398,7 @@ class FailureExplorer(model.Choice, View):
         return self.rows, self.columns
 
     @traitlets.validate(
-        *("rows", "columns", "measure", "row_order", "column_order", "group", "schema", "run"),
+        *("rows", "columns", "measure", "row_order", "column_order", "schema", "run"),
         *("compare", "wrong_in", "right_in", "value_order", "modes_by", *model.ASKED),
     )
     def _known_name(self, proposal: Any) -> str | None:
@@ -432,7 +409,6 @@ class FailureExplorer(model.Choice, View):
             **dict.fromkeys(("row_order", "column_order"), model.ORDERS),
             **dict.fromkeys(("run", "wrong_in", "right_in"), runs),
             "measure": model.MEASURES,
-            "group": model.GROUPS,
             "schema": self._coded.schemas.names,
             "compare": model.COMPARISONS,
             "value_order": model.VALUE_ORDERS,
@@ -620,12 +596,6 @@ class FailureExplorer(model.Choice, View):
                     self.set_trait(trait, self.traits()[trait].default())
                 elif type(at) is int and 0 <= at < axes[trait].size:
                     self.set_trait(trait, axes[trait].names[at])
-
-    def do_outcome(self, outcome: Any) -> None:
-        """List the rows of an outcome."""
-        if outcome in OUTCOMES:
-            self.outcome = outcome
-            self._reveals += 1
 
     def do_mode(self, mode: Any) -> None:
         """List the rows of a count: places of its reason, its metric and the name of its column."""
@@ -831,9 +801,6 @@ class FailureExplorer(model.Choice, View):
 
     def _tools(self) -> Node:
         axes = {name: f"{name}s" for name in model.AXES}
-        groups = dict(model.GROUPS)
-        if not self._coded.domains.given:
-            del groups["domain"]
         rows = self._coded
         return ui.toolbar(
             ui.menu("Rows", "set:rows", axes, self.rows),
@@ -841,7 +808,6 @@ class FailureExplorer(model.Choice, View):
             ui.menu("Show", "set:measure", model.MEASURES, self.measure),
             ui.menu("Sort rows", "set:row_order", model.ORDERS, self.row_order),
             ui.menu("Sort columns", "set:column_order", model.ORDERS, self.column_order),
-            ui.menu("Group", "set:group", groups, self.group) if rows.schemas.size > 1 else None,
             ui.search("Field", "set:find", self.find, "part of a field's name"),
             self._names("Schema", "schema", rows.schemas),
             self._names("Run", "run", rows.axes["run"]),
@@ -1119,7 +1085,6 @@ class FailureExplorer(model.Choice, View):
             ui.toolbar(ui.menu("Failures by", "set:modes_by", offered, self.modes_by)),
             h("div", table, keys="grid", cls="xb-mode-grid") if found.totals[0] else None,
             h("p", f"… {said}", cls="xb-quiet") if said else None,
-            [self._drawn_bars(group) for group in model.bars(rows, self._chosen) if group.bars],
         )
 
     def _mode_name(self, reason: int | None, metric: int | None) -> Node:
@@ -1156,34 +1121,6 @@ class FailureExplorer(model.Choice, View):
             return None
         name = columns[self.modes_by].names.index(self.among[1]) if self.among else None
         return reason, metric, name
-
-    def _drawn_bars(self, group: model.Bars) -> Node:
-        most = max(bar.rows for bar in group.bars)
-        rows = []
-        for bar in group.bars:
-            if group.by == "outcome":
-                width = f"width:{100 * bar.rows / most:.1f}%"
-                piece = h("i", cls=f"xb-part xb-{bar.title}", style=width)
-                cells = [
-                    h("th", ui.mark(bar.title), scope="row"),
-                    h("td", h("span", piece, cls="xb-bar xb-wide")),
-                    h("td", ui.button(f"{bar.rows:,}", "outcome", bar.title, keep=True,
-                                      item=True, cls="xb-link"), cls="xb-num"),
-                ]  # fmt: skip
-            else:
-                percent = f"{round(100 * float(score_text(bar.rate)))} %"
-                cells = [
-                    h("th", h("span", bar.name, dir="auto"), scope="row", title=bar.title),
-                    h("td", ui.bar(bar.counts), cls="xb-wide"),
-                    h("td", percent, cls="xb-num", title=f"{bar.passed} of {bar.rows} rows pass"),
-                ]
-            rows.append(h("tr", cells))
-        rows += [h("tr", h("td", f"… {group.more:,} more", colspan=3))] if group.more else []
-        caption = f"By {group.by}: {'rows' if group.by == 'outcome' else group.measure}"
-        caption += " (bars count rows)" if group.by == "run" else ""
-        keys = "list" if group.by == "outcome" else None
-        table = h("table", h("caption", caption), h("tbody", rows), cls="xb-bars")
-        return h("div", table, keys=keys, key=group.by)
 
     # --- results ----------------------------------------------------------------------------------
 

@@ -230,25 +230,14 @@ def test_only_the_heatmap_scrolls_sideways(notebook: Notebook, width: int) -> No
     assert output.locator(".xb-box").evaluate(room) > 100
 
 
-@pytest.mark.parametrize("width", [900, 1400])
-def test_names_of_bars_do_not_break_within_words(notebook: Notebook, width: int) -> None:
-    notebook.page.set_viewport_size({"width": width, "height": 1000})
-    bars = notebook.output(0).locator(".xb-bars tbody th")
-    expect(bars.filter(has_text="heron-vision")).to_be_visible()
-    cut = "names => names.filter(name => name.scrollWidth > name.clientWidth).length"
-    assert bars.evaluate_all(cut) == 0
-    assert bars.evaluate_all("names => names.map(name => name.offsetHeight > 30)").count(True) == 0
-
-
 def test_the_twin_is_readable_at_900_pixels(notebook: Notebook) -> None:
     html = notebook.python("xb.explore(evs, rows='run').to_html()")
     page = notebook.page.context.new_page()
     page.set_viewport_size({"width": 900, "height": 900})
     page.set_content(html)
     heads = page.locator(".xb-heat thead th")
-    assert heads.all_inner_texts()[:2] == ["1 ⊘", "2 ⊘"]
-    assert set(heads.evaluate_all("heads => heads.map(head => head.offsetHeight > 30)")) == {False}
-    expect(page.locator(".xb-columns li").first).to_contain_text("castellan_10k_fy2030 · 0.49")
+    expect(heads.first).to_contain_text("castellan_10k_fy2030")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.close()
 
 

@@ -17,7 +17,6 @@ from extractbench_nb.views.failures_model import (
     Choice,
     Coded,
     Grid,
-    bars,
     failed_by_every_run,
     grid,
     kept,
@@ -119,12 +118,6 @@ def test_a_long_document_is_worth_no_more_than_a_short_one(measure: str) -> None
     assert [line.title for line in found.rows.lines] == ["r2", "r1"]
     assert [line.score for line in found.rows.lines] == [0.25, 0.75]
     assert [line.pass_rate for line in found.rows.lines] == [0.25, 0.75]
-    by_run = bars(Coded(LONG), np.arange(len(LONG)))[-1]
-    assert [(bar.name, bar.rate, bar.passed) for bar in by_run.bars] == [
-        ("r2", 0.25, 300),
-        ("r1", 0.75, 3),
-    ]
-    assert by_run.measure == "pass rate, mean over documents"
 
 
 def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
@@ -145,10 +138,6 @@ def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
             assert cell is not None
             rate = outputs[run.title, document.title]
             assert cell.pass_rate == pytest.approx(rate, abs=1e-4)
-    rows = Coded(evs)
-    by_run = bars(rows, kept(rows, Choice()))[-1]
-    rates = expected.loc[[bar.title for bar in by_run.bars], "pass_rate"]
-    assert [bar.rate for bar in by_run.bars] == pytest.approx(rates, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -237,20 +226,6 @@ def test_failed_by_every_run_is_what_difficulty_says(fields: pd.DataFrame) -> No
     assert set(axis.codes[filtered]) == set(np.flatnonzero(found))
 
 
-@given(batches)
-@SOME
-def test_bars_are_the_groups_of_breakdown(fields: pd.DataFrame) -> None:
-    rows = Coded(fields)
-    found = {group.by: group for group in bars(rows, np.arange(len(rows)))}
-    for by in ("outcome", "run"):
-        table = xb.breakdown(fields, by, counted=False).set_index(by)
-        assert {bar.title: (bar.rows, bar.passed) for bar in found[by].bars} == {
-            name: (line["rows"], line["passed"]) for name, line in table.iterrows()
-        }
-    domains = fields["domain"].notna().any()
-    assert set(found) == {"outcome", "domain" if domains else "schema", "run"}
-
-
 # --- axes --------------------------------------------------------------------------------------
 
 
@@ -306,7 +281,7 @@ def test_what_holds_no_fields_is_refused(change: Any, message: str) -> None:
         Coded(change(frame(row())))
 
 
-# --- order, groups, pages -------------------------------------------------------------------------
+# --- order, pages -------------------------------------------------------------------------
 
 MIXED = frame(
     row(field="b", outcome="incorrect", score=0.5, schema="s"),
@@ -329,29 +304,6 @@ MIXED = frame(
 def test_rows_are_sorted_over_all_schemas(order: str, measure: str, expected: list[str]) -> None:
     found = shown(MIXED, row_order=order, measure=measure)
     assert names(MIXED, found.rows) == expected
-    assert not found.rows.grouped
-
-
-@pytest.mark.parametrize(
-    "order, measure, expected",
-    [
-        ("worst", "score", ["y", "z", "a", "b", "C"]),
-        ("worst", "pass_rate", ["b", "a", "C", "y", "z"]),
-        ("name", "score", ["a", "b", "C", "y", "z"]),
-        ("document", "score", ["b", "a", "C", "z", "y"]),
-    ],
-)
-def test_rows_are_sorted_within_their_schema(order: str, measure: str, expected: list[str]) -> None:
-    found = shown(MIXED, row_order=order, measure=measure, group="schema")
-    assert names(MIXED, found.rows) == expected
-    assert found.rows.grouped
-
-
-def test_worst_group_first() -> None:
-    found = shown(MIXED, group="schema")
-    assert [line.group for line in found.rows.lines] == ["t", "t", "s", "s", "s"]
-    found = shown(MIXED.assign(domain=["x", "y", "x", "y", "x"]), group="domain")
-    assert [line.group for line in found.rows.lines] == ["y", "y", "x", "x", "x"]
 
 
 def test_pages_hold_sixty_rows_and_forty_columns() -> None:
