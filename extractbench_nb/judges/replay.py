@@ -1,4 +1,4 @@
-"""`ReplayJudge` repeats recorded verdicts; rehearsals collect the calls that a judge would make."""
+"""`ReplayJudge` repeats recorded answers and verdicts, without a model."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, Self
 
 from extractbench_nb.core.text import (
     Judge,
@@ -41,6 +41,11 @@ _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
 _INDEX = re.compile(r"\[\d*\]")
 _SHOWN = 80
+#: Options of a judge that its recorded answers name.
+_OPTIONS = ("model", "temperature", "max_tokens")
+_SOURCES = (
+    "a file of JudgeCache.export, a cache or its folder, a report.json or a folder of such files"
+)
 
 
 def document_hash(document: Any) -> str:
@@ -50,273 +55,68 @@ def document_hash(document: Any) -> str:
 
 @dataclass(frozen=True)
 class _Report:
-    """One report: its file, the hashes of its documents, a hash of its rows, the rows by place."""
+    """One report: the hashes of its documents, the rows by schema path and by field."""
 
-    where: Path
-    of: dict[str, Any]
-    digest: str
+    gold_hash: str | None
+    predicted_hash: str | None
     rows: Mapping[str, list[dict[str, Any]]]
+    digest: str
+
+    def is_about(self, gold_hash: str | None, predicted_hash: str | None) -> bool:
+        """Whether the report may be about two documents; some reports lack the hashes."""
+        return self.gold_hash in (None, gold_hash) and self.predicted_hash in (None, predicted_hash)
 
 
-def _read_report(report: Any, where: Path) -> _Report:
+def _read_report(report: Any, path: Path) -> _Report:
     rows = report.get(_ROWS) if isinstance(report, dict) else None
     if not isinstance(rows, list):
-        raise InputError(f"{str(where)!r}: found no list {_ROWS!r}; expected a judge report")
-    by_place: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        raise InputError(f"{str(path)!r}: found no list {_ROWS!r}; expected a judge report")
+    rows_by_name: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for number, row in enumerate(rows):
         if not _is_sound(row):
             raise InputError(
-                f"{str(where)!r}: row {number} of {_ROWS!r} is {cut(repr(row), _SHOWN)}; "
+                f"{str(path)!r}: row {number} of {_ROWS!r} is {cut(repr(row), _SHOWN)}; "
                 "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
             )
-        for path in {row["path"], row["normalized_path"]}:
-            by_place[path].append(row)
-    if not rows:
-        raise InputError(f"{str(where)!r} contains no verdict: {_ROWS!r} is empty")
+        for name in {row["path"], row["normalized_path"]}:
+            rows_by_name[name].append(row)
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
-    of = {"gold": report.get("gold_hash"), "predicted": report.get("extracted_hash")}
-    return _Report(where, of, digest, by_place)
+    return _Report(report.get("gold_hash"), report.get("extracted_hash"), rows_by_name, digest)
 
 
 def _is_sound(row: Any) -> bool:
     if not isinstance(row, dict) or "score" not in row:
         return False
-    score = row["score"]
-    is_number = isinstance(score, int | float) and not isinstance(score, bool)
     names = all(isinstance(row.get(n), str) for n in ("path", "normalized_path", "metric_id"))
-    return names and (score is None or (is_number and 0 <= score <= 1))
+    score = row["score"]
+    return names and (score is None or (type(score) in (int, float) and 0 <= score <= 1))
 
 
-@dataclass(frozen=True)
-class RecordedReports:
-    """The verdicts of one report, or of a folder, from which each evaluation chooses a report."""
-
-    name: str
-    digest: str
-    reports: Sequence[_Report]
-    chosen: _Report | None
-    why: str = "there are several reports, and no documents to choose one by"
-    settings: ClassVar[Settings] = Unchecked("report")
-
-    def for_document(self, gold: Any, predicted: Any) -> RecordedReports:
-        """Choose the report about these two documents by their hashes."""
-        hashes = {"gold": _hash(gold), "predicted": _hash(predicted)}
-        if self.chosen is not None:
-            for side, hash_value in self.chosen.of.items():
-                if isinstance(hash_value, str) and hash_value != hashes[side]:
-                    why = f"the report is about another {side} document"
-                    return replace(self, chosen=None, why=why)
-            return self
-        matching = [report for report in self.reports if report.of == hashes]
-        if len(matching) == 1:
-            return RecordedReports("report", matching[0].digest, self.reports, matching[0])
-        names = " and ".join(repr(str(report.where)) for report in matching[:2])
-        are = f"{names} are" if matching else "no report is"
-        return replace(self, name="report", why=f"{are} about these documents")
-
-    def verdict(self, question: Question) -> Verdict:
-        """Give the verdict that the chosen report has on a field."""
-        path, field = question.schema_path or "", question.field or ""
-        if self.chosen is None:
-            why = f"no verdict about {question.field!r}: {self.why}"
-            raise JudgeError(why, reason="not_recorded")
-        # by path or by field, as this package or the published one writes it
-        names = (path, without_brackets(path), field, without_brackets(field))
-        rows = next((r for r in map(self.chosen.rows.get, names) if r is not None), [])
-        found = [row for row in rows if row["metric_id"] == question.metric]
-        if any(map(_has_failed, found)) or (not found and any(map(_has_failed, rows))):
-            raise JudgeError(
-                f"the call about {question.field!r} failed when the report was made",
-                reason="recorded_failure",
-            )
-        problem = _problem(question, rows, found)
-        if problem is not None:
-            raise JudgeError(f"the report has no verdict about {problem}", reason="not_recorded")
-        return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
-
-    def answer(self, asked: Asked) -> NoReturn:
-        """Raise an error, because a report contains no alignments."""
-        raise JudgeError("a report does not contain alignments of items", reason="not_recorded")
-
-
-def _hash(document: Any) -> str | None:
-    try:
-        return document_hash(document)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def _problem(
-    question: Question, rows: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
-) -> str | None:
-    """Say why no row answers a question; None if one does."""
-    field, problem = question.field, None
-    if field is None:
-        return "two texts without their field"
-    if _INDEX.search(field):
-        problem = ": verdicts about items of arrays are not replayed"
-    elif not rows:
-        problem = ": it has no such field"
-    elif not found:
-        problem = f" by {question.metric!r}, only by {rows[0]['metric_id']!r}"
-    elif len(found) > 1:
-        problem = f": it has {len(found)} rows of that name"
-    else:
-        # the row must come from a judge, not from the states of the two values
-        row, outcome, reason = found[0], found[0].get("outcome"), found[0].get("reason")
-        values = {"gold_value": question.gold, "extracted_value": question.predicted}
-        if reason is not None if outcome is None else outcome not in _JUDGED:
-            problem = f": no judge was asked ({reason})"
-        # the published package does not report values where it asked a judge
-        elif any(
-            row.get(name) is not None and canonical(row[name]) != canonical(value)
-            for name, value in values.items()
-        ):
-            problem = " for these values; it is about another document or prediction"
-    return None if problem is None else f"{field!r}{problem}"
-
-
-def _has_failed(row: Mapping[str, Any]) -> bool:
-    failed = row["metric_id"].startswith(_FAILED_CALL) or row.get("outcome") == _UNASKED
-    return bool(failed) or row["score"] is None
-
-
-_OPTIONS = ("model", "temperature", "max_tokens")
-_QUESTION = ("messages", "schema")
-_NAMED = re.compile(r"<(?:field|list)-[0-9a-f]+>\n(\{[^\n]*\})\n")
-
-
-class RecordedAnswers:
-    """Answers by question; without `settings`, those that all answers share are used."""
-
-    def __init__(
-        self, entries: Iterable[Entry], where: object, settings: Settings | None = None
-    ) -> None:
-        self._answers: dict[str, str] = {}
-        self._asked: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-        self._fields: set[str | None] = set()
-        for entry in entries:
-            request = entry.request
-            self._answers[entry.key] = entry.answer
-            options = {name: request.get(name) for name in (*_OPTIONS, "sample")}
-            self._asked[_question_key(request)].append(options)
-            self._fields.add(_field_of(request.get("messages")))
-        if not self._answers:
-            raise InputError(f"{str(where)!r} contains no answers")
-        self.settings = settings or self._shared_settings(where)
-        self.name = self.settings.model
-
-    def _shared_settings(self, where: object) -> Settings:
-        used = [options for several in self._asked.values() for options in several]
-        for name in _OPTIONS:
-            values = sorted({repr(options[name]) for options in used})
-            if len(values) > 1:
-                raise InputError(
-                    f"{str(where)!r} has answers with {name} {' and '.join(values)}; say which "
-                    "judge is meant by like=LLMJudge(...) with its options"
-                )
-        if any(options["sample"] for options in used):
-            raise InputError(
-                f"{str(where)!r} has several answers to one question; say how they were asked for "
-                "and combined by like=LLMJudge(..., n=..., vote=...)"
-            )
-        try:
-            return Settings(**{name: used[0][name] for name in _OPTIONS})
-        except InputError as error:
-            raise InputError(f"{str(where)!r} has answers with invalid options: {error}") from None
-
-    @property
-    def digest(self) -> str:
-        """Hash of all answers."""
-        text = canonical(sorted(self._answers.items()))
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def for_document(self, gold: Any, predicted: Any) -> RecordedAnswers:
-        """Return the recording itself: answers do not depend on the document."""
-        return self
-
-    def answer(self, asked: Asked) -> JudgeCall:
-        """Find the answer to a question."""
-        model = asked.settings.model
-        answer = self._answers.get(request_key(asked.document))
-        if answer is None:
-            lack = self._lack(asked.document)
-            raise JudgeError(f"{model}: no recorded answer to {lack}", reason="not_recorded")
-        call = JudgeCall(model, True, 0, 0, 0, 0.0, answer=answer)
-        try:
-            asked.read(answer)
-        except Unparsable as error:
-            failed = call._replace(error=f"unparsable: {error}")
-            problem = f"{model}: the recorded answer cannot be read: {error}"
-            raise JudgeError(problem, (failed,), "unparsable") from None
-        return call
-
-    def _lack(self, request: Mapping[str, Any]) -> str:
-        """Say which question has no answer, and what is recorded instead."""
-        field = _field_of(request["messages"])
-        about = "this question" if field is None else f"this question about {field!r}"
-        others = [
-            {name: value for name, value in other.items() if value != request[name]}
-            for other in self._asked.get(_question_key(request), ())
-        ]
-        if others:
-            nearest = ", ".join(f"{n} {value!r}" for n, value in min(others, key=len).items())
-            return f"{about}; there is an answer with {nearest}"
-        if field not in self._fields:
-            return f"{about}; no answer is recorded for this field"
-        why = "the answers recorded for this field are to other values, instructions or prompts"
-        return f"{about}; {why} (the current prompts are {PROMPT_VERSION})"
-
-
-def open_recording(
-    source: Path | JudgeCache, settings: Settings | None = None
-) -> RecordedAnswers | RecordedReports:
-    """Open a recording of any form."""
-    if isinstance(source, JudgeCache):
-        return RecordedAnswers(source.entries(), source.path, settings)
-    if source.is_dir():
+def _read_recording(source: Path | JudgeCache) -> tuple[list[Entry], list[_Report]]:
+    """Read recorded answers, or reports."""
+    if not isinstance(source, JudgeCache) and source.is_dir():
         cache = JudgeCache(source)
-        if cache.path.is_file():
-            return RecordedAnswers(cache.entries(), source, settings)
-        return _open_reports(source, cache.path.name)
-    text = read_text(source, "recording")
-    if not text.strip():
-        raise InputError(f"{str(source)!r} contains no answers")
-    document = _loaded(text)
-    if isinstance(document, dict) and _ROWS in document:
-        if settings is not None:
-            raise InputError(f"like is given, but {str(source)!r} is a report, which needs none")
-        report = _read_report(document, source)
-        return RecordedReports("report", report.digest, [report], report)
-    first = document if document is not None else _loaded(text.split("\n", 1)[0])
-    if isinstance(first, dict) and {"key", "request", "answer"} <= first.keys():
-        return RecordedAnswers(read_lines(source), source, settings)
-    inner = first.values() if isinstance(first, dict) else first
-    if isinstance(inner, Iterable) and any(isinstance(v, dict) and _ROWS in v for v in inner):
-        raise InputError(f"{str(source)!r} holds several reports; give a file to each, in a folder")
-    raise InputError(
-        f"{str(source)!r} is neither a file that JudgeCache.export wrote (JSON lines) nor a "
-        f"report.json with a list {_ROWS!r}"
-    )
-
-
-def _open_reports(folder: Path, cache_name: str) -> RecordedReports:
-    paths = sorted(folder.rglob("*report.json"))
-    if not paths:
-        raise InputError(
-            f"{str(folder)!r} has neither {cache_name!r} nor reports; expected a file of "
-            "JudgeCache.export, a cache or its folder, a report.json or a folder of such"
-        )
-    reports = [_read_report(_loaded(read_text(path, "report")) or {}, path) for path in paths]
-    for report in reports:
-        if None in report.of.values():
+        paths = [] if cache.path.is_file() else sorted(source.rglob("*report.json"))
+        reports = [_read_report(_loaded(read_text(path, "report")), path) for path in paths]
+        for path, report in zip(paths, reports, strict=True):
+            if None in (report.gold_hash, report.predicted_hash):
+                raise InputError(
+                    f"{str(path)!r} has no gold_hash or extracted_hash; in a folder of reports, "
+                    f"{str(source)!r}, every report needs both"
+                )
+        if reports:
+            return [], reports
+        if not cache.path.is_file():
             raise InputError(
-                f"{str(report.where)!r} has no gold_hash or extracted_hash; in a folder of "
-                f"reports, {str(folder)!r}, every report needs both"
+                f"{str(source)!r} has neither answers nor reports; expected {_SOURCES}"
             )
-    digests = "".join(report.digest for report in reports)
-    digest = hashlib.sha256(digests.encode()).hexdigest()
-    return RecordedReports("reports", digest, reports, None)
+        source = cache
+    if isinstance(source, JudgeCache):
+        return source.entries(), []
+    document = _loaded(read_text(source, "recording"))
+    if isinstance(document, dict) and _ROWS in document:
+        return [], [_read_report(document, source)]
+    return list(read_lines(source)), []
 
 
 def _loaded(text: str) -> Any:
@@ -326,18 +126,81 @@ def _loaded(text: str) -> Any:
         return None
 
 
-def _question_key(request: Mapping[str, Any]) -> str:
-    return request_key({name: request.get(name) for name in _QUESTION})
-
-
-def _field_of(messages: Any) -> str | None:
-    """Return the field that a question is about, if its text names it in the usual form."""
+def _shared_settings(entries: Sequence[Entry], where: str) -> Settings:
+    """Return the settings that all answers were requested with."""
+    for name in _OPTIONS:
+        values = sorted({repr(entry.request.get(name)) for entry in entries})
+        if len(values) > 1:
+            raise InputError(
+                f"{where} has answers with {name} {' and '.join(values)}; say which judge is meant "
+                "by like=LLMJudge(...) with its options"
+            )
+    if any(entry.request.get("sample") for entry in entries):
+        raise InputError(
+            f"{where} has several answers to one question; say how they were asked for and "
+            "combined by like=LLMJudge(..., n=..., vote=...)"
+        )
     try:
-        found = _NAMED.search(messages[-1]["content"])
-        field = json.loads(found[1])["field"] if found else None
-    except (TypeError, LookupError, ValueError):
+        return Settings(**{name: entries[0].request.get(name) for name in _OPTIONS})
+    except InputError as error:
+        raise InputError(f"{where} has answers with invalid options: {error}") from None
+
+
+def _hash(document: Any) -> str | None:
+    try:
+        return document_hash(document)
+    except (TypeError, ValueError, RecursionError):
         return None
-    return field if isinstance(field, str) else None
+
+
+def _verdict(report: _Report, question: Question) -> Verdict:
+    """Return the verdict of a report on a field."""
+    path, field = question.schema_path or "", question.field or ""
+    # by path or by field, as this package or the published one writes it
+    names = (path, without_brackets(path), field, without_brackets(field))
+    rows = next((r for r in map(report.rows.get, names) if r is not None), [])
+    found = [row for row in rows if row["metric_id"] == question.metric]
+    if any(map(_has_failed, found or rows)):
+        raise JudgeError(
+            f"the call about {question.field!r} failed when the report was made",
+            reason="recorded_failure",
+        )
+    problem = _problem(question, rows, found)
+    if problem is not None:
+        raise JudgeError(f"the report has no verdict about {problem}", reason=ABSENT)
+    return Verdict(float(found[0]["score"]), "recorded", found[0].get("reasoning"))
+
+
+def _problem(
+    question: Question, rows: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """Say why no row answers a question; None if one does."""
+    if question.field is None:
+        return "two texts without their field"
+    about = repr(question.field)
+    if _INDEX.search(question.field):
+        return f"{about}: verdicts about items of arrays are not replayed"
+    if not rows:
+        return f"{about}: it has no such field"
+    if not found:
+        return f"{about} by {question.metric!r}, only by {rows[0]['metric_id']!r}"
+    if len(found) > 1:
+        return f"{about}: it has {len(found)} rows of that name"
+    # the row must come from a judge, not from the states of the two values
+    row, outcome, reason = found[0], found[0].get("outcome"), found[0].get("reason")
+    if reason is not None if outcome is None else outcome not in _JUDGED:
+        return f"{about}: no judge was asked ({reason})"
+    # the published package does not report values where it asked a judge
+    values = {"gold_value": question.gold, "extracted_value": question.predicted}
+    recorded = {name: row[name] for name in values if row.get(name) is not None}
+    if any(canonical(recorded[name]) != canonical(values[name]) for name in recorded):
+        return f"{about} for these values; it is about another document or prediction"
+    return None
+
+
+def _has_failed(row: Mapping[str, Any]) -> bool:
+    failed = row["metric_id"].startswith(_FAILED_CALL) or row.get("outcome") == _UNASKED
+    return bool(failed) or row["score"] is None
 
 
 class ReplayJudge(ModelJudge):
@@ -392,30 +255,36 @@ class ReplayJudge(ModelJudge):
         like: LLMJudge | None = None,
         otherwise: str | Judge | None = None,
     ) -> None:
-        given: object = like
+        given: tuple[object, object] = (path, like)
         if not isinstance(path, JudgeCache):
-            if not (isinstance(path, str | Path) and str(path).strip()):  # type: ignore[redundant-expr]
-                raise InputError(
-                    f"path is {path!r}; expected a file of JudgeCache.export, a cache or its "
-                    "folder, a report.json or a folder of such"
-                )
+            if not (isinstance(given[0], str | Path) and str(path).strip()):
+                raise InputError(f"path is {path!r}; expected {_SOURCES}")
             path = Path(path).expanduser().absolute()
-        if given is not None and not isinstance(given, LLMJudge):
+        if like is not None and not isinstance(given[1], LLMJudge):
             raise InputError(
                 f"like is {like!r}; expected an LLMJudge with the options of the one that asked"
             )
-        self._path = path
-        self._like = like
+        self._path, self._like = path, like
         self._otherwise = None if otherwise is None else choose_judge(otherwise, "otherwise")
-        settings = None if like is None else like.settings_for()
-        self._recording = open_recording(self._path, settings)
-        self._settings = self._recording.settings
+        entries, self._reports = _read_recording(path)
+        where = repr(str(path.path if isinstance(path, JudgeCache) else path))
+        if not entries and not any(report.rows for report in self._reports):
+            raise InputError(f"{where} contains no answers and no verdicts")
+        if self._reports and like is not None:
+            raise InputError(f"like is given, but {where} is a report, which needs none")
+        self._answers = {entry.key: entry.answer for entry in entries}
+        if self._reports:
+            self._settings = Unchecked("report" if len(self._reports) == 1 else "reports")
+        else:
+            self._settings = (
+                _shared_settings(entries, where) if like is None else like.settings_for()
+            )
 
     @property
     def name(self) -> str:
         """Name shown in results: ``replay(...)`` of a model or a report."""
         other = "" if self._otherwise is None else f", else {self._otherwise.name}"
-        return f"replay({self._recording.name}{other})"
+        return f"replay({self._settings.model}{other})"
 
     @property
     def otherwise(self) -> Judge | None:
@@ -439,17 +308,21 @@ class ReplayJudge(ModelJudge):
 
     def _for_document(self, gold: Any, predicted: Any) -> Self:
         other = self._otherwise
+        hashes = (_hash(gold), _hash(predicted)) if self._reports else (None, None)
         return self._with(
-            _recording=self._recording.for_document(gold, predicted),
+            _reports=[report for report in self._reports if report.is_about(*hashes)],
             _otherwise=None if other is None else judge_of_document(other, gold, predicted),
         )
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """What its verdicts depend on; a resumed batch compares it."""
-        other = self._otherwise
+        other, digests = self._otherwise, [report.digest for report in self._reports]
+        recorded = "".join(digests) or canonical(sorted(self._answers.items()))
+        if len(digests) != 1:
+            recorded = hashlib.sha256(recorded.encode("utf-8", "surrogatepass")).hexdigest()
         return {
-            "recorded": self._recording.digest,
+            "recorded": recorded,
             "like": None if self._like is None else self._like.fingerprint,
             "otherwise": None
             if other is None
@@ -462,7 +335,22 @@ class ReplayJudge(ModelJudge):
             check_judge(self._otherwise, params)
 
     async def _answer(self, asked: Asked) -> JudgeCall:
-        return self._recording.answer(asked)
+        model, answer = asked.settings.model, self._answers.get(request_key(asked.document))
+        if answer is None:
+            about = "" if asked.question is None else f" about {asked.question.field!r}"
+            raise JudgeError(
+                f"{model}: no recorded answer to this question{about}, for these values, options "
+                f"and prompts (version {PROMPT_VERSION})",
+                reason=ABSENT,
+            )
+        call = JudgeCall(model, True, 0, 0, 0, 0.0, answer=answer)
+        try:
+            asked.read(answer)
+        except Unparsable as error:
+            failed = call._replace(error=f"unparsable: {error}")
+            problem = f"{model}: the recorded answer cannot be read: {error}"
+            raise JudgeError(problem, (failed,), "unparsable") from None
+        return call
 
     async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
         """Give the recorded verdict on the two values of a field.
@@ -483,12 +371,18 @@ class ReplayJudge(ModelJudge):
         Raises
         ------
         JudgeError
-            ``not_recorded``, with what is there instead; or ``recorded_failure``.
+            ``not_recorded`` or ``recorded_failure``.
         """
         try:
-            if isinstance(self._recording, RecordedReports):
-                return self._recording.verdict(question)
-            return await super().ask(question, sample=sample)
+            if self._answers:
+                return await super().ask(question, sample=sample)
+            if len(self._reports) == 1:
+                return _verdict(self._reports[0], question)
+            count = len(self._reports) or "no"
+            problem = (
+                f"no verdict about {question.field!r}: {count} reports are about these documents"
+            )
+            raise JudgeError(problem, reason=ABSENT)
         except JudgeError as error:
             if self._otherwise is None or error.reason != ABSENT:
                 raise
