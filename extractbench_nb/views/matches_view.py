@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,69 +27,6 @@ _SIDES = ("gold", "predicted")
 _WIDEST = 60
 #: A name may be broken behind each underscore.
 _WORDS = re.compile(r"[^_]*_|[^_]+")
-
-
-# --- the pairs as a picture -----------------------------------------------------------------------
-
-#: Width and height of the picture, the margins for titles, and the places along a side.
-_SIZE, _MARGIN = 132, 18
-_DOTS = _SIZE - 2 * _MARGIN
-
-
-def in_order(partners: Sequence[int]) -> int:
-    """Count the items that can stay where the others keep their order.
-
-    The longest increasing subsequence, by patience sorting.
-
-    Examples
-    --------
-    >>> in_order([2, 0, 1, 3])
-    3
-    """
-    ends: list[int] = []
-    for at in partners:
-        place = bisect_left(ends, at)
-        ends[place : place + 1] = [at]
-    return len(ends)
-
-
-def overview(rows: Sequence[model.Row], chosen: model.Row | None) -> Node | None:
-    """Draw a dot per pair, gold index to the right and predicted index down, and say its order."""
-    sizes = [1 + max((row.pair[side] or 0 for row in rows), default=0) for side in (0, 1)]
-    pairs = [row for row in rows if row.is_pair]
-    if max(sizes) == 1 or not rows:
-        return None
-
-    def place(row: model.Row) -> tuple[int, int]:
-        x, y = (
-            0 if at is None else _MARGIN + 4 + int(_DOTS * (at + 0.5) / size)
-            for at, size in zip(row.pair, sizes, strict=True)
-        )
-        return x or _MARGIN, y or _MARGIN
-
-    dots = [
-        h("path", d="".join(f"M{x} {y}h.1" for x, y in places), cls=f"xb-dots xb-{status}")
-        for status in reversed(model.STATUSES)
-        for places in [dict.fromkeys(place(row) for row in rows if row.status == status)]
-        if places
-    ]
-    kept = in_order([row.predicted_index or 0 for row in model.ordered(pairs, "pairs")])
-    words = f"{kept:,} of {len(pairs):,} pairs are in the same order on both sides."
-    x, y = place(chosen) if chosen else (0, 0)
-    drawing = h(
-        "svg",
-        h("path", d=f"M{_MARGIN} {_SIZE}V{_MARGIN}H{_SIZE}", cls="xb-axis"),
-        h("text", "gold →", x=_MARGIN + 4, y=_MARGIN - 7),
-        h("text", "predicted →", x=_MARGIN + 4, y=15, transform=f"translate({_MARGIN}) rotate(90)"),
-        dots,
-        h("circle", cx=x, cy=y, r=5, cls="xb-here") if chosen else None,
-        viewBox=f"0 0 {_SIZE} {_SIZE}",
-        width=_SIZE,
-        height=_SIZE,
-        role="img",
-        aria_label=f"Pairs by gold index and predicted index. {words}",
-    )
-    return h("div", drawing, h("p", words if pairs else "No pairs.", cls="xb-quiet"), cls="xb-map")
 
 
 # --- the view -------------------------------------------------------------------------------------
@@ -338,11 +274,10 @@ class MatchesView(View):
     def draw(self) -> dict[str, Node]:
         """Draw the controls, the counts, and the rows."""
         title = h("p", self.title, cls="xb-title", live=True)
-        sums = h("div", self._counts(), self._sliders())
         return {
             "page": h("div", title, part("tools"), part("sums"), part("rows")),
             "tools": self._tools(),
-            "sums": h("div", sums, overview(self._board.rows, self._chosen), cls="xb-sums"),
+            "sums": h("div", self._counts(), self._sliders(), cls="xb-sums"),
             "rows": self._rows(),
         }
 

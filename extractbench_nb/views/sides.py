@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from itertools import groupby, takewhile
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.values import json_type
@@ -52,7 +53,7 @@ def _excerpt(ours: str, theirs: str, limit: int) -> Sides:
     """Show `limit` characters of two long texts, from a little before the first difference."""
     if ours == theirs:
         return [Segment("same", trimmed(ours, limit))], [Segment("same", trimmed(theirs, limit))]
-    start = _common(ours, theirs)
+    start = len(commonprefix((ours, theirs)))  # noqa: RUF071 - by character
     longest = max(len(ours), len(theirs))
     skipped = max(0, min(start - min(_LEAD, limit // 4), longest - limit))
     lead, window = start - skipped, slice(skipped, skipped + 2 * limit)
@@ -66,70 +67,9 @@ def _excerpt(ours: str, theirs: str, limit: int) -> Sides:
     return [*begin, *_window(left, 0, limit)], [*begin, *_window(right, 0, limit)]
 
 
-def _common(ours: str, theirs: str) -> int:
-    """Count the equal characters at the start of two texts."""
-    low, high = 0, min(len(ours), len(theirs))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if ours[low:middle] == theirs[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _long_steps(ours: str, theirs: str) -> Iterable[tuple[bool, str, str]]:
-    """Split two long texts into equal and changed parts, a window of both at a time.
-
-    Each window is compared by edit distance up to the last equal part in it that is too long to be
-    equal by chance, where the next window starts: the time is linear in the length of the texts.
-    """
-    from rapidfuzz.distance import Levenshtein
-
-    end = _common(ours[::-1], theirs[::-1])
-    end = min(end, len(ours) - (start := _common(ours, theirs)), len(theirs) - start)
-    yield True, ours[:start], theirs[:start]
-    tail = ours[len(ours) - end :]
-    ours, theirs = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
-    while ours and theirs:
-        steps = list(Levenshtein.opcodes(ours[:_WINDOW], theirs[:_WINDOW]))
-        meets = [
-            at
-            for at, step in enumerate(steps)
-            if step.tag == "equal" and step.src_end - step.src_start >= _LONG_EQUAL
-        ]
-        if not meets:
-            break
-        for step in steps[: meets[-1]]:
-            one, other = (
-                ours[step.src_start : step.src_end],
-                theirs[step.dest_start : step.dest_end],
-            )
-            yield step.tag == "equal", one, other
-        ours, theirs = ours[steps[meets[-1]].src_start :], theirs[steps[meets[-1]].dest_start :]
-        start = _common(ours, theirs)
-        yield True, ours[:start], theirs[:start]
-        ours, theirs = ours[start:], theirs[start:]
-    yield False, ours, theirs
-    yield True, tail, tail
-
-
-def _marked_long(ours: str, theirs: str) -> Sides:
-    steps = [
-        (equal and len(one) >= _SHORTEST_EQUAL, one, other)
-        for equal, one, other in _long_steps(ours, theirs)
-    ]
-    if not any(same and len(one) >= _LONG_EQUAL for same, one, _ in steps):
-        return [Segment("same", ours)], [Segment("same", theirs)]
-    left, right = ((same, one) for same, one, _ in steps), ((same, two) for same, _, two in steps)
-    return _segments(left), _segments(right)
-
-
 def _marked(ours: str, theirs: str) -> Sides:
     from rapidfuzz.distance import Levenshtein
 
-    if ours != theirs and max(len(ours), len(theirs)) > _COMPARED:
-        return _marked_long(ours, theirs)
     if ours == theirs or Levenshtein.normalized_similarity(ours, theirs) < _ALIKE:
         return [Segment("same", ours)], [Segment("same", theirs)]
     steps = Levenshtein.opcodes(ours, theirs)
@@ -155,11 +95,8 @@ def _segments(steps: Iterable[tuple[bool, str]]) -> list[Segment]:
 
 #: Largest number of characters of a value in a page.
 MOST = 100_000
-#: Two texts of up to this length are compared at once; longer ones, a window at a time.
-_COMPARED = 4_000
-_WINDOW = 2_000
-#: Longer equal parts are not equal by chance.
-_LONG_EQUAL = 24
+#: Characters of a long value that an excerpt is taken from.
+_IN_EXCERPT = 2_000
 #: Characters shown before the first difference.
 _LEAD = 40
 
@@ -186,10 +123,10 @@ class Side(NamedTuple):
 def excerpts(row: Any, limit: int = 160) -> Sides:
     """Show an excerpt of both values that begins a little before the first difference."""
     if (row.gold_state, row.predicted_state) == ("present", "present"):
-        gold, predicted = compared(row.gold, row.predicted, limit=_COMPARED // 2)
+        gold, predicted = compared(row.gold, row.predicted, limit=_IN_EXCERPT)
     else:
-        gold = alone(row.gold, row.gold_state, limit=_COMPARED // 2)
-        predicted = alone(row.predicted, row.predicted_state, limit=_COMPARED // 2)
+        gold = alone(row.gold, row.gold_state, limit=_IN_EXCERPT)
+        predicted = alone(row.predicted, row.predicted_state, limit=_IN_EXCERPT)
     longest = _longest(gold, predicted)
     skipped = max(0, _first_difference(gold, predicted) - _LEAD) if longest > limit else 0
     return _window(gold, skipped, limit), _window(predicted, skipped, limit)
