@@ -103,7 +103,6 @@ _RULES: tuple[tuple[Callable[[Subject], Iterator[Finding]], str], ...] = (
         entries.find_wording_faults,
         "glued_words broken_word line_break trailing_punctuation stray_whitespace",
     ),
-    (entries.find_variants, "spelling_variant case_variant"),
 )
 _LOOKUP = frozenset(("unlike_pdf", "not_in_pdf", "field_not_quoted"))
 _USE_PDF = _LOOKUP | {"glued_words", "broken_word"}

@@ -1,17 +1,16 @@
-"""Checks of values and array items: wording, variants, placeholders, duplicates, split items."""
+"""Checks of values and array items: wording, placeholders, duplicates, split items."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from extractbench_nb.core import leaves, resolve_union
 from extractbench_nb.core.schema import MISSING, Node, Schema
-from extractbench_nb.core.text import OfflineJudge, parse_date
 from extractbench_nb.core.values import bracketed, canonical, json_text, member
 from extractbench_nb.gold.findings import Finding
 from extractbench_nb.pdf import PdfText, words_of
@@ -233,95 +232,6 @@ def _loose_ends(place: Place) -> Iterator[Finding]:
         mark = (tail or head)[0].strip()  # type: ignore[index]
         message = f"{'ends' if tail else 'begins'} with {mark!r}"
         yield place.finding("trailing_punctuation", message, better)
-
-
-_LONGEST_VARIANT = 80
-_MIN_LETTERS = 4
-_ALIKE = 88
-_SAME = 0.7
-_MIN_WORD = 6
-_MOST_NAMES = 3_000
-_MOST_PAIRS = 5_000
-_LETTER = re.compile(r"[^\W\d_]")
-_DIGITS = re.compile(r"\d+")
-
-
-def find_variants(subject: Subject) -> Iterator[Finding]:
-    """Find names and short texts that the same document also spells differently.
-
-    The rarer spelling is the finding, the more frequent one the suggestion; of equally frequent
-    ones the first in the document is the suggestion. Texts with different digits differ, and a
-    spelling that the PDF has too is not a finding.
-    """
-    names: dict[str, list[Place]] = defaultdict(list)
-    for place in subject.texts():
-        text = place.value
-        if (
-            len(text) <= _LONGEST_VARIANT
-            and len(_LETTER.findall(text)) >= _MIN_LETTERS
-            and "@" not in text
-            and "://" not in text
-            and parse_date(text) is None
-        ):
-            names[" ".join(text.split())].append(place)
-    forms: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        forms[normalize(name)].append(name)
-
-    def rank(name: str) -> tuple[int, bool, bool]:
-        """Prefer the frequent form, then one with a proper end, then one not in capitals."""
-        proper = name[-1].isalnum() or name.endswith((".", ")"))
-        return len(names[name]), proper, not name.isupper()
-
-    usual = {form: max(spellings, key=rank) for form, spellings in forms.items()}
-    faults = [
-        ("case_variant", name, usual[normalize(name)], "in other case or punctuation")
-        for name in names
-        if usual[normalize(name)] != name
-    ]
-    respelt = _respelt({form: len(names[form]) for form in usual.values()})
-    faults += [
-        ("spelling_variant", name, better, "in another spelling") for name, better in respelt
-    ]
-    for kind, name, better, how in faults:
-        if subject.pdf is None or unify(name) not in subject.pdf.text:
-            for place in names[name]:
-                yield place.finding(kind, f"the document also has it {how}", better)
-
-
-def _respelt(counts: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of similar names with one meaning, rarer name first; most similar pairs first."""
-    import numpy as np
-    from rapidfuzz import fuzz, process
-
-    names = list(counts)[:_MOST_NAMES]
-    forms = [normalize(name) for name in names]
-    ratios = process.cdist(forms, forms, scorer=fuzz.ratio, score_cutoff=_ALIKE, dtype=np.uint8)
-    judge = OfflineJudge()
-    reported: set[int] = set()
-    rows, columns = np.nonzero(np.triu(ratios, 1))
-    nearest = np.argsort(-ratios[rows, columns].astype(int), kind="stable")[:_MOST_PAIRS]
-    for i, j in zip(rows[nearest], columns[nearest], strict=True):
-        rare, usual = (i, j) if counts[names[i]] < counts[names[j]] else (j, i)
-        name, other = names[rare], names[usual]
-        if rare in reported or _DIGITS.findall(name) != _DIGITS.findall(other):
-            continue
-        if _is_slip(name, other) or judge.compare(other, name).score >= _SAME:
-            reported.add(rare)
-            yield name, other
-
-
-def _is_slip(name: str, other: str) -> bool:
-    """Whether the names differ in one long word, by a letter wrong, missing, extra or swapped."""
-    from rapidfuzz.distance import OSA
-
-    words = (normalize(name).split(), normalize(other).split())
-    differing = [(a, b) for a, b in zip_longest(*words, fillvalue="") if a != b]
-    if len(words[0]) != len(words[1]) or len(differing) != 1:
-        return False
-    a, b = differing[0]
-    is_plural = a.removesuffix("s") == b.removesuffix("s")
-    return min(len(a), len(b)) >= _MIN_WORD and not is_plural and OSA.distance(a, b) == 1
 
 
 _QUOTED = re.compile(r"['\"‘“`]([^'\"’”`]{1,20})['\"’”`]")

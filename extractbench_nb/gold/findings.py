@@ -12,8 +12,8 @@ from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs import shipped_frame
 from extractbench_nb.stats import Drawing, wilson_interval
-from extractbench_nb.support.cards import card_html, cell, document_text, table_of, table_row
-from extractbench_nb.support.wording import plural
+from extractbench_nb.support.cards import card_html, table_html
+from extractbench_nb.support.wording import one_line, plural
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -76,8 +76,6 @@ _ALL: tuple[Kind, ...] = (
     Kind("line_break", "info", "a line break of the page in the middle of a sentence"),
     Kind("trailing_punctuation", "warning", "begins or ends with stray punctuation"),
     Kind("stray_whitespace", "info", "leading, trailing or double spaces"),
-    Kind("spelling_variant", "warning", "a name that the document also spells differently"),
-    Kind("case_variant", "info", "a text that the document also has in other case or punctuation"),
     Kind("unlike_pdf", "warning", "the PDF has a similar text or number, but not this one"),
     Kind("not_in_pdf", "info", "the text of the PDF has nothing similar"),
     Kind("field_not_quoted", "info", "most values of this field are not in the PDFs"),
@@ -263,17 +261,12 @@ class Audit(DescribedFrames):
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
         counts = self._counts()
-        names = [document_text(str(domain), 40) for domain in counts.columns]
-        heads = [cell(name, tag="th", scope="col") for name in ("severity", "kind")]
-        heads += [cell(name, "xb-num", "th", "col") for name in names]
-        rows = []
-        for kind, numbers in counts.iterrows():
-            _, severity, meaning = KINDS[str(kind)]
-            mark = "xb-bad" if severity == "error" else ""
-            cells = [cell(severity, mark), cell(str(kind), tag="th", scope="row")]
-            cells += [cell(str(n or "·"), "xb-num") for n in numbers.tolist()]
-            rows.append(table_row(cells, title=meaning))
-        table = table_of(heads, rows) if rows else ""
+        rows = [
+            [KINDS[str(kind)].severity, str(kind), *(str(n or "·") for n in numbers.tolist())]
+            for kind, numbers in counts.iterrows()
+        ]
+        heads = [one_line(str(domain), 40) for domain in counts.columns]
+        table = table_html(["severity", "kind"], heads, rows)
         note = "Some findings are false alarms. .findings lists them, Audit.kinds() the kinds."
         return card_html(self._head(), table, f'<div class="xb-desc">{note}</div>', limit=300)
 

@@ -28,12 +28,10 @@ from extractbench_nb.stats.intervals import (
 )
 from extractbench_nb.support.cards import (
     card_html,
-    cell,
     document_text,
     more_html,
     more_rows,
-    table_of,
-    table_row,
+    table_html,
 )
 from extractbench_nb.support.pandas_helpers import numbered
 from extractbench_nb.support.wording import one_line
@@ -90,8 +88,7 @@ DOMAIN_DIFFERENCE_COLUMNS = FrameSpec(
 class Comparison(DescribedFrames):
     """Scores of several groups with their intervals, and tests of their differences.
 
-    Made by `compare_runs`. Every frame is a copy. In a notebook it shows itself as a table with
-    interval plots.
+    Made by `compare_runs`. Every frame is a copy. In a notebook it shows itself as tables.
 
     Attributes
     ----------
@@ -193,7 +190,7 @@ class Comparison(DescribedFrames):
     def __repr__(self) -> str:
         """Write scores with their intervals, and how many differences are more than noise."""
         ranked = _interval_texts(self, self._scores)
-        shown = ranked.head(_GROUPS)
+        shown = ranked.head(_SHOWN)
         rows = [["", *self.measures]]
         rows += [
             [one_line(name, 40), *texts]
@@ -204,15 +201,21 @@ class Comparison(DescribedFrames):
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        more = more_rows(len(ranked) - _GROUPS, "scores")
+        more = more_rows(len(ranked) - _SHOWN, "scores")
         notes = [more] * bool(more) + [one_line(text, 400) for text in _sentences(self)]
         return "\n  ".join([_title(self), *lines, *notes])
 
     def _repr_html_(self) -> str:
-        """Write scores and differences with interval plots; every text is escaped."""
+        """Write scores and differences as tables; every text is escaped."""
         notes = (f"<div>{document_text(text, 400)}</div>" for text in _sentences(self))
-        differences = (_differences_html(self, measure) for measure in self.measures)
-        return card_html(_title(self), *notes, _scores_html(self), *differences, limit=300)
+        tables = []
+        for table in ("scores", "differences"):
+            texts, names = _text_table(self, table, 3)
+            cells = texts.head(_SHOWN).map(lambda text: document_text(text, 60))
+            heads = [one_line(head, 60) for head in texts.columns]
+            tables.append(table_html(heads[:names], heads[names:], cells.to_numpy().tolist()))
+            tables.append(more_html(len(texts) - _SHOWN, table))
+        return card_html(_title(self), *notes, *tables, limit=300)
 
 
 # --- the comparison ---------------------------------------------------------------------------
@@ -238,7 +241,7 @@ class Outputs(NamedTuple):
 
 
 def average_outputs(
-    summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str], *, fewest: int = 2
+    summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]
 ) -> Outputs:
     """Average the outputs of each document and group."""
     names = known_columns(by, summary)
@@ -256,7 +259,7 @@ def average_outputs(
                 f"summary: column {name!r} is missing in {gaps} of {len(summary)} rows; "
                 "drop these rows or fill the column"
             )
-    group = _groups(summary, names, fewest)
+    group = _groups(summary, names)
     texts = pd.Index(summary["document"].astype(TEXT), dtype=object)
     documents = texts.drop_duplicates().sort_values()
     document = documents.get_indexer(texts)  # pandas 2's factorize ends texts at a NUL
@@ -286,7 +289,7 @@ def average_outputs(
     return Outputs(list(group.categories), domains, counts, invalid_counts, scores)
 
 
-def _groups(summary: pd.DataFrame, names: list[str], fewest: int) -> pd.Categorical:
+def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
     """Return the group of each row, as a categorical of group labels in order."""
     if len(names) == 1:
         keys = pd.Index(summary[names[0]], dtype=object)
@@ -298,7 +301,7 @@ def _groups(summary: pd.DataFrame, names: list[str], fewest: int) -> pd.Categori
     except TypeError:  # values that cannot be compared are sorted as text
         order = sorted(range(len(groups)), key=lambda i: (label(groups[i]), repr(groups[i])))
     labels = [label(groups[i]) for i in order]
-    if len(labels) < fewest:
+    if len(labels) == 1:
         raise InputError(f"there is only one group, {labels[0]!r}; a comparison needs two")
     if len(set(labels)) < len(labels):
         twice = next(text for text in labels if labels.count(text) > 1)
@@ -521,7 +524,7 @@ def _difference_rows(
 _TABLES = ("scores", "differences", "domains", "domain_differences")
 _MOST_DIGITS = 15  # what a float holds
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
-_GROUPS, _PAIRS = 20, 20
+_SHOWN = 20
 
 
 def _markdown(text: str) -> str:
@@ -613,85 +616,3 @@ def _title(c: Comparison) -> str:
 def _distinct(c: Comparison, measure: str) -> str:
     rows = c._differences[c._differences["measure"] == measure]
     return f"{int(rows['significant'].fillna(value=False).sum())} of {len(rows)} in {measure}"
-
-
-def _scores_html(c: Comparison) -> str:
-    ranking = _ranking(c)
-    shown = ranking.head(_GROUPS)
-    rows = [[cell(document_text(name, 60))] for name in shown]
-    heads = [cell(document_text(", ".join(c.by), 60), tag="th")]
-    for measure in c.measures:
-        scores = c._scores[c._scores["measure"] == measure].set_index("group")
-        ranges = _ranges(scores.loc[shown], "mean")
-        axis = _axis(ranges)
-        heads.append(cell(document_text(measure, 60) + _axis_html(axis), tag="th"))
-        for row, values in zip(rows, ranges, strict=True):
-            row.append(_range_html(values, axis))
-    table = table_of(heads, map(table_row, rows))
-    return table + more_html(len(ranking) - _GROUPS, "scores")
-
-
-def _differences_html(c: Comparison, measure: str) -> str:
-    """Write the differences in one measure, those least likely to be noise first."""
-    frame = c._differences[c._differences["measure"] == measure]
-    frame = frame.sort_values("p_holm", kind="stable", na_position="last")
-    shown = frame.head(_PAIRS)
-    ranges = _ranges(shown, "b_minus_a")
-    axis = _axis(np.append(ranges, 0.0))
-    heads = [cell(name, tag="th") for name in ("a", "b", "b - a" + _axis_html(axis))]
-    heads += [cell(name, "xb-num", "th") for name in ("p (Holm)", "detectable", "documents")]
-    rows = []
-    for row, values in zip(shown.to_dict("records"), ranges, strict=True):
-        p = number(row["p_holm"])
-        p = f"<b>{p}</b>" if row["significant"] is True else p
-        cells = [cell(document_text(row[name], 60)) for name in ("a", "b")]
-        cells.append(_range_html(values, axis, difference=True))
-        numbers = (p, number(row["detectable"]), row["documents"])
-        rows.append(table_row([*cells, *(cell(str(text), "xb-num") for text in numbers)]))
-    more = more_html(len(frame) - _PAIRS, "differences")
-    head = document_text(f"Differences: {_distinct(c, measure)} distinguishable from noise", 200)
-    unfolded = " open" if measure == c.measures[0] else ""
-    summary = f"<summary>{head}</summary>"
-    return f"<details{unfolded}>{summary}{table_of(heads, rows)}{more}</details>"
-
-
-def _axis(ranges: Numbers) -> tuple[float, float]:
-    """Return the ends of an axis on which all ranges fit."""
-    ends = ranges[~np.isnan(ranges)]
-    low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _axis_html(axis: tuple[float, float]) -> str:
-    text = " to ".join(number(end, 2) for end in axis)
-    style = "font-weight:400;white-space:nowrap"
-    return f'<br><span class="xb-type" style="{style}">axis {text}</span>'
-
-
-def _range_html(values: Numbers, axis: tuple[float, float], *, difference: bool = False) -> str:
-    """Write a mean with its interval, and draw them; screen readers may skip the drawing."""
-    mean, low, high = values
-    text = with_range(mean, low, high, sign=difference)
-    start = f'<td style="white-space:nowrap">{text}<br>'
-    if np.isnan(mean):
-        return f"{start}</td>"
-    width, height, edge = 150, 16, 6
-
-    def x(value: float) -> str:
-        share = (value - axis[0]) / (axis[1] - axis[0])
-        return f"{edge + share * (width - 2 * edge):.1f}"
-
-    def line(
-        x1: object, x2: object, style: str, y1: float = height / 2, y2: float = height / 2
-    ) -> str:
-        return f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}" {style}/>'
-
-    marks = [line(edge, width - edge, 'stroke-opacity=".2"')]
-    if difference:
-        marks.append(line(x(0), x(0), 'stroke-opacity=".5"', 1, height - 1))
-    if not np.isnan(low):
-        marks.append(line(x(low), x(high), 'stroke-width="3"'))
-    marks.append(f'<circle cx="{x(mean)}" cy="{height / 2}" r="3.5" fill="currentColor"/>')
-    size = f'width="{width}" height="{height}"'
-    svg = f'<svg {size} aria-hidden="true" stroke="currentColor">{"".join(marks)}</svg>'
-    return f"{start}{svg}</td>"

@@ -154,16 +154,6 @@ PLANTED = {
         put([*CREDITORS, 1], "Merriden National  Bank "),
         {("stray_whitespace", "$.signatories.creditors[1]")},
     ),
-    "another spelling": (
-        LOAN,
-        put(["signatories", "arrangers", 2], "Tidewater Farmer's Bank"),
-        {("spelling_variant", "$.signatories.arrangers[2]")},
-    ),
-    "other capitals": (
-        LOAN,
-        put(["signatories", "arrangers", 2], "TIDEWATER Farmers BANK"),
-        {("case_variant", "$.signatories.arrangers[2]")},
-    ),
     "a letter wrong": (
         LOAN,
         put(["signatories", "obligor"], "Solvane Pharmaceuticols, Inc."),
@@ -198,7 +188,6 @@ SUGGESTED: dict[str, tuple[str, Any]] = {
     "glued words": ("National Bank", None),
     "a word torn apart": ("national", None),
     "a comma left": ("Great Basin Trust Company, N.A.", None),
-    "other capitals": ("Tidewater Farmers Bank", None),
     "a word for nothing": ("null", None),
 }
 
@@ -308,7 +297,6 @@ COMPATIBLE = (
     "a comma left",
     "a name from nowhere",
     "a digit wrong",
-    "other capitals",
     "a line break kept",
     "a word for nothing",
 )
